@@ -1,0 +1,77 @@
+/**
+ * The storage contract: what both databases promise to everything above them.
+ *
+ * Reads go through `db` (Kysely, read-only use). Every write is a list of guarded statements that is decided
+ * beforehand and committed as ONE transaction without a round trip in between: that is what lets one writer
+ * thread own the SQLite connection, lets many writes share one fsync, and makes the same code run on PostgreSQL.
+ * A statement that must touch an exact number of rows says so in `expect`; if it does not, the whole list is
+ * rolled back and the caller learns which guard failed. Never read first and write later without such a guard.
+ */
+
+import type { Kysely } from 'kysely'
+import type { Dialect } from './dialect.ts'
+import type { Tables } from './tables.ts'
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly unknown[]
+  /** How many rows must be changed or returned, and the name of the guard that failed otherwise. */
+  readonly expect?: { readonly rows: number; readonly guard: string }
+}
+
+export interface StatementResult {
+  /** Rows changed, or returned where the statement has a RETURNING clause. */
+  readonly count: number
+  readonly rows: readonly Record<string, unknown>[]
+}
+
+export interface Storage {
+  readonly dialect: Dialect
+  /** For reads only: a write through it would bypass the guards and, on SQLite, fail. */
+  readonly db: Kysely<Tables>
+  /** All statements in one transaction of their own; resolves when it is durable. */
+  commit(statements: readonly Statement[]): Promise<StatementResult[]>
+  /**
+   * As `commit`, for inserts that take no lock another writer waits for (audit, tokens, sessions): the
+   * appends of many callers share one transaction. One that fails does not fail its neighbours.
+   */
+  append(statements: readonly Statement[]): Promise<StatementResult[]>
+  /**
+   * Calls back with a realm's name after any node's commit that named it in `announce`; with null when
+   * notifications may have been missed (a reconnect), so that the follower re-reads. Returns the unsubscriber.
+   */
+  subscribe(listener: (realm: string | null) => void): () => void
+  /** The statement that makes `subscribe` fire on the other nodes once it is committed. */
+  announce(realm: string): Statement | undefined
+  /** Whether the database answers; used by readiness. */
+  ping(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** A guard of the list did not hold: somebody else was faster. Decide again, or answer a conflict. */
+export class GuardFailedError extends Error {
+  override readonly name = 'GuardFailedError'
+  readonly guard: string
+  constructor(guard: string) {
+    super(`storage guard "${guard}" did not hold`)
+    this.guard = guard
+  }
+}
+
+/** A unique or foreign-key rule of the database refused the list; nothing of it was written. */
+export class ConstraintError extends Error {
+  override readonly name = 'ConstraintError'
+  readonly constraint: 'unique' | 'foreign-key'
+  /** Table (and columns, where the database tells) of the rule, e.g. `documents`. */
+  readonly table: string
+  constructor(constraint: 'unique' | 'foreign-key', table: string, cause: unknown) {
+    super(`${constraint} rule of ${table} refused the write`, { cause })
+    this.constraint = constraint
+    this.table = table
+  }
+}
+
+/** The database could not be opened or reached; the message is fit to be shown to an operator. */
+export class StorageUnavailableError extends Error {
+  override readonly name = 'StorageUnavailableError'
+}

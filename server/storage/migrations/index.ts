@@ -1,0 +1,6 @@
+/** THE list of migrations, oldest first. Append only. */
+
+import { first } from './0001-first.ts'
+import type { Migration } from './migration.ts'
+
+export const migrations: readonly Migration[] = [first]

@@ -1,0 +1,15 @@
+/** What a migration is: a name that sorts, and its statements in the words both databases share. */
+
+export interface ColumnTypes {
+  /** Text that is compared, ordered or indexed: by bytes on both databases. */
+  readonly text: string
+  /** Text that is only stored and returned. */
+  readonly json: string
+  /** A number the database counts up by itself, as primary key. */
+  readonly identity: string
+}
+
+export interface Migration {
+  readonly name: string
+  readonly statements: (types: ColumnTypes) => readonly string[]
+}

@@ -1,0 +1,205 @@
+/**
+ * The rows of every table, as Kysely sees them. Times are epoch milliseconds, flags are 0 or 1, JSON is text:
+ * the same on both databases. `migrations/` makes the tables; this file only types them.
+ */
+
+import type { Generated } from 'kysely'
+
+export type Origin = 'built-in' | 'declared' | 'manual' | 'runtime'
+
+export interface MetaRow {
+  name: string
+  value: string
+}
+
+export interface RealmRow {
+  name: string
+  revision: number
+  seq: number
+  created_at: number
+}
+
+/** A configuration document. `body` is the compact canonical form without secrets; `sealed` holds those. */
+export interface DocumentRow {
+  id: string
+  realm: string
+  kind: string
+  key: string
+  parent_id: string | null
+  origin: Origin
+  owner: string | null
+  version: number
+  hash: string
+  body: string
+  /** JSON object: pointer -> sealed value or keyed hash. */
+  sealed: string | null
+  created_at: number
+  updated_at: number
+}
+
+export interface DocumentRefRow {
+  from_id: string
+  path: string
+  to_id: string
+}
+
+export interface RevisionRow {
+  realm: string
+  revision: number
+  at: number
+  actor: string
+  /** The door it came through: rest, changeset, import, bootstrap, rollback. */
+  source: string
+  message: string | null
+  provenance: string | null
+}
+
+export interface RevisionOperationRow {
+  realm: string
+  revision: number
+  n: number
+  op: 'create' | 'update' | 'rename' | 'delete'
+  kind: string
+  document_id: string
+  key: string
+  before: string | null
+  after: string | null
+}
+
+export interface ChangeRow {
+  realm: string
+  seq: number
+  kind: string
+  key: string
+}
+
+export interface UserRow {
+  id: string
+  realm: string
+  username: string
+  username_key: string
+  email: string | null
+  email_key: string | null
+  email_verified: number
+  first_name: string | null
+  last_name: string | null
+  enabled: number
+  /** Set by an administrator; a lock by failed attempts lives in `login_guards` and ends by itself. */
+  locked: number
+  managed: number
+  attributes: string
+  required_actions: string
+  version: number
+  created_at: number
+  updated_at: number
+}
+
+/** Every name a user can sign in with, folded: the one place where usernames and emails collide. */
+export interface UserNameRow {
+  realm: string
+  name: string
+  user_id: string
+}
+
+export interface CredentialRow {
+  id: string
+  realm: string
+  user_id: string
+  type: string
+  label: string | null
+  priority: number
+  /** A PHC hash or a sealed value; never leaves the server. */
+  secret: string
+  created_at: number
+}
+
+export interface PasswordHistoryRow {
+  id: string
+  user_id: string
+  hash: string
+  created_at: number
+}
+
+export interface UserRoleRow {
+  user_id: string
+  role_id: string
+}
+
+export interface UserGroupRow {
+  user_id: string
+  group_id: string
+}
+
+export interface SessionRow {
+  /** SHA-256 of the cookie's value: a stolen database does not hold usable sessions. */
+  id: string
+  sid: string
+  realm: string
+  user_id: string
+  created_at: number
+  last_access: number
+  expires_at: number
+  remember_me: number
+  ip: string
+  user_agent: string | null
+}
+
+/** Failed sign-ins of one user or one address, and attempts under way. */
+export interface LoginGuardRow {
+  realm: string
+  subject: string
+  failures: number
+  reserved: number
+  reserved_at: number
+  locked_until: number
+  last_failure_at: number
+}
+
+export interface SigningKeyRow {
+  id: string
+  realm: string
+  algorithm: string
+  status: 'ACTIVE' | 'PASSIVE'
+  public_key: string
+  certificate: string
+  /** JSON of a sealed value. */
+  private_key: string
+  created_at: number
+  rotated_at: number | null
+}
+
+export interface AuditEventRow {
+  id: Generated<number>
+  event_id: string
+  realm: string
+  at: number
+  category: string
+  type: string
+  actor: string
+  source_ip: string
+  resource_type: string | null
+  resource_id: string | null
+  outcome: string
+  detail: string | null
+  revision: number | null
+}
+
+export interface Tables {
+  meta: MetaRow
+  realms: RealmRow
+  documents: DocumentRow
+  document_refs: DocumentRefRow
+  revisions: RevisionRow
+  revision_operations: RevisionOperationRow
+  changes: ChangeRow
+  users: UserRow
+  user_names: UserNameRow
+  credentials: CredentialRow
+  password_history: PasswordHistoryRow
+  user_roles: UserRoleRow
+  user_groups: UserGroupRow
+  sessions: SessionRow
+  login_guards: LoginGuardRow
+  signing_keys: SigningKeyRow
+  audit_events: AuditEventRow
+}
