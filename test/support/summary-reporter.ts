@@ -1,0 +1,41 @@
+/**
+ * Closes a test run with the plain line `N passed, N failed` (and `, N skipped` when there are any), for scripts
+ * that read the last line. A file that cannot be imported, a failed hook and an unhandled error have no failed
+ * test of their own; each counts as one failure, so that the line never says 0 for a run that failed.
+ */
+import type { Reporter, TestModule } from 'vitest/node'
+
+export interface Totals {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+export const summaryLine = ({ passed, failed, skipped }: Totals): string =>
+  `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
+
+export const countTotals = (
+  modules: readonly TestModule[],
+  unhandledErrors: readonly unknown[],
+): Totals => {
+  let passed = 0
+  let failed = unhandledErrors.length
+  let skipped = 0
+  for (const module of modules) {
+    failed += module.errors().length
+    for (const suite of module.children.allSuites()) failed += suite.errors().length
+    for (const test of module.children.allTests()) {
+      const { state } = test.result()
+      if (state === 'passed') passed += 1
+      else if (state === 'skipped') skipped += 1
+      else failed += 1
+    }
+  }
+  return { passed, failed, skipped }
+}
+
+export class SummaryReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    process.stdout.write(`${summaryLine(countTotals(modules, unhandledErrors))}\n`)
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * How the tests run. Three projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
+ * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
+ *
+ * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
+ * `vi.mock` or leave a changed global behind.
+ */
+import { defineConfig } from 'vitest/config'
+import { SummaryReporter } from './test/support/summary-reporter.ts'
+
+const unit = [
+  'test/architecture*.test.ts',
+  'test/{architecture,cli,config,platform,schemas,support}/**/*.test.ts',
+]
+const processes = ['test/process/**/*.test.ts']
+const never = ['test/bench/**']
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    isolate: false,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    reporters: ['default', new SummaryReporter()],
+    projects: [
+      { extends: true, test: { name: 'unit', include: unit, exclude: never } },
+      {
+        extends: true,
+        test: {
+          name: 'server',
+          include: ['test/**/*.test.ts'],
+          exclude: [...unit, ...processes, ...never],
+          globalSetup: 'test/support/global-setup.ts',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'process',
+          include: processes,
+          exclude: never,
+          globalSetup: 'test/support/global-setup.ts',
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // After the others: a spawned server wants the cores that in-process tests would take.
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
