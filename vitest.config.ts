@@ -41,6 +41,7 @@ export default defineConfig({
           include: processes,
           exclude: never,
           globalSetup: 'test/support/global-setup.ts',
+          setupFiles: 'test/support/end-processes.ts',
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
