@@ -1,0 +1,69 @@
+/**
+ * The only Ajv factory: strict, every error at once, unknown fields are errors and never dropped. The server's
+ * bodies and the CLI's files are checked by the same instance settings; only query, path and header values,
+ * which arrive as text, are coerced.
+ */
+
+import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { formats } from './formats.ts'
+import { type JsonSchema, pointerSegment } from './json-schema.ts'
+import type { FieldError } from './problems.ts'
+
+export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+
+const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-example']
+
+export const createAjv = ({ coerce = false }: { coerce?: boolean } = {}): Validator => {
+  const ajv = new Validator({
+    strict: true,
+    allErrors: true,
+    useDefaults: true,
+    discriminator: true,
+    coerceTypes: coerce ? 'array' : false,
+  })
+  addFormats.default(ajv)
+  for (const keyword of markKeywords) ajv.addKeyword({ keyword })
+  for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { validate: test })
+  return ajv
+}
+
+const pointerOf = (error: ErrorObject): string => {
+  if (error.keyword === 'additionalProperties')
+    return `${error.instancePath}/${pointerSegment(error.params['additionalProperty'])}`
+  if (error.keyword === 'required')
+    return `${error.instancePath}/${pointerSegment(error.params['missingProperty'])}`
+  return error.instancePath
+}
+
+const codes: Record<string, string> = { additionalProperties: 'unknown-field' }
+
+const messageOf = (error: ErrorObject): string => {
+  if (error.keyword === 'additionalProperties') return 'unknown field'
+  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'enum')
+    return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
+  if (error.keyword === 'format')
+    return formats[error.params['format']]?.message ?? error.message ?? 'has a wrong format'
+  return error.message ?? 'is not valid'
+}
+
+/** Ajv's errors in our words: a pointer, a stable code, what to do. */
+export const fieldErrors = (errors: readonly ErrorObject[]): FieldError[] =>
+  errors.map((error) => ({
+    field: pointerOf(error) || '/',
+    code: codes[error.keyword] ?? error.keyword,
+    message: messageOf(error),
+  }))
+
+/** Compiles on first use: most schemas of a process are never needed. */
+export const lazyValidator = (
+  ajv: Validator,
+  schema: JsonSchema,
+): ((value: unknown) => readonly FieldError[]) => {
+  let validate: ReturnType<Validator['compile']> | undefined
+  return (value) => {
+    validate ??= ajv.compile(schema)
+    return validate(value) ? [] : fieldErrors(validate.errors ?? [])
+  }
+}

@@ -1,0 +1,78 @@
+/** Our string formats, each with the sentence a person reads when a value does not fit. */
+
+interface Format {
+  readonly test: (value: string) => boolean
+  readonly message: string
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const control = /[\u0000-\u001f\u007f-\u009f]/
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const isName = (value: string): boolean =>
+  !control.test(value) && !uuid.test(value) && value.trim() === value
+
+const parsed = (value: string): URL | null => (control.test(value) ? null : URL.parse(value))
+
+const reservedRealms = new Set([
+  'admin',
+  'realms',
+  'monitoring',
+  'v3',
+  'interactive-docs',
+  'assets',
+  '.well-known',
+])
+
+/** Schemes that run code where a browser follows them; compared in lower case, as URL parses them. */
+const scriptSchemes = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:'])
+
+export const formats: Readonly<Record<string, Format>> = {
+  name: {
+    test: isName,
+    message: 'must be a name: no control characters, no space at either end, not shaped like a UUID',
+  },
+  segment: {
+    test: (value) => isName(value) && !value.includes('/'),
+    message: 'must be a name without "/", control characters or outer spaces, not shaped like a UUID',
+  },
+  'realm-name': {
+    test: (value) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) && !reservedRealms.has(value),
+    message:
+      'must be 1 to 63 lower-case letters, digits or "-", not starting with "-", and not a reserved word',
+  },
+  'web-url': {
+    test: (value) => ['http:', 'https:'].includes(parsed(value)?.protocol ?? ''),
+    message: 'must be an absolute http or https URL',
+  },
+  'https-url': {
+    test: (value) => {
+      const url = parsed(value)
+      return url?.protocol === 'https:' && url.username === '' && url.password === ''
+    },
+    message: 'must be an absolute https URL without user name or password in it',
+  },
+  'redirect-uri': {
+    test: (value) => {
+      const url = parsed(value)
+      return url !== null && !scriptSchemes.has(url.protocol) && !/[#*\s]/.test(value)
+    },
+    message: 'must be an absolute URI without fragment, wildcard or script scheme',
+  },
+  origin: {
+    test: (value) => parsed(value)?.origin === value,
+    message: 'must be an origin such as https://shop.example, without path or trailing slash',
+  },
+  color: {
+    test: (value) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value),
+    message: 'must be a colour such as #0a5 or #00aa55',
+  },
+  username: {
+    test: (value) => !control.test(value) && !uuid.test(value) && !/\s/.test(value),
+    message: 'must be a name without white space or control characters, not shaped like a UUID',
+  },
+  'phc-argon2id': {
+    test: (value) => /^\$argon2id\$v=19\$m=\d+,(?:t=\d+,p=\d+|p=\d+,t=\d+)\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(value),
+    message: 'must be an Argon2id hash in PHC form ($argon2id$v=19$m=…,t=…,p=…$salt$hash)',
+  },
+}

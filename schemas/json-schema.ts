@@ -1,0 +1,52 @@
+/** The part of JSON Schema 2020-12 that kinds use, with our marks. Views are derived on this plain form. */
+
+export type OnDelete = 'refuse' | 'cascade' | 'detach'
+
+export interface RefMark {
+  /** Kind of the document that the value names by its natural key. */
+  readonly kind: string
+  /** What happens to the document that holds the reference when the named one is deleted. */
+  readonly onDelete: OnDelete
+  /** The reference hands the named role's permissions to somebody: only who holds them may write it. */
+  readonly grants?: true
+}
+
+export interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: boolean | JsonSchema
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly format?: string
+  readonly readOnly?: boolean
+  readonly writeOnly?: boolean
+  readonly description?: string
+  readonly 'x-ref'?: RefMark
+  readonly 'x-secret'?: SecretMark
+  readonly 'x-set'?: true
+  readonly 'x-immutable'?: true
+  readonly 'x-only'?: 'yaml' | 'rest'
+  readonly [keyword: string]: unknown
+}
+
+export interface SecretMark {
+  /** `sealed` can be opened again; `verify` is only ever compared, so a keyed hash is enough. */
+  readonly store: 'sealed' | 'verify'
+  /** Whether reads carry the field as null with `<field>Set` beside it, or not at all. */
+  readonly read: 'null' | 'absent'
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/** A document's value: what a person writes in YAML, without ids, times and owners. */
+export type Doc = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Escapes one segment of a JSON pointer (RFC 6901 §3). */
+export const pointerSegment = (segment: string | number): string =>
+  String(segment).replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,0 +1,139 @@
+/** One spec, four forms: what may be created, what may be put, what is read, and what stands in YAML. */
+
+import { pointerSegment, type JsonSchema } from './json-schema.ts'
+import type { Kind } from './kind.ts'
+import { isStored } from './normalize.ts'
+
+type Properties = Record<string, JsonSchema>
+
+const isOptional = (spec: JsonSchema, name: string): boolean =>
+  !spec.required?.includes(name) && !('default' in (spec.properties?.[name] ?? {}))
+
+const nullable = (schema: JsonSchema): JsonSchema => ({
+  ...schema,
+  type: [...new Set([schema.type ?? 'object', 'null'].flat())],
+  ...(schema.enum ? { enum: [...schema.enum, null] } : {}),
+})
+
+const object = (properties: Properties, required: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  required: required.filter((name) => name in properties),
+  additionalProperties: false,
+})
+
+/** Defaults make a field optional for who writes it (TypeBox calls it required all the same). */
+const writable = (schema: JsonSchema): JsonSchema => {
+  const { required, properties, items, ...rest } = schema
+  return {
+    ...rest,
+    ...(items ? { items: writable(items) } : {}),
+    ...(properties
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, inner]) => [name, writable(inner)]),
+          ),
+          required: (required ?? []).filter((name) => !('default' in (properties[name] ?? {}))),
+        }
+      : {}),
+  }
+}
+
+const bodyFields = (kind: Kind): Properties => {
+  const chosen: Properties = {}
+  for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
+    if (schema.readOnly || schema['x-only'] === 'yaml') continue
+    chosen[name] = isOptional(kind.spec, name) ? nullable(writable(schema)) : writable(schema)
+  }
+  return chosen
+}
+
+const requiredOf = (kind: Kind): string[] =>
+  (kind.spec.required ?? []).filter((name) => !('default' in (kind.spec.properties?.[name] ?? {})))
+
+/** Body of POST, of PUT once its read-only fields are checked and taken out, and of an upsert. */
+export const bodyView = (kind: Kind): JsonSchema => object(bodyFields(kind), requiredOf(kind))
+
+/** What a read answers: every field, unset ones as null, secrets only as `<field>Set`. */
+export const readView = (kind: Kind): JsonSchema => {
+  const properties: Properties = {}
+  for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
+    if (schema['x-only'] === 'yaml') continue
+    const secret = schema['x-secret']
+    if (secret) {
+      if (secret.read === 'absent') continue
+      properties[name] = { type: 'null', description: 'Write-only.' }
+      properties[`${name}Set`] = { type: 'boolean', description: `Whether ${name} is set.` }
+    } else {
+      const { default: _, ...rest } = schema
+      properties[name] = isOptional(kind.spec, name) ? nullable(rest) : rest
+    }
+  }
+  return object(properties, Object.keys(properties))
+}
+
+/** Fields of the read form that a PUT may repeat but not change. */
+export const readOnlyFields = (kind: Kind): string[] =>
+  Object.entries(kind.spec.properties ?? {}).flatMap(([name, schema]) => {
+    if (schema.readOnly) return [name]
+    return schema['x-secret']?.read === 'null' ? [`${name}Set`] : []
+  })
+
+/** What a document is checked against inside the server, whatever door it came through. */
+export const documentView = (kind: Kind): JsonSchema => {
+  const properties = Object.fromEntries(
+    Object.entries(kind.spec.properties ?? {})
+      .filter(([, schema]) => isStored(schema))
+      .map(([name, schema]) => [name, writable(schema)]),
+  )
+  return object(properties, requiredOf(kind))
+}
+
+/** An entry of the kind's section in a realm's YAML, with its children nested. */
+export const yamlView = (kind: Kind, kinds: readonly Kind[]): JsonSchema => {
+  const properties: Properties = {}
+  for (const [name, schema] of Object.entries(kind.spec.properties ?? {}))
+    if (!schema.readOnly && schema['x-only'] !== 'rest') properties[name] = writable(schema)
+  for (const child of kinds.filter((other) => other.parentKind === kind.kind))
+    properties[child.section] =
+      child.kind === kind.kind
+        ? { type: 'array', items: { $ref: `#/$defs/${kind.kind}` }, description: child.doc }
+        : { ...sectionView(child, kinds), description: child.doc }
+  if (kind.shape !== 'singleton')
+    properties['renamedFrom'] = {
+      type: 'string',
+      description: 'The key it had before: renames it instead of deleting and creating.',
+    }
+  return { ...object(properties, requiredOf(kind)), description: kind.doc }
+}
+
+export const sectionView = (kind: Kind, kinds: readonly Kind[]): JsonSchema =>
+  kind.shape === 'singleton'
+    ? yamlView(kind, kinds)
+    : {
+        type: 'array',
+        items: kind.shape === 'tree' ? { $ref: `#/$defs/${kind.kind}` } : yamlView(kind, kinds),
+      }
+
+/** The schema of a whole realm file. */
+export const realmView = (kinds: readonly Kind[]): JsonSchema => ({
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'A realm of iamctl',
+  type: 'object',
+  properties: {
+    realm: { type: 'string', format: 'realm-name', description: 'The name of the realm.' },
+    ...Object.fromEntries(
+      kinds
+        .filter((kind) => kind.parentKind === null || kind.shape === 'tree')
+        .map((kind) => [kind.section, { ...sectionView(kind, kinds), description: kind.doc }]),
+    ),
+  },
+  required: ['realm'],
+  additionalProperties: false,
+  $defs: Object.fromEntries(
+    kinds.filter((kind) => kind.shape === 'tree').map((kind) => [kind.kind, yamlView(kind, kinds)]),
+  ),
+})
+
+/** A pointer to one top-level field. */
+export const fieldPointer = (name: string): string => `/${pointerSegment(name)}`

@@ -1,0 +1,127 @@
+/** Walks a document beside its schema, so that marks are found where they stand. */
+
+import {
+  type Doc,
+  isObject,
+  type JsonSchema,
+  pointerSegment,
+  type RefMark,
+  type SecretMark,
+} from './json-schema.ts'
+import type { Kind } from './kind.ts'
+
+export type Visit = (place: {
+  readonly pointer: string
+  readonly value: unknown
+  readonly schema: JsonSchema
+}) => void
+
+/** Calls `visit` for every value that its schema describes, parents before children. */
+export const walk = (schema: JsonSchema, value: unknown, visit: Visit, pointer = ''): void => {
+  visit({ pointer, value, schema })
+  if (Array.isArray(value)) {
+    const { items } = schema
+    if (items) for (const [i, item] of value.entries()) walk(items, item, visit, `${pointer}/${i}`)
+    return
+  }
+  if (!isObject(value)) return
+  for (const [name, inner] of Object.entries(value)) {
+    const described = propertySchema(schema, name)
+    if (described) walk(described, inner, visit, `${pointer}/${pointerSegment(name)}`)
+  }
+}
+
+/** The schema of one property, also where an object is a map. */
+export const propertySchema = (schema: JsonSchema, name: string): JsonSchema | undefined => {
+  const own = schema.properties?.[name]
+  if (own) return own
+  for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {}))
+    if (new RegExp(pattern, 'u').test(name)) return inner
+  return isObject(schema.additionalProperties) ? schema.additionalProperties : undefined
+}
+
+export interface Reference extends RefMark {
+  /** Pointer to the value; of an item of a list, to the list. */
+  readonly field: string
+  readonly key: string
+}
+
+/** Every document that this one names. */
+export const referencesOf = (kind: Kind, doc: Doc): Reference[] => {
+  const found: Reference[] = []
+  walk(kind.spec, doc, ({ pointer, value, schema }) => {
+    const mark = schema['x-ref']
+    if (mark && typeof value === 'string')
+      found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), key: value })
+  })
+  return found
+}
+
+/** The same document with the references to one key replaced by another, or taken out (null). */
+export const replaceReferences = (
+  kind: Kind,
+  doc: Doc,
+  target: { readonly kind: string; readonly from: string; readonly to: string | null },
+): Doc => replaceIn(kind.spec, doc, target) as Doc
+
+const replaceIn = (
+  schema: JsonSchema,
+  value: unknown,
+  target: { kind: string; from: string; to: string | null },
+): unknown => {
+  const mark = schema['x-ref']
+  if (mark) return mark.kind === target.kind && value === target.from ? target.to : value
+  if (Array.isArray(value)) {
+    const { items } = schema
+    return items
+      ? value.map((item) => replaceIn(items, item, target)).filter((item) => item !== null)
+      : value
+  }
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, inner]) => {
+        const described = propertySchema(schema, name)
+        return [name, described ? replaceIn(described, inner, target) : inner]
+      })
+      .filter(([, inner]) => inner !== null),
+  )
+}
+
+export interface SecretField {
+  readonly pointer: string
+  readonly mark: SecretMark
+}
+
+/** Pointers of the secret fields that a kind's documents can have (maps of secrets are not allowed). */
+export const secretFields = (kind: Kind): SecretField[] => {
+  const found: SecretField[] = []
+  const visit = (schema: JsonSchema, pointer: string): void => {
+    const mark = schema['x-secret']
+    if (mark) found.push({ pointer, mark })
+    for (const [name, inner] of Object.entries(schema.properties ?? {}))
+      visit(inner, `${pointer}/${pointerSegment(name)}`)
+  }
+  visit(kind.spec, '')
+  return found
+}
+
+/** Takes the secrets out of a document; a null secret means "unchanged", as an absent one does. */
+export const splitSecrets = (
+  kind: Kind,
+  doc: Doc,
+): { readonly doc: Doc; readonly secrets: Readonly<Record<string, string>> } => {
+  const secrets: Record<string, string> = {}
+  const strip = (schema: JsonSchema, value: unknown, pointer: string): unknown => {
+    if (!isObject(value)) return value
+    const kept: Record<string, unknown> = {}
+    for (const [name, inner] of Object.entries(value)) {
+      const described = schema.properties?.[name]
+      const place = `${pointer}/${pointerSegment(name)}`
+      if (!described?.['x-secret']) kept[name] = described ? strip(described, inner, place) : inner
+      else if (typeof inner === 'string') secrets[place] = inner
+    }
+    return kept
+  }
+  return { doc: strip(kind.spec, doc, '') as Doc, secrets }
+}
