@@ -10,7 +10,12 @@ import { complete } from './normalize.ts'
 import { propertySchema } from './walk.ts'
 
 export type FieldChange =
-  | { readonly pointer: string; readonly change: 'set'; readonly before?: unknown; readonly after?: unknown }
+  | {
+      readonly pointer: string
+      readonly change: 'set'
+      readonly before?: unknown
+      readonly after?: unknown
+    }
   | { readonly pointer: string; readonly change: 'add' | 'remove'; readonly value: unknown }
 
 const compareSets = (before: unknown[], after: unknown[], pointer: string): FieldChange[] => {
@@ -74,9 +79,4 @@ const compare = (
 
 /** What changes from one value of a document to the other; null stands for "not there". */
 export const diff = (kind: Kind, before: Doc | null, after: Doc | null): FieldChange[] =>
-  compare(
-    kind.spec,
-    before ? complete(kind, before) : {},
-    after ? complete(kind, after) : {},
-    '',
-  )
+  compare(kind.spec, before ? complete(kind, before) : {}, after ? complete(kind, after) : {}, '')

@@ -1,5 +1,7 @@
 /** Our string formats, each with the sentence a person reads when a value does not fit. */
 
+import { isEventPattern } from './event-types.ts'
+
 interface Format {
   readonly test: (value: string) => boolean
   readonly message: string
@@ -30,11 +32,13 @@ const scriptSchemes = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'bl
 export const formats: Readonly<Record<string, Format>> = {
   name: {
     test: isName,
-    message: 'must be a name: no control characters, no space at either end, not shaped like a UUID',
+    message:
+      'must be a name: no control characters, no space at either end, not shaped like a UUID',
   },
   segment: {
     test: (value) => isName(value) && !value.includes('/'),
-    message: 'must be a name without "/", control characters or outer spaces, not shaped like a UUID',
+    message:
+      'must be a name without "/", control characters or outer spaces, not shaped like a UUID',
   },
   'realm-name': {
     test: (value) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) && !reservedRealms.has(value),
@@ -67,12 +71,26 @@ export const formats: Readonly<Record<string, Format>> = {
     test: (value) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value),
     message: 'must be a colour such as #0a5 or #00aa55',
   },
+  css: {
+    // What could load from elsewhere or leave the style element. The page's CSP refuses it too; here the
+    // person who writes it learns why.
+    test: (value) => !/<|\\|@import|url\s*\(|image-set|expression\s*\(/i.test(value),
+    message: 'must be plain style rules: no "<", no backslash, no @import, url() or image-set()',
+  },
+  'event-types': {
+    test: (value) => value.split(',').every((pattern) => isEventPattern(pattern.trim())),
+    message:
+      'must be event types separated by commas; `*` and prefixes such as ADMIN_* are allowed',
+  },
   username: {
     test: (value) => !control.test(value) && !uuid.test(value) && !/\s/.test(value),
     message: 'must be a name without white space or control characters, not shaped like a UUID',
   },
   'phc-argon2id': {
-    test: (value) => /^\$argon2id\$v=19\$m=\d+,(?:t=\d+,p=\d+|p=\d+,t=\d+)\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(value),
+    test: (value) =>
+      /^\$argon2id\$v=19\$m=\d+,(?:t=\d+,p=\d+|p=\d+,t=\d+)\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(
+        value,
+      ),
     message: 'must be an Argon2id hash in PHC form ($argon2id$v=19$m=…,t=…,p=…$salt$hash)',
   },
 }

@@ -45,7 +45,8 @@ export interface Kind extends Omit<KindInput, 'spec' | 'key'> {
   readonly resourceType: string
 }
 
-const parentInPath = (path: string | null): string | null => path?.match(/\{([a-z-]+)\}/)?.[1] ?? null
+const parentInPath = (path: string | null): string | null =>
+  path?.match(/\{([a-z-]+)\}/)?.[1] ?? null
 
 export const defineKind = (input: KindInput): Kind => {
   const keyFields = typeof input.key === 'string' ? [input.key] : input.key
@@ -55,13 +56,18 @@ export const defineKind = (input: KindInput): Kind => {
     spec: input.spec as unknown as JsonSchema,
     keyFields,
     parentKind: input.shape === 'tree' ? input.kind : parentInPath(input.path),
-    idField: keyFields.includes(input.pathKey) || input.shape === 'singleton' ? null : input.pathKey,
+    idField:
+      keyFields.includes(input.pathKey) || input.shape === 'singleton' ? null : input.pathKey,
     resourceType: input.path?.split('/').at(-1) ?? input.section,
   })
 }
 
 /** The natural key that a document's own fields and its parent's key make. */
-export const keyOf = (kind: Kind, doc: Readonly<Record<string, unknown>>, parentKey?: string): string => {
+export const keyOf = (
+  kind: Kind,
+  doc: Readonly<Record<string, unknown>>,
+  parentKey?: string,
+): string => {
   if (kind.shape === 'singleton') return kind.kind
   const own = kind.keyFields.map((field) => String(doc[field] ?? '')).join('/')
   if (kind.shape === 'tree') return `${parentKey ?? ''}/${own}`

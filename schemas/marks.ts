@@ -10,7 +10,10 @@ export const name = (options: { format?: 'name' | 'segment'; description?: strin
 /** The natural key of another document. */
 export const ref = (
   kind: string,
-  { onDelete = 'refuse', ...mark }: { onDelete?: OnDelete; grants?: true; description?: string } = {},
+  {
+    onDelete = 'refuse',
+    ...mark
+  }: { onDelete?: OnDelete; grants?: true; description?: string } = {},
 ) => {
   const { description, ...rest } = mark
   const xref: RefMark = { kind, onDelete, ...rest }
@@ -19,7 +22,7 @@ export const ref = (
 
 /** A value that goes in and never comes out. */
 export const secret = (
-  options: Partial<SecretMark> & { minLength?: number; description?: string } = {},
+  options: Partial<SecretMark> & { minLength?: number; format?: string; description?: string } = {},
 ) => {
   const { store = 'sealed', read = 'null', ...rest } = options
   return Type.Optional(
@@ -73,7 +76,8 @@ export const attributes = (description: string) =>
     description,
   })
 
-export const id = () => readOnly(Type.String({ format: 'uuid', description: 'Assigned by the service.' }))
+export const id = () =>
+  readOnly(Type.String({ format: 'uuid', description: 'Assigned by the service.' }))
 export const realmId = () => readOnly(Type.String({ description: 'The realm it belongs to.' }))
 export const createdAt = () =>
   readOnly(Type.Integer({ description: 'When it was made, in epoch milliseconds.' }))

@@ -20,7 +20,10 @@ const byText = (a: unknown, b: unknown): number => {
 export const isStored = (schema: JsonSchema): boolean =>
   !schema.readOnly && schema['x-only'] !== 'rest' && !schema['x-secret']
 
-const tidyObject = (schema: JsonSchema, value: Record<string, unknown>): Record<string, unknown> => {
+const tidyObject = (
+  schema: JsonSchema,
+  value: Record<string, unknown>,
+): Record<string, unknown> => {
   const declared = Object.keys(schema.properties ?? {})
   const rest = Object.keys(value)
     .filter((name) => !schema.properties?.[name])
@@ -31,7 +34,11 @@ const tidyObject = (schema: JsonSchema, value: Record<string, unknown>): Record<
     const described = propertySchema(schema, name)
     if (inner === undefined || inner === null || (described && !isStored(described))) continue
     const neat = described ? tidy(described, inner) : inner
-    if (described && 'default' in described && isDeepStrictEqual(neat, tidy(described, described.default)))
+    if (
+      described &&
+      'default' in described &&
+      isDeepStrictEqual(neat, tidy(described, described.default))
+    )
       continue
     tidied[name] = neat
   }

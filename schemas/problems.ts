@@ -40,7 +40,11 @@ export class Problem extends Error {
   constructor(
     code: ProblemCode,
     detail: string,
-    options: { errors?: readonly FieldError[]; extra?: Record<string, unknown>; cause?: unknown } = {},
+    options: {
+      errors?: readonly FieldError[]
+      extra?: Record<string, unknown>
+      cause?: unknown
+    } = {},
   ) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code

@@ -1,6 +1,6 @@
 /** One spec, four forms: what may be created, what may be put, what is read, and what stands in YAML. */
 
-import { pointerSegment, type JsonSchema } from './json-schema.ts'
+import { type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { Kind } from './kind.ts'
 import { isStored } from './normalize.ts'
 

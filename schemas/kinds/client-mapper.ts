@@ -1,0 +1,29 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { fields, id, name, oneOf } from '../marks.ts'
+
+const spec = fields({
+  id: id(),
+  name: name({ format: 'segment' }),
+  protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
+  protocolMapper: Type.String({ minLength: 1, description: 'Which mapper it is.' }),
+  config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    default: {},
+    description: 'Settings of the mapper, such as claim.name and user.attribute.',
+  }),
+})
+
+export type ClientMapperDoc = Static<typeof spec>
+
+export const ClientMapper = defineKind({
+  kind: 'client-mapper',
+  shape: 'child',
+  section: 'mappers',
+  path: '/clients/{client}/mappers',
+  pathKey: 'id',
+  key: 'name',
+  permission: { read: 'view-clients', write: 'manage-authorization' },
+  prune: 'allowed',
+  doc: 'A protocol mapper: puts a value into the tokens of one client.',
+  spec,
+})

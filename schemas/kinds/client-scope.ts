@@ -1,0 +1,29 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { fields, id, name, oneOf, text } from '../marks.ts'
+
+const spec = fields({
+  id: id(),
+  name: name({ format: 'segment' }),
+  description: text('What granting it allows, as the consent page says it.'),
+  protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
+  attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    default: {},
+    description: 'Free-form values.',
+  }),
+})
+
+export type ClientScopeDoc = Static<typeof spec>
+
+export const ClientScope = defineKind({
+  kind: 'client-scope',
+  shape: 'collection',
+  section: 'clientScopes',
+  path: '/client-scopes',
+  pathKey: 'id',
+  key: 'name',
+  permission: { read: 'manage-authorization', write: 'manage-authorization' },
+  prune: 'allowed',
+  doc: 'A scope that clients may request.',
+  spec,
+})

@@ -1,0 +1,119 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { fields, flag, id, name, oneOf, ref, secret, setOf, text, yamlOnly } from '../marks.ts'
+
+/** The short names of the spec; the URNs are accepted too and stored short. */
+export const grantTypes = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'password',
+  'device',
+  'CIBA',
+  'token-exchange',
+] as const
+
+export const tokenEndpointAuthMethods = [
+  'client_secret_basic',
+  'client_secret_post',
+  'client_secret_jwt',
+  'private_key_jwt',
+  'none',
+] as const
+
+const lifespan = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000, description }))
+
+const webUrl = () => Type.String({ format: 'web-url', maxLength: 2000 })
+const redirectUri = () => Type.String({ format: 'redirect-uri', maxLength: 2000 })
+
+const spec = fields({
+  id: id(),
+  clientId: name(),
+  name: text('Display name.', { maxLength: 255 }),
+  description: text('What the client is for.'),
+  enabled: flag(true, 'Whether it may be used at all.'),
+  publicClient: flag(false, 'True: no secret, PKCE required.'),
+  secret: secret({
+    store: 'verify',
+    read: 'absent',
+    minLength: 32,
+    description: 'At least 32 characters; left out on create, one is generated and answered once.',
+  }),
+  grantTypes: setOf(oneOf(grantTypes), { description: 'Grants it may use.' }),
+  redirectUris: setOf(redirectUri(), { description: 'Callback URLs, matched byte for byte.' }),
+  postLogoutRedirectUris: setOf(redirectUri(), {
+    description: 'Where a sign-out may lead back to.',
+  }),
+  loopbackPorts: flag(false, 'Allow any port on literal 127.0.0.1 and [::1] (RFC 8252 §7.3).'),
+  webOrigins: setOf(Type.String({ format: 'origin' }), { description: 'Allowed CORS origins.' }),
+  scopes: setOf(ref('client-scope', { onDelete: 'detach' }), {
+    description: 'Client scopes it may request; openid is always allowed.',
+  }),
+  defaultScopes: setOf(ref('client-scope', { onDelete: 'detach' }), {
+    description: 'Client scopes it gets without asking.',
+  }),
+  tokenEndpointAuthMethod: oneOf(tokenEndpointAuthMethods, {
+    default: 'client_secret_basic',
+    description: 'How it authenticates at the token endpoint.',
+  }),
+  jwksUri: text('Where its public keys are published.', { format: 'https-url' }),
+  jwks: Type.Optional(
+    Type.Object(
+      { keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: 100 }) },
+      { additionalProperties: false, description: 'Its public keys (RFC 7517).' },
+    ),
+  ),
+  serviceAccountsEnabled: flag(false, 'Whether it acts for itself with roles of its own.'),
+  serviceAccountRoles: yamlOnly(
+    setOf(ref('role', { onDelete: 'detach', grants: true }), {
+      description: 'Realm roles of its service account.',
+    }),
+  ),
+  serviceAccountClientRoles: yamlOnly(
+    setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
+      description: 'Client roles of its service account, as client/role.',
+    }),
+  ),
+  authorizationServicesEnabled: flag(false, 'Whether it protects resources with policies (UMA).'),
+  consentRequired: flag(false, 'Ask the user before the first sign-in.'),
+  fullScopeAllowed: flag(true, 'All roles of the user go into the token.'),
+  frontchannelLogout: flag(false, 'Sign the user out through the browser.'),
+  frontchannelLogoutUri: Type.Optional(webUrl()),
+  backchannelLogoutUri: Type.Optional(webUrl()),
+  accessTokenLifespan: lifespan("Seconds; unset means the realm's."),
+  refreshTokenLifespan: lifespan("Seconds; unset means the realm's."),
+  subjectClaim: Type.Optional(
+    oneOf(['userId', 'username', 'email', 'attribute', 'pairwise'], {
+      description: "What `sub` is; unset means the realm's choice.",
+    }),
+  ),
+  audiences: setOf(Type.String({ minLength: 1, maxLength: 255 }), {
+    description: 'Audiences added to its access tokens.',
+  }),
+  allowedResources: yamlOnly(
+    setOf(webUrl(), { description: 'Resource indicators it may ask for (RFC 8707).' }),
+  ),
+  requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
+  dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
+  idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),
+  attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    default: {},
+    description: 'Free-form values.',
+  }),
+})
+
+export type ClientDoc = Static<typeof spec>
+
+export const Client = defineKind({
+  kind: 'client',
+  shape: 'collection',
+  section: 'clients',
+  path: '/clients',
+  pathKey: 'id',
+  key: 'clientId',
+  permission: { read: 'view-clients', write: 'manage-clients' },
+  prune: 'allowed',
+  doc: 'An OAuth 2.0 / OpenID Connect client: confidential with a secret or keys, or public with PKCE.',
+  spec,
+})

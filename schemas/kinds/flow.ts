@@ -1,0 +1,39 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { fields, name, oneOf, readOnly, ref, text } from '../marks.ts'
+
+const execution = fields({
+  authenticator: text('The authenticator that runs.', { maxLength: 255 }),
+  flowAlias: Type.Optional(ref('flow', { description: 'The sub-flow that runs instead.' })),
+  requirement: oneOf(['REQUIRED', 'ALTERNATIVE', 'CONDITIONAL', 'DISABLED'], {
+    default: 'REQUIRED',
+  }),
+  authenticatorConfig: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    default: {},
+    description: 'Settings of the authenticator.',
+  }),
+})
+
+const spec = fields({
+  alias: name({ format: 'segment' }),
+  description: text('What the flow is for.'),
+  providerId: oneOf(['basic-flow', 'client-flow'], { default: 'basic-flow' }),
+  topLevel: Type.Boolean({ default: true, description: 'False: only used inside others.' }),
+  builtIn: readOnly(Type.Boolean({ description: 'Whether every realm has it.' })),
+  authenticationExecutions: Type.Array(execution, { default: [], maxItems: 100 }),
+})
+
+export type FlowDoc = Static<typeof spec>
+
+export const Flow = defineKind({
+  kind: 'flow',
+  shape: 'collection',
+  section: 'flows',
+  path: '/flows',
+  pathKey: 'alias',
+  key: 'alias',
+  permission: { read: 'manage-authorization', write: 'manage-authorization' },
+  prune: 'allowed',
+  doc: 'An authentication flow: authenticators and sub-flows in the order in which they run.',
+  spec,
+})

@@ -1,0 +1,50 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import {
+  attributes,
+  fields,
+  id,
+  name,
+  oneOf,
+  readOnly,
+  realmId,
+  ref,
+  setOf,
+  text,
+  yamlOnly,
+} from '../marks.ts'
+import { permissionKeys } from '../permissions.ts'
+
+const permission = oneOf(permissionKeys as [string, ...string[]])
+
+const spec = fields({
+  roleId: id(),
+  realmId: realmId(),
+  name: name({ format: 'segment' }),
+  description: text('What holding it means.'),
+  composites: setOf(ref('role', { onDelete: 'detach', grants: true }), {
+    description: 'Roles that come with this one.',
+  }),
+  permissions: yamlOnly(
+    setOf(permission, {
+      description: 'Admin permissions; over REST they belong to /admin-roles.',
+    }),
+  ),
+  attributes: attributes('Free-form values.'),
+  default: readOnly(Type.Boolean({ description: "Whether it is the realm's default role." })),
+})
+
+export type RoleDoc = Static<typeof spec>
+
+export const Role = defineKind({
+  kind: 'role',
+  shape: 'collection',
+  section: 'roles',
+  path: '/roles',
+  pathKey: 'roleId',
+  key: 'name',
+  permission: { read: 'manage-roles', write: 'manage-roles' },
+  prune: 'allowed',
+  doc: 'A realm role. Users hold it directly, through a group, or through a role that contains it.',
+  spec,
+})

@@ -1,0 +1,66 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { attributes, fields, flag, oneOf, ref, secret, setOf, text } from '../marks.ts'
+
+/** Keycloak's names, so that its users can move here. */
+export const requiredActions = [
+  'VERIFY_EMAIL',
+  'UPDATE_PROFILE',
+  'CONFIGURE_TOTP',
+  'CONFIGURE_RECOVERY_AUTHN_CODES',
+  'UPDATE_PASSWORD',
+  'TERMS_AND_CONDITIONS',
+  'VERIFY_PROFILE',
+  'UPDATE_EMAIL',
+  'webauthn-register',
+] as const
+
+const spec = fields({
+  username: Type.String({ minLength: 1, maxLength: 255, format: 'username' }),
+  email: text('Address; unique in the realm.', { format: 'email', maxLength: 320 }),
+  emailVerified: flag(false, 'Whether the address is known to be theirs.'),
+  firstName: text('Given name.', { maxLength: 255 }),
+  lastName: text('Family name.', { maxLength: 255 }),
+  enabled: flag(true, 'Whether they may sign in.'),
+  attributes: attributes('Free-form values.'),
+  requiredActions: setOf(oneOf(requiredActions), {
+    description: 'What they must do at the next sign-in.',
+  }),
+  roles: setOf(ref('role', { onDelete: 'detach', grants: true }), {
+    description: 'Realm roles they hold directly.',
+  }),
+  clientRoles: setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
+    description: 'Client roles they hold directly, as client/role.',
+  }),
+  groups: setOf(ref('group', { onDelete: 'detach', grants: true }), {
+    description: 'Groups they are in, as /path.',
+  }),
+  initialPassword: secret({
+    read: 'absent',
+    description: 'Set when the user is created and never again.',
+  }),
+  passwordHash: secret({
+    read: 'absent',
+    format: 'phc-argon2id',
+    description: 'Argon2id hash in PHC form; kept equal to the file.',
+  }),
+})
+
+export type UserDoc = Static<typeof spec>
+
+/**
+ * The declared fields of a managed user. The document is the truth for them; the users table, which holds
+ * everybody, is kept equal to it in the same transaction. Its REST routes serve all users and are written by hand.
+ */
+export const User = defineKind({
+  kind: 'user',
+  shape: 'collection',
+  section: 'users',
+  path: null,
+  pathKey: 'userId',
+  key: 'username',
+  permission: { read: 'view-users', write: 'manage-users' },
+  prune: 'allowed',
+  doc: 'A managed user: the fields given here are kept equal to the file. At most 20,000 a realm.',
+  spec,
+})
