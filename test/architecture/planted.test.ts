@@ -1,0 +1,174 @@
+/** Every rule of the house finds the offence it is there for, and lets its lawful neighbour pass. */
+import { describe, expect, it } from 'vitest'
+import { rules } from './rules.ts'
+import { treeOf } from './tree.ts'
+
+interface Planted {
+  /** Files that break the rule, each in its own way. */
+  readonly wrong: readonly Readonly<Record<string, string>>[]
+  /** Files that look alike and are allowed. */
+  readonly right: Readonly<Record<string, string>>
+}
+
+const lines = (count: number): string => 'export {}\n'.repeat(count)
+const kinds = { 'schemas/kinds/client.ts': `export const Client = defineKind({ kind: 'client' })` }
+
+const planted: Readonly<Record<string, Planted>> = {
+  'a folder imports only lower floors and its left neighbours': {
+    wrong: [
+      { 'schemas/kind.ts': `import { app } from '#server/app.ts'` },
+      { 'schemas/kind.ts': `import type { View } from '../cli/views/plan.ts'` },
+      { 'server/config/http.ts': `import { newId } from '#server/platform/ids.ts'` },
+      { 'server/storage/documents.ts': `export * from '../resources/write.ts'` },
+      { 'server/storage/documents.ts': `let w: import('#server/resources/write.ts').Write` },
+      { 'server/storage/sqlite.ts': `new URL('../resources/thread.ts', import.meta.url)` },
+      { 'server/accounts/users.ts': `import { open } from '#server/sessions/open.ts'` },
+      { 'server/oidc/token.ts': `import { sign } from '#server/saml/sign.ts'` },
+      { 'server/provisioning/dcr.ts': `import { words } from '#server/oidc/vocabulary.ts'` },
+      { 'server/admin/routes.ts': `await import('#server/app.ts')` },
+      { 'cli/commands/server.ts': `import { start } from '#server/main.ts'` },
+      { 'cli/commands/server.ts': `await import('#server/app.ts')` },
+      { 'cli/commands/dev.ts': `await import('#server/main.ts')` },
+      { 'server/http/app.ts': `import { freePort } from '../../test/support/ports.ts'` },
+    ],
+    right: {
+      'cli/commands/server.ts': `const { start } = await import('#server/main.ts')`,
+      'cli/version.ts': `import manifest from '../package.json' with { type: 'json' }`,
+      'cli/plan/plan.ts': `import { diff } from '#schemas/diff.ts'`,
+      'server/http/app.ts': `import '../platform/ids.ts'; import type { Http } from '#server/config/http.ts'`,
+      'server/sessions/open.ts': `import { findUser } from '#server/accounts/users.ts'`,
+      'server/admin/routes.ts': `import { mint } from '#server/oidc/token.ts'; import './openapi.ts'`,
+      'server/main.ts': `import { app } from './app.ts'; import { log } from './platform/logger.ts'`,
+    },
+  },
+  'every file of the server stands on a floor': {
+    wrong: [{ 'server/globals.ts': '' }, { 'server/things/thing.ts': '' }],
+    right: { 'server/main.ts': '', 'server/app.ts': '', 'server/keys/rotate.ts': '' },
+  },
+  'there is no import cycle': {
+    wrong: [
+      { 'schemas/a.ts': `import './b.ts'`, 'schemas/b.ts': `import { a } from '#schemas/a.ts'` },
+      {
+        'server/keys/a.ts': `export * from './b.ts'`,
+        'server/keys/b.ts': `import { type C } from './c.ts'`,
+        'server/keys/c.ts': `await import('./a.ts')`,
+      },
+      { 'cli/a.ts': `import './a.ts'` },
+    ],
+    right: {
+      'schemas/a.ts': `import './b.ts'; import './c.ts'`,
+      'schemas/b.ts': `import type { A } from './a.ts'; import './c.ts'`,
+      'schemas/c.ts': `export type { B } from './b.ts'`,
+    },
+  },
+  'schemas and the plan do no input or output': {
+    wrong: [
+      { 'schemas/kind.ts': `import { readFileSync } from 'node:fs'` },
+      { 'cli/plan/plan.ts': `import { request } from 'undici'` },
+    ],
+    right: {
+      'schemas/hash.ts': `import { createHash } from 'node:crypto'`,
+      'schemas/generate.ts': `import { writeFileSync } from 'node:fs'`,
+      'cli/load/read.ts': `import { readFileSync } from 'node:fs'`,
+    },
+  },
+  'a source file has at most 400 lines, a test 500': {
+    wrong: [{ 'server/app.ts': lines(401) }, { 'test/oidc/pkce.test.ts': lines(501) }],
+    right: { 'server/app.ts': lines(400), 'test/oidc/pkce.test.ts': lines(500) },
+  },
+  'no folder is a junk drawer': {
+    wrong: [
+      { 'server/utils/x.ts': '' },
+      { 'cli/load/helpers/x.ts': '' },
+      { 'templates/common/page.eta': '' },
+      { 'test/lib/x.ts': '' },
+      { 'schemas/misc/x.ts': '' },
+    ],
+    right: { 'server/http/common.ts': '', 'server/library/x.ts': '' },
+  },
+  'only views and the logger write to standard output': {
+    wrong: [
+      { 'server/app.ts': `console.log('x')` },
+      { 'server/app.ts': `import { Console } from 'node:console'` },
+      { 'schemas/kind.ts': `globalThis.console.warn('x')` },
+      { 'cli/commands/plan.ts': `process.stdout.write('x')` },
+      { 'cli/commands/plan.ts': `const { log } = console` },
+      { 'cli/commands/plan.ts': `process['stdout'].write('x')` },
+      { 'cli/commands/plan.ts': `import { stdout as out } from 'node:process'` },
+      { 'cli/commands/plan.ts': `fs.writeSync(1, 'x')` },
+    ],
+    right: {
+      'cli/views/human/plan.ts': `process.stdout.write('x')`,
+      'server/platform/logger.ts': `process.stdout.write('x')`,
+      'cli/main.ts': `process.stderr.write('x'); const page = { console: 'console.log(1)' }`,
+      'cli/commands/run.ts': `child.stdout.pipe(sink) // not console.log`,
+    },
+  },
+  'there is one Ajv factory': {
+    wrong: [
+      { 'server/http/bodies.ts': `import { Ajv2020 } from 'ajv/dist/2020.js'` },
+      { 'cli/validate/check.ts': `const { Ajv } = await import('ajv')` },
+      { 'schemas/views.ts': `import addFormats from 'ajv-formats'` },
+    ],
+    right: {
+      'schemas/ajv.ts': `import { Ajv2020 } from 'ajv/dist/2020.js'`,
+      'schemas/problems.ts': `import type { ErrorObject } from 'ajv'`,
+    },
+  },
+  'only the guarded client makes requests': {
+    wrong: [
+      { 'server/federation/jwks.ts': `import { request } from 'undici'` },
+      { 'server/federation/jwks.ts': `await fetch('https://example.com')` },
+      { 'server/federation/jwks.ts': `const load = options.load ?? globalThis.fetch` },
+      { 'server/federation/jwks.ts': `createJwks({ fetch })` },
+      { 'server/federation/jwks.ts': `import { get } from 'node:https'` },
+      { 'server/federation/jwks.ts': `import https from 'node:https'; https.request('x')` },
+      { 'server/federation/jwks.ts': `import * as http from 'http'; http['get']('x')` },
+      { 'cli/commands/plan.ts': `new WebSocket('ws://x')` },
+    ],
+    right: {
+      'server/platform/outgoing/client.ts': `import { request } from 'undici'; fetch('x')`,
+      'cli/client/client.ts': `fetch('https://127.0.0.1')`,
+      'server/http/listen.ts': `import http, { createServer } from 'node:http'; http.createServer()`,
+      'server/federation/jwks.ts': `outgoing.fetch('x'); app.get('/x'); interface O { fetch: string }`,
+    },
+  },
+  'nothing but a kind and its behaviour asks which kind it is': {
+    wrong: [
+      { 'server/resources/write.ts': `switch (kind) { case 'client': break }` },
+      { 'server/resources/write.ts': `if (doc.kind === 'client') go()` },
+      { 'server/admin/actions.ts': `go('client' !== operation?.kind)` },
+      { 'cli/plan/plan.ts': `const wide = ['client', 'user'].includes(doc['kind'])` },
+      { 'schemas/views.ts': 'if (kind == `client`) go()' },
+    ].map((files) => ({ ...kinds, ...files })),
+    right: {
+      ...kinds,
+      'server/resources/behaviours/client.ts': `if (doc.kind === 'client') go()`,
+      'server/resources/write.ts': `if (doc.kind === other.kind) go(); const k = { kind: 'client' }`,
+      'cli/plan/plan.ts': `if (change.kind === 'added' || actor.type === 'client') go()`,
+    },
+  },
+  'no work is left behind in a comment, and no type error is hidden': {
+    wrong: [
+      { 'server/app.ts': '// TODO: later' },
+      { 'test/app.test.ts': '/* FIXME */' },
+      { 'build.ts': '// @ts-ignore' },
+      { 'cli/main.ts': '// @ts-nocheck' },
+    ],
+    right: { 'server/app.ts': `const text = 'TODO'; const todo = /FIXME/ // todo lists` },
+  },
+}
+
+describe.each(rules)('the rule that $title', ({ title, broken }) => {
+  const { wrong, right } = planted[title] ?? { wrong: [], right: {} }
+
+  it('finds what is planted', () => {
+    expect(wrong.length).toBeGreaterThan(0)
+    expect(wrong.filter((files) => broken(treeOf(files)).length === 0)).toEqual([])
+  })
+
+  it('lets the lawful neighbour pass', () => {
+    expect(Object.keys(right).length).toBeGreaterThan(0)
+    expect(broken(treeOf(right))).toEqual([])
+  })
+})

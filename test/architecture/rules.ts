@@ -1,0 +1,206 @@
+/** The rules of the house that a program can check, one function each: a tree in, the places that break it out. */
+import { homelessFiles, importCycles, wrongImports } from './floors.ts'
+import {
+  type Import,
+  isNode,
+  literal,
+  memberOf,
+  type Node,
+  nameOf,
+  type SourceFile,
+  type Tree,
+} from './tree.ts'
+
+export interface Rule {
+  readonly title: string
+  readonly broken: (tree: Tree) => string[]
+}
+
+const product = /^(schemas|server|cli)\//
+
+const inProduct = ({ files }: Tree, allowed?: RegExp): SourceFile[] =>
+  files.filter(({ path }) => product.test(path) && allowed?.test(path) !== true)
+
+/** The nodes of some files that are wrong, with the reason. */
+const wrongNodes = (
+  files: readonly SourceFile[],
+  wrong: (node: Node, parent: Node, property: string) => string | undefined,
+): string[] =>
+  files.flatMap((file) => {
+    const found: string[] = []
+    file.walk((node, parent, property) => {
+      const reason = wrong(node, parent, property)
+      if (reason !== undefined) found.push(`${file.path}:${file.lineOf(node)} ${reason}`)
+    })
+    return found
+  })
+
+/** The imports of packages that are wrong. */
+const wrongPackages = (
+  files: readonly SourceFile[],
+  wrong: (specifier: string, how: Import['how']) => boolean,
+): string[] =>
+  files.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ inside, target, how }) => !inside && wrong(target, how))
+      .map(({ target, line }) => `${path}:${line} imports ${target}`),
+  )
+
+/** An identifier that stands for a value, not for the name of a property or of a type. */
+const isReference = (parent: Node, property: string): boolean =>
+  !(property === 'property' && parent['computed'] !== true) &&
+  !(property === 'key' && parent['computed'] !== true) &&
+  !parent.type.startsWith('TS') &&
+  parent.type !== 'ImportSpecifier'
+
+const ofGlobal = (node: Node): string | undefined =>
+  nameOf(node['object']) === 'globalThis' ? memberOf(node) : undefined
+
+/** Which packages a file's local names come from: `{ http: 'node:http' }`, or `{ get: 'node:http#get' }`. */
+const importedNames = (node: Node): [local: string, from: string][] => {
+  if (node.type !== 'ImportDeclaration' || node['importKind'] === 'type') return []
+  const from = literal(node['source']) ?? ''
+  const specifiers: unknown[] = Array.isArray(node['specifiers']) ? node['specifiers'] : []
+  return specifiers.filter(isNode).map((specifier) => {
+    const imported = nameOf(specifier['imported'])
+    return [nameOf(specifier['local']) ?? '', imported === undefined ? from : `${from}#${imported}`]
+  })
+}
+
+const writesToStdout = (tree: Tree): string[] => {
+  // Scripts whose whole purpose is to print, beside the views and the logger.
+  const allowed = /^(cli\/views\/.*|server\/platform\/logger\.ts|server\/admin\/print-routes\.ts)$/
+  const files = inProduct(tree, allowed)
+  return [
+    ...wrongPackages(files, (name) => /^(node:)?console$/.test(name)),
+    ...wrongNodes(files, (node, parent, property) => {
+      if (nameOf(node) === 'console' && isReference(parent, property)) return 'uses console'
+      if (ofGlobal(node) === 'console') return 'uses console'
+      if (memberOf(node) === 'stdout' && nameOf(node['object']) === 'process')
+        return 'uses process.stdout'
+      if (importedNames(node).some(([, from]) => /^(node:)?process#stdout$/.test(from)))
+        return 'imports stdout'
+      const args = Array.isArray(node['arguments']) ? node['arguments'] : []
+      const callee = nameOf(node['callee']) ?? memberOf(node['callee'])
+      const first: unknown = args[0]
+      if (callee === 'writeSync' && isNode(first) && first['value'] === 1) return 'writes to fd 1'
+      return undefined
+    }),
+  ]
+}
+
+const requestsOutside = (tree: Tree): string[] => {
+  // The server asks the world through its guarded client; the CLI asks its server through its own.
+  const files = inProduct(tree, /^(server\/platform\/outgoing|cli\/client)\//)
+  const dialers = /^(node:)?https?#(request|get)$/
+  return [
+    ...wrongPackages(files, (name) => /^undici(\/|$)/.test(name)),
+    ...files.flatMap((file) => {
+      const local = new Map<string, string>()
+      return wrongNodes([file], (node, parent, property) => {
+        const names = importedNames(node)
+        for (const [name, from] of names) local.set(name, from)
+        if (names.some(([, from]) => dialers.test(from))) return 'imports a way to make requests'
+        const name = isReference(parent, property) ? nameOf(node) : undefined
+        const global = name ?? ofGlobal(node)
+        if (global === 'fetch' || global === 'WebSocket' || global === 'EventSource')
+          return `uses ${global}`
+        const object = local.get(nameOf(node['object']) ?? '')
+        return dialers.test(`${object}#${memberOf(node)}`) ? 'makes a request' : undefined
+      })
+    }),
+  ]
+}
+
+/** The names that the kinds give themselves: `defineKind({ kind: 'webhook', … })`. */
+export const kindNames = ({ files }: Tree): ReadonlySet<string> => {
+  const names = new Set<string>()
+  for (const file of files.filter(({ path }) => path.startsWith('schemas/kinds/')))
+    file.walk((node, parent) => {
+      if (node.type !== 'Property' || parent.type !== 'ObjectExpression') return
+      const name = nameOf(node['key']) === 'kind' ? literal(node['value']) : undefined
+      if (name !== undefined) names.add(name)
+    })
+  return names
+}
+
+const asksForKind = (tree: Tree): string[] => {
+  const names = kindNames(tree)
+  const isKind = (value: unknown): boolean => {
+    const node = isNode(value) && value.type === 'ChainExpression' ? value['expression'] : value
+    return nameOf(node) === 'kind' || memberOf(node) === 'kind'
+  }
+  const isName = (value: unknown): boolean => names.has(literal(value) ?? '')
+  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+  return wrongNodes(
+    inProduct(tree, /^(schemas\/kinds|server\/resources\/behaviours)\//),
+    (node) => {
+      if (node.type === 'SwitchStatement' && isKind(node['discriminant'])) {
+        const cases = list(node['cases']).filter(isNode)
+        return cases.some((one) => isName(one['test'])) ? 'switches on the kind' : undefined
+      }
+      if (node.type === 'BinaryExpression' && /^[!=]==?$/.test(String(node['operator']))) {
+        const [left, right] = [node['left'], node['right']]
+        if ((isKind(left) && isName(right)) || (isKind(right) && isName(left)))
+          return 'compares a kind'
+      }
+      const callee = node.type === 'CallExpression' ? node['callee'] : undefined
+      if (isNode(callee) && memberOf(callee) === 'includes' && isNode(callee['object'])) {
+        const listed = list(callee['object']['elements']).some(isName)
+        if (listed && list(node['arguments']).some(isKind)) return 'looks a kind up in a list'
+      }
+      return undefined
+    },
+  )
+}
+
+const impureImports = ({ files }: Tree): string[] =>
+  wrongPackages(
+    files.filter(
+      ({ path }) => /^(schemas|cli\/plan)\//.test(path) && path !== 'schemas/generate.ts',
+    ),
+    (name, how) =>
+      how !== 'type' &&
+      /^((node:)?(fs|fs\/promises|http|https|http2|net|tls|dns|child_process|worker_threads|sqlite)|undici|fastify|pg|kysely)$/.test(
+        name,
+      ),
+  )
+
+export const rules: readonly Rule[] = [
+  { title: 'a folder imports only lower floors and its left neighbours', broken: wrongImports },
+  { title: 'every file of the server stands on a floor', broken: homelessFiles },
+  { title: 'there is no import cycle', broken: importCycles },
+  { title: 'schemas and the plan do no input or output', broken: impureImports },
+  {
+    title: 'a source file has at most 400 lines, a test 500',
+    broken: ({ files }) =>
+      files
+        .filter(({ path, lines }) => lines > (path.startsWith('test/') ? 500 : 400))
+        .map(({ path, lines }) => `${path} has ${lines} lines`),
+  },
+  {
+    title: 'no folder is a junk drawer',
+    broken: ({ paths }) =>
+      paths.filter((path) => /(^|\/)(utils?|helpers?|common|lib|misc)\//i.test(path)),
+  },
+  { title: 'only views and the logger write to standard output', broken: writesToStdout },
+  {
+    title: 'there is one Ajv factory',
+    broken: (tree) =>
+      wrongPackages(
+        inProduct(tree, /^schemas\/ajv\.ts$/),
+        (name, how) => how !== 'type' && /^ajv(-|\/|$)/.test(name),
+      ),
+  },
+  { title: 'only the guarded client makes requests', broken: requestsOutside },
+  { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
+  {
+    title: 'no work is left behind in a comment, and no type error is hidden',
+    broken: ({ files }) =>
+      files.flatMap(({ path, comments }) =>
+        comments
+          .filter(({ text }) => /\b(TODO|FIXME)\b|@ts-(ignore|nocheck)/.test(text))
+          .map(({ line, text }) => `${path}:${line} ${text.trim()}`),
+      ),
+  },
+]
