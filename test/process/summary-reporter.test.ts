@@ -1,0 +1,57 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { spawnScript } from '../support/processes.ts'
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+describe('the last line of a test run', () => {
+  let folder = ''
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'iamctl-summary-'))
+    const reporter = JSON.stringify(path('../support/summary-reporter.ts'))
+    await writeFile(
+      join(folder, 'vitest.config.mjs'),
+      `import { SummaryReporter } from ${reporter}
+       export default { test: { globals: true, reporters: ['default', new SummaryReporter()] } }`,
+    )
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  const lastLine = async (files: Readonly<Record<string, string>>): Promise<[string, number]> => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    const run = spawnScript(path('../../node_modules/vitest/vitest.mjs'), ['run'], { cwd: folder })
+    const { code } = await run.exited
+    return [run.stdout().trimEnd().split('\n').at(-1) ?? '', code ?? -1]
+  }
+
+  it('counts what passed', async () => {
+    const files = { 'a.test.mjs': `it('a', () => {}); describe('d', () => { it('b', () => {}) })` }
+    expect(await lastLine(files)).toEqual(['2 passed, 0 failed', 0])
+  })
+
+  it('counts a failed test, and says so when one is skipped', async () => {
+    const files = {
+      'a.test.mjs': `it('a', () => {}); it('b', () => expect(1).toBe(2)); it.skip('c', () => {})`,
+    }
+    expect(await lastLine(files)).toEqual(['1 passed, 1 failed, 1 skipped', 1])
+  })
+
+  it('counts a file that does not load, a failed hook and an unhandled error as failures', async () => {
+    const files = {
+      'good.test.mjs': `it('a', () => {})`,
+      'import.test.mjs': `import './missing.mjs'; it('b', () => {})`,
+      'hook.test.mjs': `describe('d', () => {
+        afterAll(() => { throw new Error('hook') })
+        it('c', () => {})
+      })`,
+      'stray.test.mjs': `it('d', async () => {
+        void Promise.reject(new Error('stray'))
+        await new Promise((resolve) => setImmediate(resolve))
+      })`,
+    }
+    expect(await lastLine(files)).toEqual(['3 passed, 3 failed', 1])
+  })
+})
