@@ -1,0 +1,254 @@
+/**
+ * The in-memory copy of configuration. It follows the changes log by deltas and never reloads: what a commit
+ * touched is dropped or read again, the rest stays. A unit is one document, or all documents of a small kind;
+ * the least recently used units go when the byte budget is full. A kind too large to be a unit is read per document.
+ */
+
+import type { Storage } from '../contract.ts'
+import { documentOf, type StoredDocument } from './document.ts'
+import * as reads from './reads.ts'
+
+interface Unit {
+  readonly bytes: number
+  readonly byKey: Map<string, StoredDocument>
+  /** Whether the unit holds every document of its kind. */
+  readonly whole: boolean
+}
+
+interface Position {
+  readonly seq: number
+  readonly revision: number
+}
+
+export interface CopyLimits {
+  /** All units together. */
+  readonly totalBytes: number
+  /** A kind larger than this is read per document. */
+  readonly kindBytes: number
+}
+
+/** One realm's configuration as of the moment it was asked for. */
+export interface RealmView extends Position {
+  readonly realm: string
+  get(kind: string, key: string): Promise<StoredDocument | undefined>
+  byId(kind: string, id: string): Promise<StoredDocument | undefined>
+  list(kind: string): Promise<readonly StoredDocument[]>
+}
+
+export interface Copy {
+  /** The realm after catching up with the database: for whatever must see a change at once. */
+  fresh(realm: string): Promise<RealmView | undefined>
+  /** The realm as last known, without a query where it is known: for the hot path. */
+  known(realm: string): Promise<RealmView | undefined>
+  /** Catches up with what other nodes, or this one, committed. */
+  follow(realm: string): Promise<void>
+  bytes(): number
+  close(): void
+}
+
+const unitKey = (realm: string, kind: string, key?: string): string =>
+  key === undefined ? `${realm}\n${kind}` : `${realm}\n${kind}\n${key}`
+
+export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
+  const { db } = storage
+  const units = new Map<string, Unit>()
+  const idsToKeys = new Map<string, string>()
+  const positions = new Map<string, Position>()
+  let total = 0
+
+  const drop = (name: string): void => {
+    const unit = units.get(name)
+    if (!unit) return
+    units.delete(name)
+    total -= unit.bytes
+    for (const document of unit.byKey.values()) idsToKeys.delete(document.id)
+  }
+
+  const keep = (name: string, unit: Unit): void => {
+    drop(name)
+    if (unit.bytes > limits.totalBytes) return
+    units.set(name, unit)
+    total += unit.bytes
+    for (const document of unit.byKey.values()) idsToKeys.set(document.id, document.key)
+    for (const oldest of units.keys()) {
+      if (total <= limits.totalBytes) break
+      if (oldest !== name) drop(oldest)
+    }
+  }
+
+  const use = (name: string): Unit | undefined => {
+    const unit = units.get(name)
+    if (unit) {
+      units.delete(name)
+      units.set(name, unit)
+    }
+    return unit
+  }
+
+  const forget = (realm: string): void => {
+    positions.delete(realm)
+    for (const name of [...units.keys()]) if (name.startsWith(`${realm}\n`)) drop(name)
+  }
+
+  const unitOf = (documents: readonly StoredDocument[], whole: boolean): Unit => ({
+    whole,
+    bytes: documents.reduce((sum, document) => sum + document.weight, 200),
+    byKey: new Map(documents.map((document) => [document.key, document])),
+  })
+
+  /** A unit read while the realm moved on may be older than the position says: it is not kept. */
+  const keepIfStill = (realm: string, seq: number, name: string, unit: Unit): void => {
+    if (positions.get(realm)?.seq === seq) keep(name, unit)
+  }
+
+  const loadKind = async (realm: string, kind: string, seq: number): Promise<Unit> => {
+    const unit = unitOf((await reads.ofKind(db, realm, kind)).map(documentOf), true)
+    if (unit.bytes <= limits.kindBytes) keepIfStill(realm, seq, unitKey(realm, kind), unit)
+    return unit
+  }
+
+  const loadOne = async (
+    view: { realm: string; seq: number },
+    kind: string,
+    column: 'key' | 'id',
+    value: string,
+  ): Promise<StoredDocument | undefined> => {
+    const row = await db
+      .selectFrom('documents')
+      .selectAll()
+      .where('realm', '=', view.realm)
+      .where('kind', '=', kind)
+      .where(column, '=', value)
+      .executeTakeFirst()
+    if (!row) return undefined
+    const unit = unitOf([documentOf(row)], false)
+    keepIfStill(view.realm, view.seq, unitKey(view.realm, kind, row.key), unit)
+    return unit.byKey.get(row.key)
+  }
+
+  const viewAt = (realm: string, position: Position): RealmView => {
+    const view = { realm, ...position }
+    const held = (
+      kind: string,
+      key: string,
+    ): { document: StoredDocument | undefined } | undefined => {
+      const whole = use(unitKey(realm, kind))
+      if (whole) return { document: whole.byKey.get(key) }
+      const document = use(unitKey(realm, kind, key))?.byKey.get(key)
+      return document && { document }
+    }
+    return {
+      ...view,
+      get: async (kind, key) =>
+        (held(kind, key) ?? { document: await loadOne(view, kind, 'key', key) }).document,
+      byId: async (kind, id) => {
+        const key = idsToKeys.get(id)
+        const document = key === undefined ? undefined : held(kind, key)?.document
+        return document?.id === id ? document : loadOne(view, kind, 'id', id)
+      },
+      list: async (kind) => [
+        ...(use(unitKey(realm, kind)) ?? (await loadKind(realm, kind, view.seq))).byKey.values(),
+      ],
+    }
+  }
+
+  /** Replaces, in the whole units of a realm, the documents that the log names. */
+  const applyDeltas = async (realm: string, from: Position, to: Position): Promise<boolean> => {
+    const changes = await db
+      .selectFrom('changes')
+      .select(['seq', 'kind', 'key'])
+      .where('realm', '=', realm)
+      .where('seq', '>', from.seq)
+      .orderBy('seq')
+      .execute()
+    if (changes[0]?.seq !== from.seq + 1) return false
+    const touched = new Map<string, Set<string>>()
+    for (const { kind, key } of changes) {
+      drop(unitKey(realm, kind, key))
+      if (units.has(unitKey(realm, kind)))
+        touched.set(kind, (touched.get(kind) ?? new Set()).add(key))
+    }
+    for (const [kind, keys] of touched) await refresh(realm, kind, [...keys])
+    positions.set(realm, to)
+    return true
+  }
+
+  const refresh = async (realm: string, kind: string, keys: readonly string[]): Promise<void> => {
+    const rows = await reads.rowsByKeys(db, realm, kind, keys)
+    const unit = units.get(unitKey(realm, kind))
+    if (!unit) return
+    const byKey = new Map(unit.byKey)
+    for (const key of keys) byKey.delete(key)
+    for (const row of rows) byKey.set(row.key, documentOf(row))
+    const sorted = [...byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    const fresh = unitOf(sorted, true)
+    if (fresh.bytes > limits.kindBytes) drop(unitKey(realm, kind))
+    else keep(unitKey(realm, kind), fresh)
+  }
+
+  const catchUp = async (realm: string): Promise<Position | undefined> => {
+    const row = await reads.realmRow(db, realm)
+    if (!row) {
+      forget(realm)
+      return undefined
+    }
+    const to = { seq: row.seq, revision: row.revision }
+    const from = positions.get(realm)
+    if (from && to.seq < from.seq) forget(realm)
+    else if (from && to.seq > from.seq && !(await applyDeltas(realm, from, to))) forget(realm)
+    positions.set(realm, to)
+    return to
+  }
+
+  /**
+   * One catch-up at a time per realm, so that two never apply the same deltas out of order. Who asks while one
+   * runs waits for the next: the running one may have read the position before the caller's moment.
+   */
+  const underWay = new Map<
+    string,
+    { running: Promise<unknown>; next?: Promise<Position | undefined> }
+  >()
+
+  const start = (realm: string): Promise<Position | undefined> => {
+    const running = catchUp(realm)
+    underWay.set(realm, { running })
+    const done = (): void => {
+      if (underWay.get(realm)?.running === running && !underWay.get(realm)?.next)
+        underWay.delete(realm)
+    }
+    running.then(done, done)
+    return running
+  }
+
+  const position = (realm: string): Promise<Position | undefined> => {
+    const now = underWay.get(realm)
+    if (!now) return start(realm)
+    const begin = (): Promise<Position | undefined> => start(realm)
+    now.next ??= now.running.then(begin, begin)
+    return now.next
+  }
+
+  const follow = async (realm: string): Promise<void> => {
+    if (positions.has(realm)) await position(realm)
+  }
+
+  const unsubscribe = storage.subscribe((realm) => {
+    const realms = realm === null ? [...positions.keys()] : [realm]
+    // A failed catch-up leaves the old position, so the next one does its work.
+    for (const name of realms) follow(name).catch(() => undefined)
+  })
+
+  return {
+    fresh: async (realm) => {
+      const at = await position(realm)
+      return at && viewAt(realm, at)
+    },
+    known: async (realm) => {
+      const at = positions.get(realm) ?? (await position(realm))
+      return at && viewAt(realm, at)
+    },
+    follow,
+    bytes: () => total,
+    close: unsubscribe,
+  }
+}

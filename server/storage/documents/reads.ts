@@ -1,0 +1,100 @@
+/** The queries over documents. Lists of keys and ids go in slices, below both databases' parameter limits. */
+
+import type { Kysely } from 'kysely'
+import type { DocumentRow, RealmRow, Tables } from '../tables.ts'
+import { documentOf, type StoredDocument } from './document.ts'
+
+const slice = 1000
+
+const inSlices = async <T, R>(
+  values: readonly T[],
+  query: (part: readonly T[]) => Promise<R[]>,
+): Promise<R[]> => {
+  const found: R[] = []
+  for (let start = 0; start < values.length; start += slice)
+    found.push(...(await query(values.slice(start, start + slice))))
+  return found
+}
+
+export const realmRow = (db: Kysely<Tables>, realm: string): Promise<RealmRow | undefined> =>
+  db.selectFrom('realms').selectAll().where('name', '=', realm).executeTakeFirst()
+
+const documents = (db: Kysely<Tables>) => db.selectFrom('documents').selectAll()
+
+export const rowsByKeys = (
+  db: Kysely<Tables>,
+  realm: string,
+  kind: string,
+  keys: readonly string[],
+): Promise<DocumentRow[]> =>
+  inSlices(keys, (part) =>
+    documents(db)
+      .where('realm', '=', realm)
+      .where('kind', '=', kind)
+      .where('key', 'in', part)
+      .execute(),
+  )
+
+export const byIds = async (
+  db: Kysely<Tables>,
+  realm: string,
+  ids: readonly string[],
+): Promise<StoredDocument[]> =>
+  (
+    await inSlices(ids, (part) =>
+      documents(db).where('realm', '=', realm).where('id', 'in', part).execute(),
+    )
+  ).map(documentOf)
+
+/** All documents of a kind, in the order of their keys; a page of them where one is asked for. */
+export const ofKind = async (
+  db: Kysely<Tables>,
+  realm: string,
+  kind: string,
+  page: { parentId?: string; first?: number; max?: number } = {},
+): Promise<DocumentRow[]> => {
+  let query = documents(db).where('realm', '=', realm).where('kind', '=', kind)
+  if (page.parentId !== undefined) query = query.where('parent_id', '=', page.parentId)
+  query = query.orderBy('key')
+  if (page.max !== undefined) query = query.limit(page.max)
+  if (page.first !== undefined) query = query.limit(page.max ?? 1_000_000_000).offset(page.first)
+  return query.execute()
+}
+
+export const countOfKind = async (
+  db: Kysely<Tables>,
+  realm: string,
+  kind: string,
+): Promise<number> => {
+  const { count } = await db
+    .selectFrom('documents')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('realm', '=', realm)
+    .where('kind', '=', kind)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+/** The documents right below these. */
+export const childrenOf = async (
+  db: Kysely<Tables>,
+  parentIds: readonly string[],
+): Promise<StoredDocument[]> =>
+  (await inSlices(parentIds, (part) => documents(db).where('parent_id', 'in', part).execute())).map(
+    documentOf,
+  )
+
+/** The documents that refer to one of these. */
+export const referrersOf = async (
+  db: Kysely<Tables>,
+  toIds: readonly string[],
+): Promise<StoredDocument[]> =>
+  (
+    await inSlices(toIds, (part) =>
+      documents(db)
+        .where('id', 'in', (eb) =>
+          eb.selectFrom('document_refs').select('from_id').where('to_id', 'in', part),
+        )
+        .execute(),
+    )
+  ).map(documentOf)
