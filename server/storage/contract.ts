@@ -14,6 +14,7 @@ import type { Tables } from './tables.ts'
 
 export interface Statement {
   readonly sql: string
+  /** Text, safe integers, booleans (as 0 or 1) and null; `values.ts` refuses anything else. */
   readonly parameters: readonly unknown[]
   /** How many rows must be changed or returned, and the name of the guard that failed otherwise. */
   readonly expect?: { readonly rows: number; readonly guard: string }
@@ -45,7 +46,15 @@ export interface Storage {
   announce(realm: string): Statement | undefined
   /** Whether the database answers; used by readiness. */
   ping(): Promise<boolean>
+  /** Refuses new writes, waits for those under way, and lets go of the database. */
   close(): Promise<void>
+}
+
+/** Where the drivers report what an operator should know; a pino logger fits. */
+export interface StorageLogger {
+  info(details: object, message: string): void
+  warn(details: object, message: string): void
+  error(details: object, message: string): void
 }
 
 /** A guard of the list did not hold: somebody else was faster. Decide again, or answer a conflict. */
@@ -62,7 +71,7 @@ export class GuardFailedError extends Error {
 export class ConstraintError extends Error {
   override readonly name = 'ConstraintError'
   readonly constraint: 'unique' | 'foreign-key'
-  /** Table (and columns, where the database tells) of the rule, e.g. `documents`. */
+  /** The table that declares the rule; of a foreign key the one that refers, e.g. `document_refs`. */
   readonly table: string
   constructor(constraint: 'unique' | 'foreign-key', table: string, cause: unknown) {
     super(`${constraint} rule of ${table} refused the write`, { cause })
@@ -71,7 +80,18 @@ export class ConstraintError extends Error {
   }
 }
 
-/** The database could not be opened or reached; the message is fit to be shown to an operator. */
+/**
+ * The database could not be opened or reached, and nothing was written; the message is one line, fit to be
+ * shown to an operator.
+ */
 export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError'
+}
+
+/**
+ * The connection (or the writer) was lost after the commit was asked for and before it was confirmed. The list
+ * is there as a whole or not at all, but nobody knows which: only a caller with an idempotency key may repeat it.
+ */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError'
 }

@@ -162,28 +162,36 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
       .orderBy('seq')
       .execute()
     if (changes[0]?.seq !== from.seq + 1) return false
-    const touched = new Map<string, Set<string>>()
+    // From here to the new position nothing is awaited: a unit read before it is not kept after it.
+    const touched = new Map<string, { unit: Unit; keys: Set<string> }>()
     for (const { kind, key } of changes) {
       drop(unitKey(realm, kind, key))
-      if (units.has(unitKey(realm, kind)))
-        touched.set(kind, (touched.get(kind) ?? new Set()).add(key))
+      const unit = touched.get(kind)?.unit ?? units.get(unitKey(realm, kind))
+      if (!unit) continue
+      drop(unitKey(realm, kind))
+      touched.set(kind, { unit, keys: (touched.get(kind)?.keys ?? new Set()).add(key) })
     }
-    for (const [kind, keys] of touched) await refresh(realm, kind, [...keys])
     positions.set(realm, to)
+    for (const [kind, { unit, keys }] of touched) await refresh(realm, kind, unit, [...keys])
     return true
   }
 
-  const refresh = async (realm: string, kind: string, keys: readonly string[]): Promise<void> => {
+  const refresh = async (
+    realm: string,
+    kind: string,
+    unit: Unit,
+    keys: readonly string[],
+  ): Promise<void> => {
+    const { seq } = positions.get(realm) ?? { seq: 0 }
     const rows = await reads.rowsByKeys(db, realm, kind, keys)
-    const unit = units.get(unitKey(realm, kind))
-    if (!unit) return
     const byKey = new Map(unit.byKey)
     for (const key of keys) byKey.delete(key)
     for (const row of rows) byKey.set(row.key, documentOf(row))
-    const sorted = [...byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
-    const fresh = unitOf(sorted, true)
-    if (fresh.bytes > limits.kindBytes) drop(unitKey(realm, kind))
-    else keep(unitKey(realm, kind), fresh)
+    const fresh = unitOf(
+      [...byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1)),
+      true,
+    )
+    if (fresh.bytes <= limits.kindBytes) keepIfStill(realm, seq, unitKey(realm, kind), fresh)
   }
 
   const catchUp = async (realm: string): Promise<Position | undefined> => {

@@ -1,0 +1,112 @@
+/**
+ * Group commit: while one transaction is on its way the appends that arrive wait, and become the next one. All go
+ * out together in the hope that none fails; when one does, they are run again with a savepoint each, because an
+ * error aborts a whole transaction here.
+ */
+
+import {
+  OutcomeUnknownError,
+  type Statement,
+  type StatementResult,
+  StorageUnavailableError,
+} from '../contract.ts'
+import { ConnectionLostError, errorOf, isPassing } from './failures.ts'
+import { checkGuards, type Database, type Run, transact } from './transaction.ts'
+
+/** Bounds how long the first of a group waits for the last. */
+const GROUP = 1_000
+
+interface Job {
+  readonly statements: readonly Statement[]
+  readonly resolve: (results: StatementResult[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Outcome = { readonly results: StatementResult[] } | { readonly error: unknown }
+
+export class AppendQueue {
+  readonly #database: Database
+  #queue: Job[] = []
+  #running = false
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  push(statements: readonly Statement[]): Promise<StatementResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ statements, resolve, reject })
+      if (this.#running) return
+      this.#running = true
+      setImmediate(() => void this.#run())
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#queue.splice(0, GROUP)
+      const outcomes = await settle(this.#database, group)
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index]
+        if (outcome !== undefined && 'results' in outcome) resolve(outcome.results)
+        else reject(outcome?.error)
+      }
+    }
+    this.#running = false
+  }
+}
+
+/** Never throws: the outcome of each job, in their order. */
+async function settle(database: Database, group: readonly Job[]): Promise<Outcome[]> {
+  try {
+    return await transact(database, (run) => runTogether(run, group))
+  } catch (error) {
+    if (group.length === 1 || !isOneJobsFault(error)) return group.map(() => ({ error }))
+  }
+  try {
+    return await transact(database, (run) => runApart(run, group))
+  } catch (error) {
+    return group.map(() => ({ error }))
+  }
+}
+
+function isOneJobsFault(error: unknown): boolean {
+  return !(error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError)
+}
+
+async function runTogether(run: Run, group: readonly Job[]): Promise<Outcome[]> {
+  const all = group.flatMap(({ statements }) => statements)
+  const results = await run(all)
+  checkGuards(all, results)
+  let start = 0
+  return group.map(({ statements }) => {
+    const end = start + statements.length
+    const own = results.slice(start, end)
+    start = end
+    return { results: own }
+  })
+}
+
+async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  let before: Statement[] = []
+  for (const { statements } of group) {
+    try {
+      const results = await run([...before, SAVEPOINT, ...statements])
+      const own = results.slice(before.length + 1)
+      before = [RELEASE]
+      checkGuards(statements, own)
+      outcomes.push({ results: own })
+    } catch (error) {
+      if (error instanceof ConnectionLostError || isPassing(error)) throw error
+      before = [ROLL_BACK, RELEASE]
+      outcomes.push({ error: errorOf(error) })
+    }
+  }
+  await run(before)
+  return outcomes
+}
+
+const SAVEPOINT: Statement = { sql: 'savepoint job', parameters: [] }
+const ROLL_BACK: Statement = { sql: 'rollback to savepoint job', parameters: [] }
+const RELEASE: Statement = { sql: 'release savepoint job', parameters: [] }

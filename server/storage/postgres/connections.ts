@@ -1,0 +1,76 @@
+/** How PostgreSQL is connected to: a limit of time for everything, and numbers as on SQLite. */
+
+import pg from 'pg'
+
+const CONNECT_MS = 10_000
+const STATEMENT_MS = 30_000
+const LOCK_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 30_000
+/** Longer than any limit the server keeps itself: it only ends the wait for a server that has gone silent. */
+const SILENCE_MS = 45_000
+
+/** For reads; a write through it fails, as on SQLite. */
+export function readingPool(url: string, max: number): pg.Pool {
+  return pool(url, max, { options: '-c default_transaction_read_only=on' })
+}
+
+export function writingPool(url: string, max: number): pg.Pool {
+  return pool(url, max, {})
+}
+
+/** For migrations, which may take as long as they need. */
+export function migratingClient(url: string): pg.Client {
+  return new pg.Client(base(url))
+}
+
+/** For LISTEN; its own queries are short. */
+export function listeningClient(url: string): pg.Client {
+  return new pg.Client({ ...base(url), query_timeout: CONNECT_MS })
+}
+
+function pool(url: string, max: number, more: pg.PoolConfig): pg.Pool {
+  return new pg.Pool({
+    ...base(url),
+    statement_timeout: STATEMENT_MS,
+    lock_timeout: LOCK_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    query_timeout: SILENCE_MS,
+    // A list of statements goes out at once and costs one round trip. Also, only so does pg give up a connection
+    // whose query ran into `query_timeout`; otherwise the pool would hand it out again.
+    pipeline: true,
+    max,
+    idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: 3_600,
+    ...more,
+  })
+}
+
+function base(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    fallback_application_name: 'iamctl',
+    types: numberTypes(),
+  }
+}
+
+/**
+ * Integers of 64 bits, sums and truth values are numbers, as on SQLite; beyond 2^53 an error, never rounded. Set
+ * per connection: the parsers of `pg.types` belong to the whole process.
+ */
+function numberTypes(): pg.TypeOverrides {
+  const types = new pg.TypeOverrides(pg.types)
+  const { INT8, NUMERIC, BOOL } = pg.types.builtins
+  types.setTypeParser(INT8, safeInteger)
+  types.setTypeParser(NUMERIC, (text) => (text.includes('.') ? Number(text) : safeInteger(text)))
+  types.setTypeParser(BOOL, (text) => (text === 't' ? 1 : 0))
+  return types
+}
+
+function safeInteger(text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number)) throw new RangeError('a stored integer is beyond 2^53 - 1')
+  return number
+}

@@ -1,0 +1,47 @@
+/** Reads PostgreSQL's errors. What they become holds no values: the server's `detail` quotes whole rows. */
+
+import pg from 'pg'
+import { ConstraintError, StorageUnavailableError } from '../contract.ts'
+
+/** Deadlock, or a conflict of isolation: the same list may well pass the next time. */
+const PASSING = ['40001', '40P01']
+
+/** The server ends the session, or has become a standby: another connection may do better. */
+const SESSION_LOST = /^(08...|57P0.|25006)$/
+
+/** The connection was lost while statements were on the way; the transaction has not been committed. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError'
+}
+
+export function isPassing(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && PASSING.includes(error.code ?? '')
+}
+
+/** An error that the server did not send is one of the socket, unless it is about a value. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return SESSION_LOST.test(error.code ?? '')
+  return !(error instanceof RangeError || error instanceof TypeError)
+}
+
+/** The error a caller gets: typed where the contract has a type, else the server's words alone. */
+export function errorOf(error: unknown): unknown {
+  if (!(error instanceof pg.DatabaseError)) return error
+  const plain = new Error(`PostgreSQL ${error.code}: ${error.message}`)
+  if (error.code === '23505') return new ConstraintError('unique', error.table ?? '', plain)
+  if (error.code === '23503') return new ConstraintError('foreign-key', error.table ?? '', plain)
+  return plain
+}
+
+export function unusable(label: string, error: unknown): StorageUnavailableError {
+  if (error instanceof StorageUnavailableError) return error
+  return new StorageUnavailableError(`cannot use PostgreSQL at ${label}: ${reasonOf(error)}`)
+}
+
+/** A name that resolved to several addresses gives an error with an empty message. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === '') {
+    return error.errors.map(reasonOf).join(', ')
+  }
+  return error instanceof Error ? error.message : String(error)
+}

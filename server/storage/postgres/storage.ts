@@ -1,0 +1,157 @@
+/** The contract on PostgreSQL: one pool reads, one writes, one connection listens; any number of nodes. */
+
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import type pg from 'pg'
+import {
+  type Statement,
+  type StatementResult,
+  type Storage,
+  type StorageLogger,
+  StorageUnavailableError,
+} from '../contract.ts'
+import { postgres } from '../dialect.ts'
+import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
+import type { Tables } from '../tables.ts'
+import { checkStatements } from '../values.ts'
+import { AppendQueue } from './append.ts'
+import { migratingClient, readingPool, writingPool } from './connections.ts'
+import { reasonOf, unusable } from './failures.ts'
+import { announcement, RealmListener } from './listener.ts'
+import { checkGuards, transact } from './transaction.ts'
+
+const READERS = 8
+const WRITERS = 8
+/** Any number will do as long as nobody else uses it: "iamctl" in hexadecimal. */
+const MIGRATION_LOCK = 0x69616d63746c
+
+export interface PostgresOptions {
+  readonly url: string
+  /** Host and database, for messages. */
+  readonly label: string
+  readonly logger?: StorageLogger | undefined
+  readonly readers?: number | undefined
+}
+
+export async function openPostgres(options: PostgresOptions): Promise<Storage> {
+  const { url, label, logger } = options
+  try {
+    await migrateDatabase(options)
+    const listener = await RealmListener.start(url, logger)
+    return postgresStorage(options, listener)
+  } catch (error) {
+    throw unusable(label, error)
+  }
+}
+
+function postgresStorage(
+  { url, label, logger, readers = READERS }: PostgresOptions,
+  listener: RealmListener,
+): Storage {
+  const reading = watched(readingPool(url, readers), logger)
+  const writing = watched(writingPool(url, WRITERS), logger)
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reading }) })
+  const database = { pool: writing, label }
+  const queue = new AppendQueue(database)
+  const underWay = new Set<Promise<unknown>>()
+  let closed: Promise<void> | undefined
+
+  const write = async (
+    statements: readonly Statement[],
+    perform: () => Promise<StatementResult[]>,
+  ): Promise<StatementResult[]> => {
+    checkStatements(statements)
+    if (closed !== undefined) throw new StorageUnavailableError('the database is closed')
+    if (statements.length === 0) return []
+    const work = perform()
+    underWay.add(work)
+    try {
+      return await work
+    } finally {
+      underWay.delete(work)
+    }
+  }
+  const close = async (): Promise<void> => {
+    // A pool that ends forgets those who still wait for a connection.
+    await Promise.allSettled(underWay)
+    await listener.close()
+    await writing.end()
+    await reading.end()
+  }
+  return {
+    dialect: postgres,
+    db,
+    commit: (statements) =>
+      write(statements, () =>
+        transact(database, async (run) => {
+          const results = await run(statements)
+          checkGuards(statements, results)
+          return results
+        }),
+      ),
+    append: (statements) => write(statements, () => queue.push(statements)),
+    subscribe: (follower) => listener.subscribe(follower),
+    announce: announcement,
+    ping: () =>
+      sql`select 1`.execute(db).then(
+        () => true,
+        () => false,
+      ),
+    close: () => {
+      closed ??= close()
+      return closed
+    },
+  }
+}
+
+/** Without a listener for errors a connection that breaks takes the process down, idle or in use. */
+function watched(pool: pg.Pool, logger: StorageLogger | undefined): pg.Pool {
+  pool.on('error', (error) => {
+    logger?.warn({ reason: reasonOf(error) }, 'lost a connection to the database')
+  })
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+  })
+  return pool
+}
+
+async function migrateDatabase({ url, label, logger }: PostgresOptions): Promise<void> {
+  const client = migratingClient(url)
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ server_encoding: string }>('show server_encoding')
+    const encoding = rows[0]?.server_encoding
+    if (encoding !== 'UTF8') {
+      throw new StorageUnavailableError(
+        `the database at ${label} has the encoding ${encoding}: make one with the encoding UTF8`,
+      )
+    }
+    const names = await migrate(postgresSession(client, label))
+    if (names.length > 0) {
+      logger?.info({ migrations: names }, 'the database schema was brought up to date')
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+export function postgresSession(client: pg.Client, label: string): MigrationSession {
+  const run: RunSql = async (text) => (await client.query(text)).rows
+  return {
+    dialect: postgres,
+    label,
+    findTable: `select 1 where to_regclass('schema_migrations') is not null`,
+    transaction: async (work) => {
+      await client.query('begin')
+      try {
+        await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+        const result = await work(run)
+        await client.query('commit')
+        return result
+      } catch (error) {
+        await client.query('rollback').catch(() => {})
+        throw error
+      }
+    },
+  }
+}

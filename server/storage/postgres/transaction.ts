@@ -1,0 +1,146 @@
+/**
+ * One transaction on one pooled connection. It is repeated where that is safe: after a deadlock, and after a lost
+ * connection as long as the commit had not been asked for.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import {
+  GuardFailedError,
+  OutcomeUnknownError,
+  type Statement,
+  type StatementResult,
+} from '../contract.ts'
+import {
+  ConnectionLostError,
+  errorOf,
+  isConnectionLoss,
+  isPassing,
+  reasonOf,
+  unusable,
+} from './failures.ts'
+
+export interface Database {
+  readonly pool: pg.Pool
+  /** How messages call it. */
+  readonly label: string
+}
+
+/** Sends statements within the transaction; throws the first error. */
+export type Run = (statements: readonly Statement[]) => Promise<StatementResult[]>
+
+const BEGIN: Statement = { sql: 'begin isolation level read committed read write', parameters: [] }
+const ATTEMPTS = 6
+/** Statements on the way at the same time. */
+const IN_FLIGHT = 500
+
+/** `work` may run more than once. */
+export async function transact<T>(
+  { pool, label }: Database,
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw unusable(label, error)
+    })
+    try {
+      return await attemptOn(client, label, work)
+    } catch (error) {
+      const lost = error instanceof ConnectionLostError
+      if (attempt === ATTEMPTS || !(lost || isPassing(error))) {
+        throw lost ? unusable(label, error) : errorOf(error)
+      }
+    }
+    // Those that stood in each other's way should not meet again.
+    await sleep(Math.random() * 10 * attempt)
+  }
+}
+
+async function attemptOn<T>(
+  client: pg.PoolClient,
+  label: string,
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  let unsent = [BEGIN]
+  const run: Run = async (statements) => {
+    const before = unsent
+    unsent = []
+    const results = await send(client, [...before, ...statements])
+    return results.slice(before.length)
+  }
+  try {
+    const result = await work(run)
+    await commit(client, label)
+    client.release()
+    return result
+  } catch (error) {
+    const lost = error instanceof ConnectionLostError || error instanceof OutcomeUnknownError
+    client.release(lost || !(await rolledBack(client)))
+    throw error
+  }
+}
+
+async function send(
+  client: pg.PoolClient,
+  statements: readonly Statement[],
+): Promise<StatementResult[]> {
+  const results: StatementResult[] = []
+  for (let start = 0; start < statements.length; start += IN_FLIGHT) {
+    const { stream } = client.connection
+    stream.cork()
+    const sent = statements
+      .slice(start, start + IN_FLIGHT)
+      .map(({ sql, parameters }) =>
+        client.query<Record<string, unknown>>(sql, parameters.map(bind)),
+      )
+    stream.uncork()
+    for (const answer of await Promise.allSettled(sent)) {
+      // Of the errors in a pipeline the first is the cause; the others say that the transaction is aborted.
+      if (answer.status === 'rejected') throw classified(answer.reason)
+      const { rowCount, rows } = answer.value
+      results.push({ count: rowCount ?? 0, rows })
+    }
+  }
+  return results
+}
+
+function bind(value: unknown): unknown {
+  return typeof value === 'boolean' ? Number(value) : value
+}
+
+function classified(error: unknown): unknown {
+  if (!isConnectionLoss(error)) return error
+  return new ConnectionLostError(reasonOf(error))
+}
+
+async function commit(client: pg.PoolClient, label: string): Promise<void> {
+  let command: string
+  try {
+    command = (await client.query('commit')).command
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error
+    throw new OutcomeUnknownError(
+      `the connection to PostgreSQL at ${label} was lost during a commit (${reasonOf(error)}): it may or may not have been written`,
+    )
+  }
+  // An aborted transaction is "committed" with a rollback and no error.
+  if (command !== 'COMMIT') throw new Error(`PostgreSQL answered a commit with ${command}`)
+}
+
+async function rolledBack(client: pg.PoolClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+}
+
+export function checkGuards(
+  statements: readonly Statement[],
+  results: readonly StatementResult[],
+): void {
+  for (const [index, { expect }] of statements.entries()) {
+    if (expect !== undefined && results[index]?.count !== expect.rows) {
+      throw new GuardFailedError(expect.guard)
+    }
+  }
+}

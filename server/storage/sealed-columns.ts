@@ -1,0 +1,28 @@
+/**
+ * THE list of columns that hold sealed values, for the rotation of the master key. Each holds JSON text in which
+ * `{ kid, v }` objects stand at any depth; text that is not a JSON object (a PHC hash in `credentials.secret`, a
+ * plain `meta` value) and null are left alone.
+ */
+
+import type { Tables } from './tables.ts'
+
+export interface SealedColumn {
+  readonly table: keyof Tables
+  readonly primaryKey: readonly string[]
+  readonly column: string
+}
+
+const sealed = <T extends keyof Tables>(
+  table: T,
+  primaryKey: readonly (keyof Tables[T] & string)[],
+  column: keyof Tables[T] & string,
+): SealedColumn => ({ table, primaryKey, column })
+
+export const sealedColumns: readonly SealedColumn[] = [
+  sealed('meta', ['name'], 'value'),
+  sealed('documents', ['id'], 'sealed'),
+  sealed('revision_operations', ['realm', 'revision', 'n'], 'before'),
+  sealed('revision_operations', ['realm', 'revision', 'n'], 'after'),
+  sealed('credentials', ['id'], 'secret'),
+  sealed('signing_keys', ['id'], 'private_key'),
+]

@@ -1,0 +1,64 @@
+/** Reads SQLite's errors: which rule refused a statement, and in which table it is declared. */
+
+import type { Failure } from './messages.ts'
+import type { Prepare } from './statements.ts'
+
+const IO_ERROR = 10
+const UNIQUE = [1555, 2067, 2579]
+const FOREIGN_KEY = 787
+
+export function failureOf(error: unknown, sql: string, prepare: Prepare): Failure {
+  const message = reasonOf(error)
+  const code = errorCode(error)
+  if (code !== undefined && UNIQUE.includes(code)) {
+    const table = /^UNIQUE constraint failed: (?:index ')?([^.']+)/.exec(message)?.[1] ?? ''
+    return { kind: 'constraint', constraint: 'unique', table, message }
+  }
+  if (code === FOREIGN_KEY) {
+    return {
+      kind: 'constraint',
+      constraint: 'foreign-key',
+      table: referringTable(sql, prepare),
+      message,
+    }
+  }
+  return { kind: 'refused', message: `SQLite ${code ?? 'error'}: ${message}` }
+}
+
+/** The disk failed while a commit was made safe: what it holds is only known after the next start. */
+export function isDiskFailure(error: unknown): boolean {
+  const code = errorCode(error)
+  return code !== undefined && (code & 0xff) === IO_ERROR
+}
+
+function errorCode(error: unknown): number | undefined {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode
+    : undefined
+}
+
+/**
+ * SQLite does not say which foreign key was broken. An insert or update breaks its own table's; a delete that of
+ * a table that refers to it, directly or through rows that the delete takes along.
+ */
+function referringTable(sql: string, prepare: Prepare): string {
+  const [, verb = '', table = ''] =
+    /^\s*(insert|update|delete)\s(?:.*?\s)??(?:(?:into|from)\s+)?"?([a-z_]+)"?/is.exec(sql) ?? []
+  if (verb.toLowerCase() !== 'delete') return table
+  const { statement } = prepare(
+    `select t.name as child, k.on_delete as action from sqlite_schema t, pragma_foreign_key_list(t.name) k
+     where t.type = 'table' and k."table" = ?`,
+  )
+  const seen = new Set([table])
+  for (const parent of seen) {
+    for (const { child, action } of statement.all(parent)) {
+      if (action === 'NO ACTION' || action === 'RESTRICT') return String(child)
+      if (action === 'CASCADE') seen.add(String(child))
+    }
+  }
+  return table
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,107 @@
+/**
+ * Group commit: the jobs that wait become one transaction with one fsync, each in a savepoint of its own, so that
+ * a job that fails takes back its own writes and no other's.
+ */
+
+import type { DatabaseSync } from 'node:sqlite'
+import type { Statement, StatementResult } from '../contract.ts'
+import { failureOf, isDiskFailure, reasonOf } from './failures.ts'
+import type { Failure, Job, Outcome } from './messages.ts'
+import { bind, type Prepare, statementCache } from './statements.ts'
+
+export interface WriteConnection {
+  readonly database: DatabaseSync
+  readonly prepare: Prepare
+}
+
+export function writeConnection(database: DatabaseSync): WriteConnection {
+  return { database, prepare: statementCache(database) }
+}
+
+/** Every job's outcome; the ones with results are durable. */
+export function runGroup(connection: WriteConnection, jobs: readonly Job[]): Outcome[] {
+  const { database } = connection
+  const outcomes: Outcome[] = []
+  let begun = 0
+  try {
+    control(connection, 'begin immediate')
+    for (const job of jobs) {
+      outcomes.push(runJob(connection, job))
+      if (database.isTransaction) continue
+      // A full disk or a failing one makes SQLite give up the transaction, and with it the jobs before.
+      const message = failureMessage(outcomes.at(-1))
+      for (; begun < outcomes.length; begun += 1) withdraw(outcomes, begun, 'unavailable', message)
+      control(connection, 'begin immediate')
+    }
+    control(connection, 'commit')
+  } catch (error) {
+    if (database.isTransaction) control(connection, 'rollback')
+    const kind = isDiskFailure(error) ? 'unknown' : 'unavailable'
+    const message = `SQLite could not commit: ${reasonOf(error)}`
+    for (const job of jobs.slice(outcomes.length)) {
+      outcomes.push({ id: job.id, failure: { kind: 'unavailable', message } })
+    }
+    for (; begun < outcomes.length; begun += 1) withdraw(outcomes, begun, kind, message)
+  }
+  return outcomes
+}
+
+/** A job that had succeeded has failed after all; one that had failed keeps its own reason. */
+function withdraw(
+  outcomes: Outcome[],
+  index: number,
+  kind: 'unavailable' | 'unknown',
+  message: string,
+): void {
+  const outcome = outcomes[index]
+  if (outcome !== undefined && 'results' in outcome) {
+    outcomes[index] = { id: outcome.id, failure: { kind, message } }
+  }
+}
+
+function failureMessage(outcome: Outcome | undefined): string {
+  const failure = outcome !== undefined && 'failure' in outcome ? outcome.failure : undefined
+  return failure !== undefined && 'message' in failure
+    ? failure.message
+    : 'the transaction was lost'
+}
+
+function runJob(connection: WriteConnection, { id, statements }: Job): Outcome {
+  // One statement without a guard is taken back by SQLite itself when it fails.
+  const savepoint = statements.length > 1 || statements[0]?.expect !== undefined
+  if (savepoint) control(connection, 'savepoint job')
+  const results: StatementResult[] = []
+  for (const statement of statements) {
+    const result = runStatement(connection, statement)
+    if ('kind' in result) {
+      if (savepoint && connection.database.isTransaction) {
+        control(connection, 'rollback to job')
+        control(connection, 'release job')
+      }
+      return { id, failure: result }
+    }
+    results.push(result)
+  }
+  if (savepoint) control(connection, 'release job')
+  return { id, results }
+}
+
+function runStatement(
+  { prepare }: WriteConnection,
+  { sql, parameters, expect }: Statement,
+): StatementResult | Failure {
+  try {
+    const { statement, reader } = prepare(sql)
+    const values = parameters.map(bind)
+    const rows = reader ? statement.all(...values) : []
+    const count = reader ? rows.length : Number(statement.run(...values).changes)
+    if (expect !== undefined && count !== expect.rows) return { kind: 'guard', guard: expect.guard }
+    return { count, rows }
+  } catch (error) {
+    return failureOf(error, sql, prepare)
+  }
+}
+
+function control({ prepare }: WriteConnection, sql: string): void {
+  prepare(sql).statement.run()
+}

@@ -1,0 +1,104 @@
+/**
+ * Kysely's view of the database, for reads: a few read-only connections in the calling thread. A query is
+ * synchronous and needs one only for a moment; a transaction keeps its own, and sees one snapshot.
+ */
+
+import type { DatabaseSync } from 'node:sqlite'
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import type { Tables } from '../tables.ts'
+import { openReading } from './connections.ts'
+import { bindChecked, type Prepare, statementCache } from './statements.ts'
+
+export function sqliteReader(file: string, connections: number): Kysely<Tables> {
+  const dialect: Dialect = {
+    createAdapter: () => new ReaderAdapter(),
+    createDriver: () => new ReaderDriver(file, connections),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
+  return new Kysely<Tables>({ dialect })
+}
+
+class ReaderAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+class ReaderDriver implements Driver {
+  readonly #file: string
+  readonly #limit: number
+  readonly #all: ReaderConnection[] = []
+  readonly #idle: ReaderConnection[] = []
+  readonly #waiting: ((connection: ReaderConnection) => void)[] = []
+
+  constructor(file: string, limit: number) {
+    this.#file = file
+    this.#limit = limit
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<ReaderConnection> {
+    const idle = this.#idle.pop()
+    if (idle !== undefined) return idle
+    if (this.#all.length < this.#limit) {
+      const connection = new ReaderConnection(openReading(this.#file))
+      this.#all.push(connection)
+      return connection
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  async releaseConnection(connection: ReaderConnection): Promise<void> {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#idle.push(connection)
+    else next(connection)
+  }
+
+  async beginTransaction(connection: ReaderConnection): Promise<void> {
+    connection.database.exec('begin')
+  }
+
+  async commitTransaction(connection: ReaderConnection): Promise<void> {
+    connection.database.exec('commit')
+  }
+
+  async rollbackTransaction(connection: ReaderConnection): Promise<void> {
+    if (connection.database.isTransaction) connection.database.exec('rollback')
+  }
+
+  async destroy(): Promise<void> {
+    for (const { database } of this.#all) database.close()
+  }
+}
+
+class ReaderConnection implements DatabaseConnection {
+  readonly database: DatabaseSync
+  readonly #prepare: Prepare
+
+  constructor(database: DatabaseSync) {
+    this.database = database
+    this.#prepare = statementCache(database)
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { statement } = this.#prepare(sql)
+    // The one cast between what the tables promise and what the file holds.
+    return { rows: statement.all(...bindChecked(parameters)) as R[] }
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('storage does not stream: read page by page')
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The main thread's side of the writer: jobs of one turn of the event loop travel as one message, and each is
+ * settled when the thread says that its transaction is durable. A thread that dies settles everything.
+ */
+
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import {
+  ConstraintError,
+  GuardFailedError,
+  OutcomeUnknownError,
+  type Statement,
+  type StatementResult,
+  StorageUnavailableError,
+} from '../contract.ts'
+import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
+
+interface Waiting {
+  readonly resolve: (results: StatementResult[]) => void
+  readonly reject: (error: Error) => void
+}
+
+export interface WriterOptions {
+  readonly file: string
+  /** Called once when the thread ends without having been closed. */
+  readonly onDeath?: (error: Error) => void
+  readonly entry?: URL
+}
+
+export class SqliteWriter {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #onDeath: (error: Error) => void
+  #queue: Job[] = []
+  #lastId = 0
+  #sent = 0
+  #refusal: string | undefined
+  #drained: (() => void) | undefined
+  #closed: (() => void) | undefined
+
+  /** Resolves when the thread has opened the database. */
+  static async start({ file, entry = findEntry(), onDeath }: WriterOptions): Promise<SqliteWriter> {
+    const workerData: WriterData = { file }
+    const worker = new Worker(entry, { workerData, name: 'sqlite-writer' })
+    await new Promise<void>((resolve, reject) => {
+      const fail = (reason: string): void => {
+        reject(new StorageUnavailableError(`cannot open the database ${file}: ${reason}`))
+      }
+      worker.once('error', (error) => fail(String(error)))
+      worker.once('exit', () => fail('the writer thread ended'))
+      worker.once('message', (message: ToMain) => {
+        if (message.kind === 'failed') fail(message.message)
+        else resolve()
+      })
+    })
+    worker.removeAllListeners()
+    return new SqliteWriter(worker, onDeath ?? (() => {}))
+  }
+
+  private constructor(worker: Worker, onDeath: (error: Error) => void) {
+    this.#worker = worker
+    this.#onDeath = onDeath
+    let cause: Error | undefined
+    worker.on('message', (message: ToMain) => this.#receive(message))
+    worker.on('error', (error) => {
+      cause = error instanceof Error ? error : new Error(String(error))
+    })
+    worker.on('exit', () => this.#end(cause))
+  }
+
+  get alive(): boolean {
+    return this.#refusal === undefined
+  }
+
+  submit(statements: readonly Statement[]): Promise<StatementResult[]> {
+    if (this.#refusal !== undefined) {
+      return Promise.reject(new StorageUnavailableError(this.#refusal))
+    }
+    this.#lastId += 1
+    const id = this.#lastId
+    if (this.#queue.length === 0) setImmediate(() => this.#send())
+    this.#queue.push({ id, statements })
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
+  }
+
+  /** Refuses new jobs and resolves when all that were submitted are settled. */
+  async drain(): Promise<void> {
+    this.#refusal ??= 'the database is closed'
+    if (this.#waiting.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve
+    })
+  }
+
+  /** Ends the thread, the WAL written back into the database. To be called once, after `drain`. */
+  async close(): Promise<void> {
+    if (this.#worker.threadId === -1) return
+    await new Promise<void>((resolve) => {
+      this.#closed = resolve
+      this.#post({ close: true })
+    })
+  }
+
+  #send(): void {
+    const jobs = this.#queue
+    this.#queue = []
+    this.#sent = this.#lastId
+    this.#post({ jobs })
+  }
+
+  #post(message: ToThread): void {
+    this.#worker.postMessage(message)
+  }
+
+  #receive(message: ToMain): void {
+    if (message.kind !== 'outcomes') return
+    for (const outcome of message.outcomes) {
+      const waiting = this.#waiting.get(outcome.id)
+      this.#waiting.delete(outcome.id)
+      if ('results' in outcome) waiting?.resolve(outcome.results)
+      else waiting?.reject(errorOf(outcome.failure))
+    }
+    if (this.#waiting.size === 0) this.#drained?.()
+  }
+
+  #end(cause: Error | undefined): void {
+    const expected = this.#closed !== undefined && cause === undefined
+    this.#refusal = expected
+      ? 'the database is closed'
+      : 'the thread that writes the database ended'
+    for (const [id, { reject }] of this.#waiting) {
+      const lost = new OutcomeUnknownError(this.#refusal, { cause })
+      reject(id <= this.#sent ? lost : new StorageUnavailableError(this.#refusal, { cause }))
+    }
+    this.#waiting.clear()
+    this.#queue = []
+    if (!expected) this.#onDeath(new StorageUnavailableError(this.#refusal, { cause }))
+    this.#drained?.()
+    this.#closed?.()
+  }
+}
+
+function errorOf(failure: Failure): Error {
+  switch (failure.kind) {
+    case 'guard':
+      return new GuardFailedError(failure.guard)
+    case 'constraint':
+      return new ConstraintError(failure.constraint, failure.table, new Error(failure.message))
+    case 'unavailable':
+      return new StorageUnavailableError(failure.message)
+    case 'unknown':
+      return new OutcomeUnknownError(failure.message)
+    case 'refused':
+      return new Error(failure.message)
+  }
+}
+
+/** The thread's entry: a bundle of its own beside the others, or the source file next to this one. */
+function findEntry(): URL {
+  const here = import.meta.url
+  if (here.endsWith('.ts')) return new URL('./writer-thread.ts', here)
+  const manifest = findPackageJSON(here)
+  if (manifest === undefined)
+    throw new Error('the package that holds the writer thread is not found')
+  return pathToFileURL(join(dirname(manifest), 'dist', 'sqlite-writer.js'))
+}

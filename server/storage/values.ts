@@ -1,0 +1,37 @@
+/**
+ * What may be stored, the same on both databases. Each would otherwise have its own way with the rest: one stores
+ * a whole number as 1.0, the other refuses NUL in text, both replace half a surrogate pair without a word.
+ */
+
+import type { Statement } from './contract.ts'
+
+export type Value = string | number | bigint | boolean | null
+
+/** Throws a TypeError that names the position, never the value. */
+export function checkStatements(statements: readonly Statement[]): void {
+  for (const { parameters } of statements) {
+    for (let position = 0; position < parameters.length; position += 1) {
+      const reason = refusal(parameters[position])
+      if (reason !== undefined) {
+        throw new TypeError(`parameter ${position + 1} cannot be stored: ${reason}`)
+      }
+    }
+  }
+}
+
+/** Why a value cannot be stored; undefined when it can. */
+export function refusal(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      if (value.includes('\0')) return 'text with a NUL character'
+      return value.isWellFormed() ? undefined : 'text with half a surrogate pair'
+    case 'number':
+      return Number.isSafeInteger(value) ? undefined : 'a number that is not a safe integer'
+    case 'bigint':
+      return Number.isSafeInteger(Number(value)) ? undefined : 'an integer beyond 2^53 - 1'
+    case 'boolean':
+      return undefined
+    default:
+      return value === null ? undefined : `a value of type ${typeof value}`
+  }
+}
