@@ -1,0 +1,24 @@
+/** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
+
+import type { Permission } from '#schemas/permissions.ts'
+
+export interface Caller {
+  /** The id of the user or service account. */
+  readonly actor: string
+  readonly sourceIp: string
+  /** Effective permissions in the realm of the request. */
+  readonly permissions: ReadonlySet<Permission>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the guard on every admin request that passes it. */
+    caller: Caller | null
+  }
+  interface FastifyContextConfig {
+    /** The permission an admin route needs; the server does not boot with an admin route that lacks one. */
+    permission?: Permission
+    /** The path segment that audit events of this route carry. */
+    resourceType?: string
+  }
+}

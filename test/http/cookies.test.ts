@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { createCookies } from '#server/http/cookies.ts'
+
+describe('cookies over https', () => {
+  const cookies = createCookies('https://id.example')
+
+  it('are host cookies that scripts cannot read and that do not travel with cross-site writes', () => {
+    const hidden = { path: '/', httpOnly: true, secure: true, sameSite: 'lax' }
+    expect(cookies.session('acme')).toEqual({
+      name: '__Host-iam-session-acme',
+      options: hidden,
+    })
+    expect(cookies.login('acme')).toEqual({ name: '__Host-iam-login-acme', options: hidden })
+  })
+
+  it('let scripts of the same site read the CSRF token under its exact name', () => {
+    expect(cookies.xsrf).toEqual({
+      name: 'XSRF-TOKEN',
+      options: { path: '/', httpOnly: false, secure: true, sameSite: 'strict' },
+    })
+  })
+
+  it('end with the browser unless the user is to be remembered', () => {
+    expect(cookies.session('acme').options).not.toHaveProperty('maxAge')
+    expect(cookies.session('acme', 3600).options.maxAge).toBe(3600)
+  })
+})
+
+describe('cookies over plain http', () => {
+  it('have neither prefix nor Secure, because browsers would refuse them', () => {
+    const cookies = createCookies('http://127.0.0.1:8080')
+    for (const cookie of [cookies.session('acme'), cookies.login('acme'), cookies.xsrf]) {
+      expect(cookie.name).not.toMatch(/^__/)
+      expect(cookie.options.secure).toBe(false)
+    }
+    expect(cookies.session('acme').name).toBe('iam-session-acme')
+  })
+})
