@@ -12,7 +12,7 @@ import type { FieldError } from './problems.ts'
 
 export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
-const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-example']
+const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-alias']
 
 export const createAjv = ({ coerce = false }: { coerce?: boolean } = {}): Validator => {
   const ajv = new Validator({

@@ -28,13 +28,18 @@ export interface JsonSchema {
   readonly 'x-secret'?: SecretMark
   readonly 'x-set'?: true
   readonly 'x-immutable'?: true
+  /** Other spellings of a value, by the one that is stored. */
+  readonly 'x-alias'?: Readonly<Record<string, string>>
   readonly 'x-only'?: 'yaml' | 'rest'
   readonly [keyword: string]: unknown
 }
 
 export interface SecretMark {
-  /** `sealed` can be opened again; `verify` is only ever compared, so a keyed hash is enough. */
-  readonly store: 'sealed' | 'verify'
+  /**
+   * `sealed` can be opened again; `verify` is only ever compared, so a keyed hash is enough; `initial` is used
+   * when the document is made, kept nowhere, and ignored afterwards.
+   */
+  readonly store: 'sealed' | 'verify' | 'initial'
   /** Whether reads carry the field as null with `<field>Set` beside it, or not at all. */
   readonly read: 'null' | 'absent'
 }

@@ -16,6 +16,10 @@ const byText = (a: unknown, b: unknown): number => {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
+/** Two spellings of one value, or a repetition that a file holds. */
+const distinct = (sorted: unknown[]): unknown[] =>
+  sorted.filter((item, i) => i === 0 || byText(item, sorted[i - 1]) !== 0)
+
 /** Whether a field belongs to the document itself, and not only to its REST form. */
 export const isStored = (schema: JsonSchema): boolean =>
   !schema.readOnly && schema['x-only'] !== 'rest' && !schema['x-secret']
@@ -49,8 +53,9 @@ const tidy = (schema: JsonSchema, value: unknown): unknown => {
   if (Array.isArray(value)) {
     const { items } = schema
     const neat = items ? value.map((item) => tidy(items, item)) : value
-    return schema['x-set'] ? neat.sort(byText) : neat
+    return schema['x-set'] ? distinct(neat.sort(byText)) : neat
   }
+  if (typeof value === 'string') return schema['x-alias']?.[value] ?? value
   return isObject(value) ? tidyObject(schema, value) : value
 }
 

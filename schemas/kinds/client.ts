@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { defineKind } from '../kind.ts'
 import { fields, flag, id, name, oneOf, ref, secret, setOf, text, yamlOnly } from '../marks.ts'
 
-/** The short names of the spec; the URNs are accepted too and stored short. */
+/** The short names of the spec. */
 export const grantTypes = [
   'authorization_code',
   'refresh_token',
@@ -12,6 +12,13 @@ export const grantTypes = [
   'CIBA',
   'token-exchange',
 ] as const
+
+/** What the protocol calls the short names (RFC 8628, CIBA Core §10.1, RFC 8693). */
+export const grantTypeUrns: Readonly<Record<string, (typeof grantTypes)[number]>> = {
+  'urn:ietf:params:oauth:grant-type:device_code': 'device',
+  'urn:openid:params:grant-type:ciba': 'CIBA',
+  'urn:ietf:params:oauth:grant-type:token-exchange': 'token-exchange',
+}
 
 export const tokenEndpointAuthMethods = [
   'client_secret_basic',
@@ -40,7 +47,14 @@ const spec = fields({
     minLength: 32,
     description: 'At least 32 characters; left out on create, one is generated and answered once.',
   }),
-  grantTypes: setOf(oneOf(grantTypes), { description: 'Grants it may use.' }),
+  grantTypes: setOf(
+    Type.Unsafe<(typeof grantTypes)[number]>({
+      type: 'string',
+      enum: [...grantTypes, ...Object.keys(grantTypeUrns)],
+      'x-alias': grantTypeUrns,
+    }),
+    { description: 'Grants it may use; a URN is stored under its short name.' },
+  ),
   redirectUris: setOf(redirectUri(), { description: 'Callback URLs, matched byte for byte.' }),
   postLogoutRedirectUris: setOf(redirectUri(), {
     description: 'Where a sign-out may lead back to.',

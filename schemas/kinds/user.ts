@@ -36,13 +36,16 @@ const spec = fields({
     description: 'Groups they are in, as /path.',
   }),
   initialPassword: secret({
+    store: 'initial',
     read: 'absent',
     description: 'Set when the user is created and never again.',
   }),
   passwordHash: secret({
+    store: 'verify',
     read: 'absent',
     format: 'phc-argon2id',
-    description: 'Argon2id hash in PHC form; kept equal to the file.',
+    description:
+      'Argon2id hash in PHC form; set when it changes here, not when the user changes it.',
   }),
 })
 

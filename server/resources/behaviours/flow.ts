@@ -1,0 +1,50 @@
+/** Flows: every execution runs one thing, and no flow runs inside itself. */
+
+import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import { complete } from '#schemas/normalize.ts'
+import type { FieldError } from '#schemas/problems.ts'
+import type { Behaviour } from '../behaviour.ts'
+import type { Draft, Drafts } from '../drafts.ts'
+
+const executionsOf = (draft: Draft): FlowDoc['authenticationExecutions'] =>
+  (complete(draft.kind, draft.body ?? {}) as FlowDoc).authenticationExecutions
+
+const subFlows = (draft: Draft): string[] =>
+  executionsOf(draft).flatMap(({ flowAlias }) => (flowAlias === undefined ? [] : [flowAlias]))
+
+const runsInside = (drafts: Drafts, start: Draft): boolean => {
+  const queue = subFlows(start)
+  const seen = new Set<string>()
+  for (let alias = queue.pop(); alias !== undefined; alias = queue.pop()) {
+    if (alias === start.key) return true
+    const next = seen.has(alias) ? undefined : drafts.find(start.kind.kind, alias)
+    seen.add(alias)
+    if (next) queue.push(...subFlows(next))
+  }
+  return false
+}
+
+export const flow: Behaviour = {
+  check: (draft, drafts) => {
+    const errors: FieldError[] = executionsOf(draft).flatMap((execution, i) =>
+      (execution.authenticator === undefined) === (execution.flowAlias === undefined)
+        ? [
+            {
+              field: `/authenticationExecutions/${i}`,
+              code: 'exclusive',
+              message: 'needs an authenticator or a flowAlias, and not both',
+            },
+          ]
+        : [],
+    )
+    if (runsInside(drafts, draft))
+      errors.push({
+        field: '/authenticationExecutions',
+        code: 'cycle',
+        message: 'the flow would run inside itself',
+      })
+    return errors
+  },
+
+  present: async (documents) => documents.map(({ origin }) => ({ builtIn: origin === 'built-in' })),
+}

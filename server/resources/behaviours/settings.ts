@@ -1,0 +1,33 @@
+/** Settings: limits that must agree with each other, and a sign-in flow that can be one. */
+
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { complete } from '#schemas/normalize.ts'
+import type { FieldError } from '#schemas/problems.ts'
+import type { Behaviour } from '../behaviour.ts'
+
+export const settings: Behaviour = {
+  check: (draft, drafts) => {
+    const value = complete(draft.kind, draft.body ?? {}) as SettingsDoc
+    const errors: FieldError[] = []
+    if (value.passwordPolicy.maxLength < value.passwordPolicy.length)
+      errors.push({
+        field: '/passwordPolicy/maxLength',
+        code: 'range',
+        message: 'must not be less than length',
+      })
+    if (value.ssoSessionMaxLifespan < value.ssoSessionIdleTimeout)
+      errors.push({
+        field: '/ssoSessionMaxLifespan',
+        code: 'range',
+        message: 'must not be less than ssoSessionIdleTimeout',
+      })
+    const flow = value.browserFlow && drafts.find('flow', value.browserFlow)
+    if (flow && flow.body?.['topLevel'] === false)
+      errors.push({
+        field: '/browserFlow',
+        code: 'sub-flow',
+        message: 'names a flow that only runs inside others',
+      })
+    return errors
+  },
+}

@@ -1,0 +1,122 @@
+/**
+ * Managed users. The document is the truth for the declared fields; the row in the users table, which everybody
+ * has, and the memberships are made equal to it in the same transaction.
+ */
+
+import { sql } from 'kysely'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { UserDoc } from '#schemas/kinds/user.ts'
+import { complete } from '#schemas/normalize.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
+import type { Passwords } from '#server/accounts/passwords.ts'
+import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
+import type { Users } from '#server/accounts/users.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { countOfKind } from '#server/storage/documents/reads.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { Behaviour, PrepareTools } from '../behaviour.ts'
+import type { Draft } from '../drafts.ts'
+
+/** More belong into a directory or SCIM: they are data, not configuration. */
+const mostManagedUsers = 20_000
+
+export interface UserBehaviourParts {
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly copy: Copy
+  /** Refuses a caller who does not hold all permissions that the user holds. */
+  readonly refuseUnlessOutranked: (tools: PrepareTools, user: UserRow) => Promise<void>
+}
+
+const fieldsOf = (user: UserDoc) => ({
+  username: user.username,
+  email: user.email ?? null,
+  emailVerified: user.emailVerified,
+  firstName: user.firstName ?? null,
+  lastName: user.lastName ?? null,
+  enabled: user.enabled,
+  attributes: user.attributes,
+  requiredActions: user.requiredActions,
+})
+
+/** Memberships follow the references of the document, whatever keys they had a moment ago. */
+const memberships = ({ db }: PrepareTools, id: string): Statement[] => {
+  const copyOf = (table: string, column: string, paths: readonly string[]): Statement =>
+    statement({
+      compile: () =>
+        sql`insert into ${sql.table(table)} (user_id, ${sql.ref(column)})
+          select distinct from_id, to_id from document_refs
+          where from_id = ${id} and path in (${sql.join(paths)})`.compile(db),
+    })
+  return [
+    statement(db.deleteFrom('user_roles').where('user_id', '=', id)),
+    statement(db.deleteFrom('user_groups').where('user_id', '=', id)),
+    copyOf('user_roles', 'role_id', ['/roles', '/clientRoles']),
+    copyOf('user_groups', 'group_id', ['/groups']),
+  ]
+}
+
+const endSessions = ({ db }: PrepareTools, id: string): Statement =>
+  statement(db.deleteFrom('sessions').where('user_id', '=', id))
+
+export const user = (parts: UserBehaviourParts): Behaviour => {
+  const { users, passwords, copy } = parts
+
+  const settingsOf = async (realm: string): Promise<SettingsDoc> => {
+    const view = await copy.known(realm)
+    const document = await view?.get('settings', 'settings')
+    if (!document) throw new Problem('not-found', `there is no realm "${realm}"`)
+    return contentOf<SettingsDoc>(document)
+  }
+
+  const passwordStatements = async (
+    draft: Draft,
+    row: UserRow,
+    realm: string,
+  ): Promise<readonly Statement[]> => {
+    const hash = draft.secrets['/passwordHash']
+    const initial = draft.before ? undefined : draft.secrets['/initialPassword']
+    if (hash === undefined && initial === undefined) return []
+    const settings = await settingsOf(realm)
+    const { statements, errors } =
+      hash !== undefined
+        ? passwords.acceptHash(settings, row, hash)
+        : await passwords.prepare(settings, row, initial ?? '', '/initialPassword')
+    if (errors.length > 0) throw invalid(errors)
+    return statements
+  }
+
+  const refuseTooMany = async ({ db, realm, drafts }: PrepareTools): Promise<void> => {
+    const made = drafts.ofKind('user').filter(({ before }) => before === null).length
+    if ((await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
+      throw new Problem('validation', `a realm has at most ${mostManagedUsers} managed users`)
+  }
+
+  return {
+    prepare: async (draft, tools) => {
+      const { realm, now } = tools
+      const existing = await users.find(realm, draft.before?.id ?? draft.key)
+      if (existing) await parts.refuseUnlessOutranked(tools, existing)
+      if (draft.body === null)
+        return { statements: existing ? users.deleteStatements(existing.id) : [] }
+      if (!draft.before) await refuseTooMany(tools)
+      const fields = fieldsOf(complete(draft.kind, draft.body) as UserDoc)
+      const id = existing?.id ?? draft.id
+      const row = existing
+        ? changedUserRow(existing, { ...fields, managed: true }, now)
+        : newUserRow(fields, { id, realm, managed: true, now })
+      return {
+        id,
+        statements: [
+          ...(existing ? users.updateStatements(existing, row) : users.createStatements(row)),
+          ...memberships(tools, id),
+          ...(await passwordStatements(draft, row, realm)),
+          ...(existing?.enabled === 1 && !fields.enabled ? [endSessions(tools, id)] : []),
+        ],
+      }
+    },
+  }
+}

@@ -1,0 +1,262 @@
+/**
+ * `commit(effects)`: the one short transaction of a configuration write. It checks the revision and the versions
+ * that `decide` saw, writes documents, references, history, the changes log and the audit, and counts up.
+ */
+
+import { sql } from 'kysely'
+import { diff } from '#schemas/diff.ts'
+import type { EventType } from '#schemas/event-types.ts'
+import { kindNamed } from '#schemas/kinds/index.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { rowOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
+import type { RevisionOperationRow } from '#server/storage/tables.ts'
+import type { Drafts } from './drafts.ts'
+import type { Effect } from './effects.ts'
+
+export interface Commit {
+  readonly statements: Statement[]
+  readonly events: AuditEvent[]
+  /** The revision the realm has afterwards. */
+  readonly revision: number
+}
+
+export interface CommitContext {
+  readonly storage: Storage
+  readonly realm: string
+  readonly baseRevision: number
+  readonly drafts: Drafts
+  readonly now: number
+  readonly actor: string
+  readonly sourceIp: string
+  readonly source: string
+  readonly message: string | null
+  readonly provenance: string | null
+}
+
+/** Runtime documents follow their own versions: no revision, no history, no lock on the realm. */
+const isConfiguration = ({ before, after }: Effect): boolean =>
+  (after ?? before)?.origin !== 'runtime'
+
+const opOf = ({ before, after }: Effect): RevisionOperationRow['op'] => {
+  if (!before) return 'create'
+  if (!after) return 'delete'
+  return before.key === after.key ? 'update' : 'rename'
+}
+
+/** What history keeps of one side; secrets stay sealed. */
+const kept = (document: StoredDocument | null): string | null =>
+  document &&
+  JSON.stringify({
+    key: document.key,
+    parentId: document.parentId,
+    origin: document.origin,
+    owner: document.owner,
+    body: document.body,
+    secrets: document.secrets,
+  })
+
+const inSlices = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size),
+  )
+
+const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]): Statement[] => {
+  const written = effects.flatMap(({ before }) => (before ? [before.id] : []))
+  const renamed = effects.flatMap(({ before, after }) =>
+    before && after && before.key !== after.key ? [before.id] : [],
+  )
+  const gone = effects.flatMap(({ before, after }) => (before && !after ? [before] : []))
+  return [
+    ...inSlices(written, 1000).map((ids) =>
+      statement(db.deleteFrom('document_refs').where('from_id', 'in', ids)),
+    ),
+    // Deepest first, so that no parent takes a guarded child along before its turn.
+    ...gone
+      .toReversed()
+      .map((document) =>
+        statement(
+          db
+            .deleteFrom('documents')
+            .where('id', '=', document.id)
+            .where('version', '=', document.version),
+          { rows: 1, guard: 'document' },
+        ),
+      ),
+    // Keys may be swapped: they step aside first. No natural key holds a control character.
+    ...inSlices(renamed, 1000).map((ids) =>
+      statement(
+        db
+          .updateTable('documents')
+          .set({ key: sql<string>`'\u0001' || id` })
+          .where('id', 'in', ids),
+      ),
+    ),
+  ]
+}
+
+const writes = ({ storage: { db } }: CommitContext, effects: readonly Effect[]): Statement[] => {
+  const created = effects.flatMap(({ before, after }) => (!before && after ? [rowOf(after)] : []))
+  const updated = effects.flatMap(({ before, after }) => {
+    if (!before || !after) return []
+    const { id, realm: _, kind: __, created_at: ___, ...columns } = rowOf(after)
+    return [
+      statement(
+        db
+          .updateTable('documents')
+          .set(columns)
+          .where('id', '=', id)
+          .where('version', '=', before.version),
+        { rows: 1, guard: 'document' },
+      ),
+    ]
+  })
+  return [...insertRows(db, 'documents', created), ...updated]
+}
+
+const references = (context: CommitContext, effects: readonly Effect[]): Statement[] => {
+  const rows = effects.flatMap(({ after }) => {
+    if (!after) return []
+    const found = referencesOf(kindNamed(after.kind), after.body).flatMap(
+      ({ field, kind, key }) => {
+        const target = context.drafts.find(kind, key)
+        return target ? [{ from_id: after.id, path: field, to_id: target.id }] : []
+      },
+    )
+    return [...new Map(found.map((row) => [`${row.path}\n${row.to_id}`, row])).values()]
+  })
+  return insertRows(context.storage.db, 'document_refs', rows)
+}
+
+const history = (context: CommitContext, effects: readonly Effect[]): Statement[] => {
+  const { realm, baseRevision, storage } = context
+  const revision = baseRevision + 1
+  return [
+    ...insertRows(storage.db, 'revisions', [
+      {
+        realm,
+        revision,
+        at: context.now,
+        actor: context.actor,
+        source: context.source,
+        message: context.message,
+        provenance: context.provenance,
+      },
+    ]),
+    ...insertRows(
+      storage.db,
+      'revision_operations',
+      effects.map((effect, n) => ({
+        realm,
+        revision,
+        n,
+        op: opOf(effect),
+        kind: effect.draft.kind.kind,
+        document_id: effect.draft.id,
+        key: effect.draft.key,
+        before: kept(effect.before),
+        after: kept(effect.after),
+      })),
+    ),
+  ]
+}
+
+/** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
+export const changeStatements = (
+  { db }: Storage,
+  realm: string,
+  places: readonly { kind: string; key: string }[],
+): Statement[] => {
+  const unique = [...new Map(places.map((at) => [`${at.kind}\n${at.key}`, at])).values()]
+  return inSlices(unique, 1000).map((part) =>
+    statement({
+      compile: () =>
+        sql`with touched (kind, key) as (values ${sql.join(
+          part.map(({ kind, key }) => sql`(${kind}, ${key})`),
+        )})
+        insert into changes (realm, seq, kind, key)
+        select realms.name, realms.seq, touched.kind, touched.key
+        from realms, touched where realms.name = ${realm}`.compile(db),
+    }),
+  )
+}
+
+const eventTypes: Record<RevisionOperationRow['op'], EventType> = {
+  create: 'ADMIN_CREATE',
+  update: 'ADMIN_UPDATE',
+  rename: 'ADMIN_UPDATE',
+  delete: 'ADMIN_DELETE',
+}
+
+/** Names what changed and never a value, so that nothing secret or personal can slip in. */
+const detailOf = ({ draft, before, after, prepared }: Effect): string | undefined => {
+  if (!before || !after) return undefined
+  const fields = diff(draft.kind, before.body, after.body).map(({ pointer }) => pointer)
+  const secrets = Object.keys(prepared.secrets ?? draft.secrets)
+  const moved = before.key === after.key ? [] : [`renamed from ${before.key}`]
+  return [...moved, ...new Set([...fields, ...secrets])].join(', ').slice(0, 1000)
+}
+
+const eventOf = (context: CommitContext, effect: Effect, revision?: number): AuditEvent => {
+  const detail = detailOf(effect)
+  const { kind, id, key } = effect.draft
+  return {
+    type: eventTypes[opOf(effect)],
+    realm: context.realm,
+    actor: context.actor,
+    sourceIp: context.sourceIp,
+    outcome: 'SUCCESS',
+    resourceType: kind.resourceType,
+    resourceId: kind.idField === null ? key : id,
+    ...(detail ? { detail } : {}),
+    ...(revision === undefined ? {} : { revision }),
+  }
+}
+
+export const commitOf = (effects: readonly Effect[], context: CommitContext): Commit => {
+  const { storage, realm, baseRevision } = context
+  const { db } = storage
+  const configuration = effects.filter(isConfiguration)
+  const revises = configuration.length > 0
+  const count = db.updateTable('realms').where('name', '=', realm)
+  const places = effects.flatMap(({ before, after }) =>
+    [before, after].filter((side) => side !== null),
+  )
+  const announcement = storage.announce(realm)
+  const statements = [
+    ...(revises
+      ? [
+          statement(
+            count
+              .set((eb) => ({ revision: eb('revision', '+', 1), seq: eb('seq', '+', 1) }))
+              .where('revision', '=', baseRevision),
+            { rows: 1, guard: 'revision' },
+          ),
+        ]
+      : []),
+    ...removals(context, effects),
+    ...writes(context, effects),
+    ...references(context, effects),
+    ...effects.flatMap(({ prepared }) => prepared.statements ?? []),
+    ...(revises
+      ? history(context, configuration)
+      : [
+          statement(
+            count.set((eb) => ({ seq: eb('seq', '+', 1) })),
+            { rows: 1, guard: 'realm' },
+          ),
+        ]),
+    ...changeStatements(storage, realm, places),
+    ...(announcement ? [announcement] : []),
+  ]
+  const revision = revises ? baseRevision + 1 : baseRevision
+  return {
+    statements,
+    revision,
+    events: effects.map((effect) =>
+      eventOf(context, effect, isConfiguration(effect) ? revision : undefined),
+    ),
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * What `decide` needs to see of a realm for a list of operations: the documents they name, what those refer to,
+ * and, for deletions and renames, everything below and everything that refers to them. Read without a lock: the
+ * revision is read first, and the commit checks that it still holds.
+ */
+
+import type { Kysely } from 'kysely'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { kindNamed } from '#schemas/kinds/index.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import * as reads from '#server/storage/documents/reads.ts'
+import type { Tables } from '#server/storage/tables.ts'
+import type { Operation } from './operations.ts'
+
+export interface Snapshot {
+  readonly revision: number
+  readonly documents: ReadonlyMap<string, StoredDocument>
+  /** Of every document that may go or be renamed: the documents that refer to it. */
+  readonly referrers: ReadonlyMap<string, readonly StoredDocument[]>
+}
+
+class Gathering {
+  readonly documents = new Map<string, StoredDocument>()
+  readonly referrers = new Map<string, StoredDocument[]>()
+  readonly #asked = new Map<string, Set<string>>()
+  readonly #db: Kysely<Tables>
+  readonly #realm: string
+
+  constructor(db: Kysely<Tables>, realm: string) {
+    this.#db = db
+    this.#realm = realm
+  }
+
+  add(documents: readonly StoredDocument[]): void {
+    for (const document of documents) this.documents.set(document.id, document)
+  }
+
+  /** Loads by key what was not asked for before. */
+  async load(wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
+    for (const [kind, keys] of wanted) {
+      const asked = this.#asked.get(kind) ?? new Set()
+      const fresh = [...keys].filter((key) => !asked.has(key))
+      this.#asked.set(kind, new Set([...asked, ...keys]))
+      const rows = await reads.rowsByKeys(this.#db, this.#realm, kind, fresh)
+      this.add(rows.map(documentOf))
+    }
+  }
+
+  async loadAll(kind: string): Promise<void> {
+    this.add((await reads.ofKind(this.#db, this.#realm, kind)).map(documentOf))
+  }
+
+  /** Everything that moves or goes when these do. */
+  async close(start: readonly StoredDocument[]): Promise<void> {
+    const seen = new Set<string>()
+    let frontier = [...start]
+    while (frontier.length > 0) {
+      const ids = frontier.map(({ id }) => id)
+      for (const id of ids) seen.add(id)
+      const below = await reads.childrenOf(this.#db, ids)
+      const referring = await reads.referrersOf(this.#db, ids)
+      this.add([...below, ...referring])
+      const targets = new Map(frontier.map((target) => [`${target.kind}\n${target.key}`, target]))
+      const cascading = referring.filter((document) => this.#link(document, targets))
+      frontier = [...below, ...cascading].filter(({ id }) => !seen.has(id))
+    }
+  }
+
+  /** Notes whom the document refers to; says whether it must go with one of them. */
+  #link(document: StoredDocument, targets: ReadonlyMap<string, StoredDocument>): boolean {
+    let cascades = false
+    for (const reference of referencesOf(kindNamed(document.kind), document.body)) {
+      const target = targets.get(`${reference.kind}\n${reference.key}`)
+      if (!target) continue
+      const known = this.referrers.get(target.id) ?? []
+      if (known.at(-1) !== document) known.push(document)
+      this.referrers.set(target.id, known)
+      cascades ||= reference.onDelete === 'cascade'
+    }
+    return cascades
+  }
+}
+
+const want = (wanted: Map<string, Set<string>>, kind: string, key: string): void => {
+  wanted.set(kind, (wanted.get(kind) ?? new Set()).add(key))
+}
+
+/** The key and, of nested kinds, the keys above it. */
+const wantPath = (wanted: Map<string, Set<string>>, kind: Kind, key: string): void => {
+  want(wanted, kind.kind, key)
+  const above = parentKeyOf(kind, key)
+  if (above !== null && kind.parentKind !== null)
+    wantPath(wanted, kindNamed(kind.parentKind), above)
+}
+
+const wantedBy = (operations: readonly Operation[]): Map<string, Set<string>> => {
+  const wanted = new Map<string, Set<string>>()
+  for (const operation of operations) {
+    wantPath(wanted, operation.kind, operation.key)
+    if (operation.op === 'delete') continue
+    if (operation.from !== undefined) wantPath(wanted, operation.kind, operation.from)
+    for (const { kind, key } of referencesOf(operation.kind, operation.doc))
+      wantPath(wanted, kindNamed(kind), key)
+  }
+  return wanted
+}
+
+/** Whether the operation may hand permissions to somebody, so that all roles must be known. */
+const mayGrant = (operation: Operation): boolean =>
+  operation.op === 'put' &&
+  (operation.kind.shape === 'tree' ||
+    operation.kind.spec.properties?.['permissions'] !== undefined ||
+    referencesOf(operation.kind, operation.doc).some(({ grants }) => grants))
+
+export const gather = async (
+  db: Kysely<Tables>,
+  realm: string,
+  operations: readonly Operation[],
+): Promise<Snapshot | undefined> => {
+  const row = await reads.realmRow(db, realm)
+  if (!row) return undefined
+  const gathering = new Gathering(db, realm)
+  await gathering.load(wantedBy(operations))
+  if (operations.some(mayGrant)) await gathering.loadAll('role')
+  const leaving = new Set(
+    operations.map((operation) => {
+      const key = operation.op === 'delete' ? operation.key : operation.from
+      return `${operation.kind.kind}\n${key}`
+    }),
+  )
+  await gathering.close(
+    [...gathering.documents.values()].filter(({ kind, key }) => leaving.has(`${kind}\n${key}`)),
+  )
+  return { revision: row.revision, ...gathering }
+}
+
+/** Of a realm that is about to be made. */
+export const emptySnapshot: Snapshot = { revision: 0, documents: new Map(), referrers: new Map() }

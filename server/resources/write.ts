@@ -1,0 +1,186 @@
+/**
+ * The ONE write path. Everything that changes a document comes through here: gather, decide, prepare, commit.
+ * A conflict decides again; a dry run stops before the commit. Writes of this process to one realm queue up, so
+ * that they do not make each other decide twice; other processes are met by the guards of the commit.
+ */
+
+import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import type { Kind } from '#schemas/kind.ts'
+import { kinds } from '#schemas/kinds/index.ts'
+import { type FieldError, Problem } from '#schemas/problems.ts'
+import { documentView } from '#schemas/views.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Caller } from '#server/http/caller.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import {
+  ConstraintError,
+  GuardFailedError,
+  type Statement,
+  type Storage,
+} from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { Behaviours } from './behaviour.ts'
+import { commitOf } from './commit.ts'
+import { decide } from './decide.ts'
+import { type Effect, effectOf } from './effects.ts'
+import type { Door, Operation } from './operations.ts'
+import { createQueue } from './queue.ts'
+import type { Vault } from './secrets.ts'
+import { emptySnapshot, gather, type Snapshot } from './snapshot.ts'
+
+export interface WriteRequest {
+  readonly realm: string
+  readonly operations: readonly Operation[]
+  readonly caller: Caller
+  readonly door: Door
+  readonly message?: string
+  readonly provenance?: Readonly<Record<string, unknown>>
+  /** Decide only; nothing is written. */
+  readonly dryRun?: boolean
+  /** The realm does not exist yet and is made by this write. */
+  readonly createRealm?: boolean
+  /** Data that must be written in the same transaction, given the documents as they will stand. */
+  readonly alongside?: (effects: readonly Effect[]) => {
+    readonly statements: readonly Statement[]
+    readonly events: readonly AuditEvent[]
+  }
+}
+
+export interface WriteOutcome {
+  readonly revision: number
+  readonly effects: readonly Effect[]
+}
+
+export interface Writer {
+  write(request: WriteRequest): Promise<WriteOutcome>
+}
+
+export interface WriterParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly behaviours: Behaviours
+}
+
+/** How often a write decides anew before it reports the conflict; each round means somebody else got on. */
+const rounds = 50
+
+const ajv = createAjv()
+const validators = new Map(kinds.map((kind) => [kind.kind, lazyValidator(ajv, documentView(kind))]))
+
+const validate = (kind: Kind, doc: unknown): readonly FieldError[] =>
+  validators.get(kind.kind)?.(doc) ?? []
+
+/** Whether the commit failed because something moved since the snapshot was read, so that it can decide again. */
+const hasMoved = (error: unknown): boolean =>
+  error instanceof GuardFailedError ||
+  (error instanceof ConstraintError && ['documents', 'document_refs'].includes(error.table))
+
+const pause = (round: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, Math.random() * Math.min(4 * round, 100))
+  })
+
+export const createWriter = (parts: WriterParts): Writer => {
+  const { storage, recorder, copy, clock, vault, behaviours } = parts
+  const queue = createQueue()
+
+  const sameSecret = (document: StoredDocument, pointer: string, plain: string): boolean =>
+    vault.matches(document, pointer, document.secrets[pointer], plain)
+
+  const snapshotFor = async ({
+    realm,
+    operations,
+    createRealm,
+  }: WriteRequest): Promise<Snapshot> => {
+    const snapshot = createRealm ? emptySnapshot : await gather(storage.db, realm, operations)
+    if (!snapshot) throw new Problem('not-found', `there is no realm "${realm}"`)
+    return snapshot
+  }
+
+  const isRevealable = async ({ realm, createRealm }: WriteRequest): Promise<boolean> => {
+    const view = createRealm ? undefined : await copy.known(realm)
+    const settings = await view?.get('settings', 'settings')
+    return settings?.body['clientSecretStorage'] === 'revealable'
+  }
+
+  const attempt = async (request: WriteRequest): Promise<WriteOutcome> => {
+    const { realm, caller, door } = request
+    const snapshot = await snapshotFor(request)
+    const { changed, drafts } = decide(snapshot, request.operations, {
+      caller,
+      door,
+      behaviours,
+      newId,
+      validate,
+      sameSecret,
+    })
+    const now = clock.now()
+    const revealable = await isRevealable(request)
+    const effects: Effect[] = []
+    for (const draft of changed) {
+      const prepared =
+        (await behaviours
+          .get(draft.kind.kind)
+          ?.prepare?.(draft, { realm, db: storage.db, drafts, caller, now })) ?? {}
+      if (prepared.id !== undefined) draft.id = prepared.id
+      effects.push(effectOf(draft, prepared, { realm, drafts, door, vault, revealable, now }))
+    }
+    if (request.dryRun || (effects.length === 0 && !request.createRealm))
+      return { revision: snapshot.revision, effects }
+    const commit = commitOf(effects, {
+      storage,
+      realm,
+      drafts,
+      now,
+      baseRevision: snapshot.revision,
+      actor: caller.actor,
+      sourceIp: caller.sourceIp,
+      source: door.source,
+      message: request.message ?? null,
+      provenance: request.provenance ? JSON.stringify(request.provenance) : null,
+    })
+    const alongside = request.alongside?.(effects)
+    await recorder.commit(
+      [
+        ...(request.createRealm
+          ? insertRows(storage.db, 'realms', [
+              { name: realm, revision: 0, seq: 0, created_at: now },
+            ])
+          : []),
+        ...commit.statements,
+        ...(alongside?.statements ?? []),
+      ],
+      [...commit.events, ...(alongside?.events ?? [])],
+    )
+    await copy.follow(realm)
+    return { revision: commit.revision, effects }
+  }
+
+  const persist = async (request: WriteRequest): Promise<WriteOutcome> => {
+    for (let round = 1; ; round += 1)
+      try {
+        return await attempt(request)
+      } catch (error) {
+        if (error instanceof ConstraintError && error.table === 'realms')
+          throw new Problem('conflict', `realm "${request.realm}" exists already`, { cause: error })
+        if (!hasMoved(error)) throw error
+        if (round === rounds)
+          throw new Problem('conflict', 'the realm keeps changing; try again', { cause: error })
+        await pause(round)
+      }
+  }
+
+  return {
+    write: (request) => {
+      if (request.dryRun) return attempt(request)
+      if (request.door.origin === 'runtime') return persist(request)
+      return queue(request.realm, () => persist(request))
+    },
+  }
+}
