@@ -1,0 +1,213 @@
+/**
+ * THE way out: every request to a URL that a user gave goes through here. Names are resolved once, all
+ * their addresses are checked, and the connection goes to a checked address, so there is no moment
+ * at which another answer of the name server counts. Redirects are handed back, not followed.
+ */
+
+import type { LookupFunction } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import { Agent, type Dispatcher } from 'undici'
+import { addressProblem, canonicalHost, parseAllowed } from './addresses.ts'
+import { OutgoingError } from './errors.ts'
+import { type Lookup, limitLookups, lookupBySystem, type ResolvedAddress } from './lookup.ts'
+import { checkUrl, type Scheme } from './url.ts'
+
+export interface OutgoingOptions {
+  /** Ranges, addresses and host names outside the public internet that the operator allows. */
+  allowPrivate?: readonly string[] | undefined
+  allowHttp?: boolean | undefined
+  /** For the whole request: resolving, connecting, sending, and receiving the last byte. */
+  timeoutMs?: number | undefined
+  maxBytes?: number | undefined
+  /** Certificate authorities (PEM) trusted besides those of the system. */
+  ca?: readonly string[] | undefined
+  lookup?: Lookup | undefined
+}
+
+export interface OutgoingRequest {
+  url: string
+  method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
+  headers?: Readonly<Record<string, string>> | undefined
+  body?: string | Uint8Array | undefined
+  timeoutMs?: number | undefined
+  maxBytes?: number | undefined
+  /** Narrows what is allowed in general; it cannot widen it. */
+  schemes?: readonly Scheme[] | undefined
+}
+
+export interface OutgoingResponse {
+  status: number
+  /** Names in lower case; repeated headers joined by a comma. */
+  headers: Record<string, string>
+  body: Uint8Array
+}
+
+export interface Outgoing {
+  request(request: OutgoingRequest): Promise<OutgoingResponse>
+  /** The checks that need no network, for validating a field. Throws an OutgoingError. */
+  checkUrl(url: string): URL
+  /** Checked addresses of a host, for protocols that dial for themselves (LDAP, SMTP). */
+  resolve(hostname: string): Promise<ResolvedAddress[]>
+  /** Waits for the requests under way, which all end within their time limit. */
+  close(): Promise<void>
+}
+
+export function createOutgoing({
+  allowPrivate = [],
+  allowHttp = false,
+  timeoutMs = 10_000,
+  maxBytes = 1024 * 1024,
+  ca = [],
+  lookup = lookupBySystem,
+}: OutgoingOptions = {}): Outgoing {
+  const allowed = parseAllowed(allowPrivate)
+  const schemes: readonly Scheme[] = allowHttp ? ['https', 'http'] : ['https']
+  const limitedLookup = limitLookups(lookup, timeoutMs)
+
+  const resolve = async (hostname: string): Promise<ResolvedAddress[]> => {
+    const host = canonicalHost(hostname)
+    const addresses = await limitedLookup(host)
+    if (addresses.length === 0) {
+      throw new OutgoingError('outgoing.network', host, 'the name has no address')
+    }
+    if (!allowed.hosts.has(host)) {
+      for (const { address } of addresses) {
+        const problem = addressProblem(address, allowed)
+        if (problem !== undefined) {
+          throw new OutgoingError('outgoing.address', host, `${problem} is not allowed`)
+        }
+      }
+    }
+    return addresses
+  }
+  const agent = createAgent(resolve, timeoutMs, ca)
+  const underWay = new Set<Promise<unknown>>()
+
+  return Object.freeze({
+    async request(request: OutgoingRequest): Promise<OutgoingResponse> {
+      const narrowed = schemes.filter((scheme) => request.schemes?.includes(scheme) ?? true)
+      const url = checkUrl(request.url, { schemes: narrowed, allowed })
+      const signal = AbortSignal.timeout(request.timeoutMs ?? timeoutMs)
+      const exchange = async (): Promise<OutgoingResponse> => {
+        const response = await send(agent, url, request, signal)
+        return receive(response, url.host, request.maxBytes ?? maxBytes)
+      }
+      const work = beforeAbort(exchange(), signal).catch((error: unknown) => {
+        throw explain(error, url.host, signal)
+      })
+      underWay.add(work)
+      return work.finally(() => underWay.delete(work))
+    },
+    checkUrl: (url: string) => checkUrl(url, { schemes, allowed }),
+    async resolve(hostname: string): Promise<ResolvedAddress[]> {
+      try {
+        return await resolve(hostname)
+      } catch (error) {
+        throw explain(error, hostname)
+      }
+    },
+    async close(): Promise<void> {
+      await Promise.allSettled(underWay)
+      await agent.destroy()
+    },
+  })
+}
+
+/** An agent of our own: it reads no proxy from the environment and shares no connection. */
+function createAgent(
+  resolve: (hostname: string) => Promise<ResolvedAddress[]>,
+  timeoutMs: number,
+  ca: readonly string[],
+): Agent {
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    const give = (addresses: ResolvedAddress[]): void => {
+      const [first] = addresses
+      if (options.all === true) callback(null, addresses)
+      else callback(null, first?.address ?? '', first?.family)
+    }
+    resolve(hostname).then(give, (error) => callback(error, []))
+  }
+  const secureContext = createSecureContext({
+    minVersion: 'TLSv1.2',
+    ...(ca.length > 0 && { ca: [...getCACertificates('default'), ...ca] }),
+  })
+  return new Agent({
+    // HTTP/2 brings nothing for single requests, and its own ways to be flooded.
+    allowH2: false,
+    connections: 32,
+    keepAliveMaxTimeout: 30_000,
+    // The time limit of the request covers both.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED does not count here.
+    connect: { lookup, secureContext, rejectUnauthorized: true, timeout: timeoutMs },
+  })
+}
+
+function send(
+  agent: Agent,
+  url: URL,
+  { method = 'GET', headers = {}, body }: Omit<OutgoingRequest, 'url'>,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  const fields = new Map([['user-agent', 'iamctl']])
+  for (const [name, value] of Object.entries(headers)) fields.set(name.toLowerCase(), value)
+  fields.delete('host')
+  // Nothing is ever unpacked, so a small answer stays a small answer.
+  fields.set('accept-encoding', 'identity')
+  return agent.request({
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers: Object.fromEntries(fields),
+    body: body ?? null,
+    signal,
+  })
+}
+
+/** The library heeds the signal only once it has a connection; resolving and connecting count too. */
+async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+async function receive(
+  response: Dispatcher.ResponseData,
+  host: string,
+  maxBytes: number,
+): Promise<OutgoingResponse> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  // Leaving the loop by an error destroys the body and with it the connection.
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > maxBytes) {
+      throw new OutgoingError('outgoing.size', host, `the answer has more than ${maxBytes} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(response.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '')
+  }
+  return { status: response.statusCode, headers, body: Buffer.concat(chunks) }
+}
+
+/** Only codes of the errors underneath are passed on: their messages may quote the other side. */
+function explain(error: unknown, host: string, signal?: AbortSignal): OutgoingError {
+  if (error instanceof OutgoingError) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed'
+  if (signal?.aborted === true || code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new OutgoingError('outgoing.timeout', host, 'no answer in time')
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new OutgoingError('outgoing.size', host, 'the answer has too many headers')
+  }
+  return new OutgoingError('outgoing.network', host, `the request failed (${code})`)
+}

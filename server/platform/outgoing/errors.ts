@@ -1,0 +1,24 @@
+/** Why a request to the outside did not happen or did not end well. */
+
+export type OutgoingErrorCode =
+  | 'outgoing.url'
+  | 'outgoing.scheme'
+  | 'outgoing.address'
+  | 'outgoing.timeout'
+  | 'outgoing.size'
+  | 'outgoing.network'
+
+/**
+ * The message names the host and the reason and may be shown to whoever gave the URL: it holds no
+ * path, query, credential, header or body, and not the address that a name stands for. For the same
+ * reason there is no `cause`; the errors underneath carry pieces of the response.
+ */
+export class OutgoingError extends Error {
+  override readonly name = 'OutgoingError'
+  readonly code: OutgoingErrorCode
+
+  constructor(code: OutgoingErrorCode, host: string, reason: string) {
+    super(host === '' ? reason : `${host}: ${reason}`)
+    this.code = code
+  }
+}
