@@ -1,0 +1,21 @@
+import Type from 'typebox'
+import { defineSection } from './section.ts'
+
+export const database = defineSection({
+  doc: 'Where everything is kept.',
+  prefix: 'database',
+  options: {
+    url: Type.Optional(
+      Type.String({
+        description:
+          'sqlite:PATH or postgres://USER@HOST:PORT/DATABASE. Default: sqlite:<data>/iamctl.db.',
+        // It may hold a password.
+        'x-secret': { flag: true },
+      }),
+    ),
+  },
+  check: ({ url }) =>
+    url === undefined || /^(?:sqlite:.|postgres(?:ql)?:\/\/.)/.test(url)
+      ? undefined
+      : { option: 'url', message: 'must be sqlite:PATH or postgres://USER@HOST:PORT/DATABASE' },
+})

@@ -1,0 +1,29 @@
+import Type from 'typebox'
+import { defineSection } from './section.ts'
+
+const bytes = (value: number, maximum: number, description: string) =>
+  Type.Integer({ default: value, minimum: 1024, maximum, description: `${description}, in bytes.` })
+
+const seconds = (value: number, description: string) =>
+  Type.Integer({
+    default: value,
+    minimum: 1,
+    maximum: 3600,
+    description: `${description}, in seconds.`,
+  })
+
+export const limits = defineSection({
+  doc: 'How much of the server one caller can take.',
+  options: {
+    bodyLimit: bytes(1024 * 1024, 1024 * 1024 * 1024, 'Largest body'),
+    headerLimit: bytes(16 * 1024, 1024 * 1024, 'Largest request line and headers together'),
+    urlLimit: bytes(8 * 1024, 1024 * 1024, 'Longest path and query'),
+    headersTimeout: seconds(15, 'Time in which the headers must have arrived'),
+    requestTimeout: seconds(60, 'Time in which the whole request must have arrived'),
+    keepAliveTimeout: seconds(65, 'Time an idle connection stays open; more than that of a proxy'),
+  },
+  check: ({ headersTimeout, requestTimeout }) =>
+    headersTimeout <= requestTimeout
+      ? undefined
+      : { option: 'headersTimeout', message: 'must not be longer than the request timeout' },
+})

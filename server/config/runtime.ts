@@ -1,0 +1,23 @@
+import Type from 'typebox'
+import { defineSection } from './section.ts'
+
+export const runtime = defineSection({
+  doc: 'The process itself.',
+  options: {
+    data: Type.String({
+      default: './data',
+      minLength: 1,
+      description: 'Folder for the embedded database and the master key made for it.',
+    }),
+    workers: Type.Integer({
+      default: 1,
+      minimum: 1,
+      maximum: 256,
+      description: 'Processes that share the port; more than one needs PostgreSQL.',
+    }),
+    logLevel: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+      default: 'info',
+      description: 'Least severe messages to log.',
+    }),
+  },
+})
