@@ -1,0 +1,49 @@
+/**
+ * How Fastify validates requests: with the strict Ajv of the schemas floor, compiled on first use. Bodies are
+ * taken as they are; query, path and header values arrive as text and are coerced.
+ */
+
+import type { FastifySchemaCompiler } from 'fastify'
+import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type FieldError, invalid } from '#schemas/problems.ts'
+
+export interface Validation {
+  readonly compiler: FastifySchemaCompiler<JsonSchema>
+  /** Makes a schema with `$id` known to the `$ref`s of all parts. */
+  addSchema(schema: JsonSchema): void
+  /** Compiles what routes have asked for so far; a test finds a bad schema with it. */
+  compileAll(): void
+}
+
+/** A parameter goes by its name, a place in the body by its pointer. */
+const nameOf = (error: FieldError): FieldError => ({
+  ...error,
+  field: error.field.replace(/^\//, ''),
+})
+
+export const createValidation = (): Validation => {
+  const strict = createAjv()
+  const coercing = createAjv({ coerce: true })
+  const asked: (() => void)[] = []
+  return {
+    compiler: ({ schema, httpPart }) => {
+      const isBody = httpPart === 'body'
+      const ajv = isBody ? strict : coercing
+      const check = lazyValidator(ajv, schema)
+      asked.push(() => ajv.compile(schema))
+      return (value: unknown) => {
+        const errors = check(value)
+        if (errors.length === 0) return true
+        return { error: invalid(isBody ? errors : errors.map(nameOf)) }
+      }
+    },
+    addSchema: (schema) => {
+      strict.addSchema(schema)
+      coercing.addSchema(schema)
+    },
+    compileAll: () => {
+      for (const compile of asked) compile()
+    },
+  }
+}
