@@ -3,6 +3,8 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/kinds/index.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { complete } from '#schemas/normalize.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -63,6 +65,11 @@ export class Drafts {
 
   ofKind(kind: string): Draft[] {
     return this.all().filter((draft) => draft.kind.kind === kind && draft.body !== null)
+  }
+
+  /** The realm's settings as they will be. */
+  settings(): SettingsDoc {
+    return complete(Settings, this.find(Settings.kind, Settings.kind)?.body ?? {}) as SettingsDoc
   }
 
   /** The documents that referred to this one when the snapshot was taken, and still exist. */

@@ -1,12 +1,13 @@
 /**
- * What `decide` needs to see of a realm for a list of operations: the documents they name, what those refer to,
- * and, for deletions and renames, everything below and everything that refers to them. Read without a lock: the
+ * What `decide` needs to see of a realm for a list of operations: its settings, the documents they name, what
+ * those refer to, and, for deletions and renames, everything below and everything that refers to them. Read without a lock: the
  * revision is read first, and the commit checks that it still holds.
  */
 
 import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/kinds/index.ts'
+import { Settings } from '#schemas/kinds/settings.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
@@ -95,7 +96,7 @@ const wantPath = (wanted: Map<string, Set<string>>, kind: Kind, key: string): vo
 }
 
 const wantedBy = (operations: readonly Operation[]): Map<string, Set<string>> => {
-  const wanted = new Map<string, Set<string>>()
+  const wanted = new Map<string, Set<string>>([[Settings.kind, new Set([Settings.kind])]])
   for (const operation of operations) {
     wantPath(wanted, operation.kind, operation.key)
     if (operation.op === 'delete') continue

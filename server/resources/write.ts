@@ -103,12 +103,6 @@ export const createWriter = (parts: WriterParts): Writer => {
     return snapshot
   }
 
-  const isRevealable = async ({ realm, createRealm }: WriteRequest): Promise<boolean> => {
-    const view = createRealm ? undefined : await copy.known(realm)
-    const settings = await view?.get('settings', 'settings')
-    return settings?.body['clientSecretStorage'] === 'revealable'
-  }
-
   const attempt = async (request: WriteRequest): Promise<WriteOutcome> => {
     const { realm, caller, door } = request
     const snapshot = await snapshotFor(request)
@@ -121,7 +115,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       sameSecret,
     })
     const now = clock.now()
-    const revealable = await isRevealable(request)
+    const revealable = drafts.settings().clientSecretStorage === 'revealable'
     const effects: Effect[] = []
     for (const draft of changed) {
       const prepared =

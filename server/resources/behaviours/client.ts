@@ -68,10 +68,9 @@ export const client: Behaviour = {
   check: (draft, drafts) => {
     const value = clientOf(draft)
     const found = rules.flatMap((rule) => rule(value, draft) || [])
-    const settings = drafts.find('settings', 'settings')?.body
     if (
       value.tokenEndpointAuthMethod === 'client_secret_jwt' &&
-      settings?.['clientSecretStorage'] !== 'revealable'
+      drafts.settings().clientSecretStorage !== 'revealable'
     )
       found.push({
         field: '/tokenEndpointAuthMethod',

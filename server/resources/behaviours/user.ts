@@ -4,7 +4,6 @@
  */
 
 import { sql } from 'kysely'
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { UserDoc } from '#schemas/kinds/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
@@ -12,8 +11,6 @@ import type { Passwords } from '#server/accounts/passwords.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { Copy } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -26,7 +23,6 @@ const mostManagedUsers = 20_000
 export interface UserBehaviourParts {
   readonly users: Users
   readonly passwords: Passwords
-  readonly copy: Copy
   /** Refuses a caller who does not hold all permissions that the user holds. */
   readonly refuseUnlessOutranked: (tools: PrepareTools, user: UserRow) => Promise<void>
 }
@@ -63,24 +59,17 @@ const endSessions = ({ db }: PrepareTools, id: string): Statement =>
   statement(db.deleteFrom('sessions').where('user_id', '=', id))
 
 export const user = (parts: UserBehaviourParts): Behaviour => {
-  const { users, passwords, copy } = parts
-
-  const settingsOf = async (realm: string): Promise<SettingsDoc> => {
-    const view = await copy.known(realm)
-    const document = await view?.get('settings', 'settings')
-    if (!document) throw new Problem('not-found', `there is no realm "${realm}"`)
-    return contentOf<SettingsDoc>(document)
-  }
+  const { users, passwords } = parts
 
   const passwordStatements = async (
     draft: Draft,
     row: UserRow,
-    realm: string,
+    { drafts }: PrepareTools,
   ): Promise<readonly Statement[]> => {
     const hash = draft.secrets['/passwordHash']
     const initial = draft.before ? undefined : draft.secrets['/initialPassword']
     if (hash === undefined && initial === undefined) return []
-    const settings = await settingsOf(realm)
+    const settings = drafts.settings()
     const { statements, errors } =
       hash !== undefined
         ? passwords.acceptHash(settings, row, hash)
@@ -113,7 +102,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         statements: [
           ...(existing ? users.updateStatements(existing, row) : users.createStatements(row)),
           ...memberships(tools, id),
-          ...(await passwordStatements(draft, row, realm)),
+          ...(await passwordStatements(draft, row, tools)),
           ...(existing?.enabled === 1 && !fields.enabled ? [endSessions(tools, id)] : []),
         ],
       }

@@ -1,0 +1,70 @@
+/**
+ * The keys a realm signs with. Each is made with its X.509 certificate, so that OIDC tokens and SAML assertions
+ * are signed by the same key from its first day. The private half is only ever stored sealed.
+ */
+
+import { webcrypto } from 'node:crypto'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
+import type { SigningKeyRow } from '#server/storage/tables.ts'
+
+/** RSASSA-PKCS1-v1_5 with SHA-256, which is RS256 (RFC 7518 §3.3); PS256 uses the same key pair. */
+const algorithm = {
+  name: 'RSASSA-PKCS1-v1_5',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  hash: 'SHA-256',
+}
+
+const certificateYears = 10
+
+/** Where a private key belongs: it does not open for another realm or key. */
+export const signingKeyContext = (realm: string, id: string): string => `${realm}/signing-key/${id}`
+
+const base64 = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('base64')
+
+const certify = async (realm: string, keys: CryptoKeyPair, now: number): Promise<string> => {
+  // Loaded only where a key is made: the ASN.1 schemas cost more than the rest of a start.
+  const x509 = await import('@peculiar/x509')
+  const notAfter = new Date(now)
+  notAfter.setUTCFullYear(notAfter.getUTCFullYear() + certificateYears)
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
+    {
+      serialNumber: newId().replaceAll('-', ''),
+      name: [{ CN: [realm] }],
+      // A clock that is a little behind must not refuse a key made this moment.
+      notBefore: new Date(now - 300_000),
+      notAfter,
+      signingAlgorithm: algorithm,
+      keys,
+    },
+    webcrypto as unknown as Crypto,
+  )
+  return base64(certificate.rawData)
+}
+
+export const makeSigningKey = async (
+  realm: string,
+  keyring: Keyring,
+  clock: Clock,
+): Promise<SigningKeyRow> => {
+  const id = newId()
+  const now = clock.now()
+  const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
+    'sign',
+    'verify',
+  ])) as CryptoKeyPair
+  const privateKey = base64(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
+  return {
+    id,
+    realm,
+    algorithm: 'RSA',
+    status: 'ACTIVE',
+    public_key: base64(await webcrypto.subtle.exportKey('spki', keys.publicKey)),
+    certificate: await certify(realm, keys, now),
+    private_key: JSON.stringify(keyring.seal(privateKey, signingKeyContext(realm, id))),
+    created_at: now,
+    rotated_at: null,
+  }
+}

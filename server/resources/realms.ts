@@ -1,0 +1,164 @@
+/** The life of a realm: made with its seeds, its first administrator and its signing key in one transaction. */
+
+import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { complete } from '#schemas/normalize.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
+import type { Passwords } from '#server/accounts/passwords.ts'
+import { newUserRow } from '#server/accounts/user-record.ts'
+import type { Users } from '#server/accounts/users.ts'
+import type { Recorder } from '#server/events/audit.ts'
+import type { Caller } from '#server/http/caller.ts'
+import { makeSigningKey } from '#server/keys/signing-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { RealmRow } from '#server/storage/tables.ts'
+import { bootstrapDoor } from './operations.ts'
+import { seedOperations } from './seeds.ts'
+import type { Writer } from './write.ts'
+
+/** The realm whose administrators administer every realm. */
+export const masterRealm = 'master'
+
+export interface FirstAdmin {
+  readonly username: string
+  /** One of both; neither leaves the realm without an administrator of its own. */
+  readonly password?: string
+  readonly passwordHash?: string
+}
+
+export interface NewRealm {
+  readonly realm: string
+  readonly displayName?: string
+  readonly admin?: FirstAdmin
+}
+
+export interface Realms {
+  list(): Promise<RealmRow[]>
+  find(realm: string): Promise<RealmRow | undefined>
+  create(realm: NewRealm, caller: Caller): Promise<RealmRow>
+  delete(realm: string, caller: Caller): Promise<void>
+}
+
+export interface RealmsParts {
+  readonly storage: Storage
+  readonly writer: Writer
+  readonly recorder: Recorder
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly keyring: Keyring
+  readonly clock: Clock
+}
+
+const checkName = lazyValidator(createAjv(), { type: 'string', format: 'realm-name' })
+
+export const createRealms = (parts: RealmsParts): Realms => {
+  const { storage, writer, recorder, users, passwords, keyring, clock } = parts
+  const { db } = storage
+
+  /** The administrator's rows; the role is known once the seeds have their ids. */
+  const adminStatements = async (realm: string, admin: FirstAdmin) => {
+    const settings = complete(Settings, {}) as SettingsDoc
+    const row = newUserRow({ username: admin.username }, { id: newId(), realm, now: clock.now() })
+    const { statements, errors } =
+      admin.passwordHash !== undefined
+        ? passwords.acceptHash(settings, row, admin.passwordHash, '/adminPassword')
+        : await passwords.prepare(settings, row, admin.password ?? '', '/adminPassword')
+    if (errors.length > 0) throw invalid(errors)
+    return (roleIds: readonly string[]): Statement[] => [
+      ...users.createStatements(row),
+      ...statements,
+      ...insertRows(
+        db,
+        'user_roles',
+        roleIds.map((role_id) => ({ user_id: row.id, role_id })),
+      ),
+    ]
+  }
+
+  const find = (realm: string): Promise<RealmRow | undefined> =>
+    db.selectFrom('realms').selectAll().where('name', '=', realm).executeTakeFirst()
+
+  return {
+    find,
+    list: () => db.selectFrom('realms').selectAll().orderBy('name').execute(),
+
+    create: async ({ realm, displayName, admin }, caller) => {
+      const errors = checkName(realm)
+      if (errors.length > 0) throw invalid(errors.map((error) => ({ ...error, field: '/realm' })))
+      if (await find(realm)) throw new Problem('conflict', `realm "${realm}" exists already`)
+      const signingKey = await makeSigningKey(realm, keyring, clock)
+      const withAdmin = admin && (await adminStatements(realm, admin))
+      await writer.write({
+        realm,
+        createRealm: true,
+        caller,
+        door: bootstrapDoor,
+        operations: seedOperations(displayName),
+        alongside: (effects) => {
+          const roleIds = effects.flatMap(({ after }) =>
+            after && ['role\nadmin', 'role\nuser'].includes(`${after.kind}\n${after.key}`)
+              ? [after.id]
+              : [],
+          )
+          return {
+            statements: [
+              ...insertRows(db, 'signing_keys', [signingKey]),
+              ...(withAdmin?.(roleIds) ?? []),
+            ],
+            events: [
+              {
+                type: 'ADMIN_CREATE',
+                realm: masterRealm,
+                actor: caller.actor,
+                sourceIp: caller.sourceIp,
+                outcome: 'SUCCESS',
+                resourceType: 'realms',
+                resourceId: realm,
+              },
+            ],
+          }
+        },
+      })
+      const made = await find(realm)
+      if (!made) throw new Problem('not-found', `there is no realm "${realm}"`)
+      return made
+    },
+
+    delete: async (realm, caller) => {
+      if (realm === masterRealm)
+        throw new Problem('built-in', `realm "${masterRealm}" administers all others`)
+      if (!(await find(realm))) throw new Problem('not-found', `there is no realm "${realm}"`)
+      const announcement = storage.announce(realm)
+      await recorder.commit(
+        [
+          // References have no cascade towards their target: they must not be lost unnoticed elsewhere.
+          statement(
+            db
+              .deleteFrom('document_refs')
+              .where('from_id', 'in', (eb) =>
+                eb.selectFrom('documents').select('id').where('realm', '=', realm),
+              ),
+          ),
+          statement(db.deleteFrom('audit_events').where('realm', '=', realm)),
+          guarded(db.deleteFrom('realms').where('name', '=', realm), 'realm'),
+          ...(announcement ? [announcement] : []),
+        ],
+        [
+          {
+            type: 'ADMIN_DELETE',
+            realm: masterRealm,
+            actor: caller.actor,
+            sourceIp: caller.sourceIp,
+            outcome: 'SUCCESS',
+            resourceType: 'realms',
+            resourceId: realm,
+          },
+        ],
+      )
+    },
+  }
+}
