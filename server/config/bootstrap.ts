@@ -1,3 +1,5 @@
+/** Section `bootstrap`: the first administrator. */
+
 import Type from 'typebox'
 import { defineSection, onlyOne, secretText } from './section.ts'
 

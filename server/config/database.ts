@@ -1,3 +1,5 @@
+/** Section `database`: where everything is kept. */
+
 import Type from 'typebox'
 import { defineSection } from './section.ts'
 

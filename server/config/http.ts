@@ -1,3 +1,5 @@
+/** Section `http`: the address of the server, inside and outside. */
+
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import Type from 'typebox'

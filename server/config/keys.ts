@@ -1,3 +1,5 @@
+/** Section `keys`: the master key. */
+
 import Type from 'typebox'
 import { defineSection, onlyOne, secretText } from './section.ts'
 

@@ -1,3 +1,5 @@
+/** Section `limits`: bounds on size and time of requests, also against clients that send slowly on purpose. */
+
 import Type from 'typebox'
 import { defineSection } from './section.ts'
 

@@ -1,3 +1,5 @@
+/** Section `outgoing`: the exceptions from what the server may call. */
+
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import Type from 'typebox'

@@ -1,3 +1,5 @@
+/** Section `passwords`: the source of breached passwords. */
+
 import Type from 'typebox'
 import { defineSection, onlyOne } from './section.ts'
 

@@ -1,3 +1,5 @@
+/** Section `runtime`: the process, its folder and its log. */
+
 import Type from 'typebox'
 import { defineSection } from './section.ts'
 

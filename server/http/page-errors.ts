@@ -1,0 +1,41 @@
+/** Errors of routes that people visit: the same problems as everywhere, told on a page. */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ProblemCode } from '#schemas/problems.ts'
+import { logProblem, type MapError, setProblemHeaders, toProblem } from './errors.ts'
+import type { PageContext, PageError, Pages } from './pages.ts'
+
+const told: Partial<Readonly<Record<ProblemCode, PageError>>> = {
+  csrf: 'expired',
+  unauthenticated: 'expired',
+  forbidden: 'forbidden',
+  'not-found': 'not-found',
+  'rate-limited': 'rate-limited',
+  internal: 'internal',
+  unavailable: 'internal',
+}
+
+export interface PageErrorOptions {
+  readonly pages: Pages
+  /** What is known of the realm; it must not throw and may be asked for a realm that does not exist. */
+  readonly contextOf: (request: FastifyRequest) => PageContext | Promise<PageContext>
+  readonly mapError?: MapError | undefined
+}
+
+/** Makes the scope of `app` answer with pages instead of problem documents. */
+export const installPageErrors = (
+  app: FastifyInstance,
+  { pages, contextOf, mapError }: PageErrorOptions,
+): void => {
+  app.setErrorHandler(async (error, request, reply) => {
+    const problem = toProblem(error, mapError)
+    logProblem(request, problem)
+    setProblemHeaders(reply, problem)
+    return pages.error(reply, {
+      ...(await contextOf(request)),
+      status: problem.status,
+      error: told[problem.code] ?? 'bad-request',
+      requestId: request.id,
+    })
+  })
+}

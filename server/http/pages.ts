@@ -1,0 +1,164 @@
+/**
+ * The pages that people see: eta templates from `templates/pages`, texts from its catalogues, one style sheet
+ * under a name that changes with its content. They work without scripts, so the policy sent with them allows
+ * none at all; the realm's own style is the only inline part and carries the nonce of this one response.
+ */
+
+import { createHash, randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Eta } from 'eta'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Branding, brandStyle, logoOf } from './branding.ts'
+
+export interface PageContext {
+  /** Name of the realm; stands in for a missing display name. */
+  readonly realm: string
+  readonly branding?: Branding | undefined
+  /** One of `Pages.locales`; English when absent or unknown. */
+  readonly locale?: string | undefined
+  readonly status?: number | undefined
+  /**
+   * Origins or schemes besides our own that the page's form may lead to. Browsers hold a redirect that
+   * follows a form to `form-action` too, so an authorize flow names its client's redirect URI here.
+   */
+  readonly formTargets?: readonly string[] | undefined
+}
+
+/** Ids of messages; a locked user and a wrong password are the same message on purpose. */
+export type LoginError = 'credentials' | 'expired' | 'too-many' | 'unavailable'
+
+export interface LoginPage extends PageContext {
+  /** Where the form posts `username`, `password`, `_csrf` and, if offered, `rememberMe` to. */
+  readonly action: string
+  readonly csrf: string
+  readonly username?: string | undefined
+  /** Whether the field also takes an email address. */
+  readonly emailAllowed?: boolean | undefined
+  /** The state of the box; it is offered only when this is given. */
+  readonly rememberMe?: boolean | undefined
+  readonly error?: LoginError | undefined
+  readonly notice?: 'signed-out' | undefined
+  readonly resetUrl?: string | undefined
+  readonly registerUrl?: string | undefined
+}
+
+export interface SignedInPage extends PageContext {
+  readonly username: string
+  readonly name?: string | undefined
+  /** Where the sign-out form posts `_csrf` to. */
+  readonly action: string
+  readonly csrf: string
+}
+
+export type PageError =
+  | 'bad-request'
+  | 'expired'
+  | 'forbidden'
+  | 'not-found'
+  | 'rate-limited'
+  | 'internal'
+
+export interface ErrorPage extends PageContext {
+  readonly error: PageError
+  readonly requestId: string
+  readonly backUrl?: string | undefined
+}
+
+export interface Pages {
+  readonly locales: readonly string[]
+  login(reply: FastifyReply, page: LoginPage): FastifyReply
+  signedIn(reply: FastifyReply, page: SignedInPage): FastifyReply
+  error(reply: FastifyReply, page: ErrorPage): FastifyReply
+  /** Adds the route of the style sheet. */
+  routes(app: FastifyInstance): void
+}
+
+type Catalogue = Readonly<Record<string, string>>
+
+/** Right from source, from a chunk of the bundle and from any working folder. */
+export const findTemplates = (): string => {
+  const manifest = findPackageJSON(import.meta.url)
+  if (manifest === undefined) throw new Error('the package of the server is not complete')
+  return join(dirname(manifest), 'templates', 'pages')
+}
+
+const readCatalogues = (folder: string): ReadonlyMap<string, Catalogue> =>
+  new Map(
+    readdirSync(folder)
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => {
+        const texts: Catalogue = JSON.parse(readFileSync(join(folder, file), 'utf8'))
+        return [file.slice(0, -'.json'.length), texts]
+      }),
+  )
+
+const createTranslator =
+  (texts: Catalogue, fallback: Catalogue) =>
+  (key: string, values: Readonly<Record<string, string>> = {}): string => {
+    const text = texts[key] ?? fallback[key]
+    if (text === undefined) throw new Error(`no catalogue has the text "${key}"`)
+    return text.replace(/\{(\w+)\}/g, (hole, name) => values[name] ?? hole)
+  }
+
+/** A source that could end the directive or be a keyword is left out. */
+const isSource = (text: string): boolean => /^[a-z][a-z0-9+.-]*:(?:\/\/[^\s;,'"]+)?$/i.test(text)
+
+const policy = (nonce: string, imageOrigin: string | undefined, formTargets: readonly string[]) =>
+  [
+    "default-src 'none'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self' data:${imageOrigin === undefined ? '' : ` ${imageOrigin}`}`,
+    `form-action ${["'self'", ...formTargets.filter(isSource)].join(' ')}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
+  const eta = new Eta({ views: templatesDir, cache: true })
+  const catalogues = readCatalogues(join(templatesDir, 'messages'))
+  const english = catalogues.get('en') ?? {}
+  const css = readFileSync(join(templatesDir, 'assets', 'pages.css'))
+  const sheet = `pages-${createHash('sha256').update(css).digest('hex').slice(0, 16)}.css`
+
+  const send = (reply: FastifyReply, template: string, page: PageContext): FastifyReply => {
+    const { branding = {}, locale = 'en', formTargets = [], status = 200 } = page
+    const texts = catalogues.get(locale) ?? english
+    const nonce = randomBytes(16).toString('base64')
+    const logo = logoOf(branding)
+    const html = eta.render(template, {
+      ...page,
+      t: createTranslator(texts, english),
+      lang: texts === english ? 'en' : locale,
+      brand: branding.displayName || page.realm,
+      welcome: branding.welcomeText || undefined,
+      logo: logo?.href,
+      style: brandStyle(branding),
+      sheet: `/assets/${sheet}`,
+      nonce,
+    })
+    return reply
+      .code(status)
+      .header('content-security-policy', policy(nonce, logo?.origin, formTargets))
+      .header('cache-control', 'no-store')
+      .type('text/html; charset=utf-8')
+      .send(html)
+  }
+
+  return {
+    locales: [...catalogues.keys()].sort(),
+    login: (reply, page) => send(reply, 'login', page),
+    signedIn: (reply, page) => send(reply, 'signed-in', page),
+    error: (reply, page) => send(reply, 'error', page),
+    routes: (app) => {
+      app.get<{ Params: { file: string } }>('/assets/:file', (request, reply) => {
+        const { file } = request.params
+        // During a rolling update a page may come from a newer node than its style sheet.
+        if (!/^pages-[0-9a-f]{16}\.css$/.test(file)) return reply.callNotFound()
+        const caching = file === sheet ? 'public, max-age=31536000, immutable' : 'no-cache'
+        return reply.header('cache-control', caching).type('text/css; charset=utf-8').send(css)
+      })
+    },
+  }
+}
