@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The permission an admin route needs; the server does not boot with an admin route that lacks one. */
     permission?: Permission
+    /** The route is of the whole server: it takes a session of the master realm. */
+    ofServer?: boolean
     /** The path segment that audit events of this route carry. */
     resourceType?: string
   }

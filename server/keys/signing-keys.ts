@@ -24,23 +24,21 @@ export const signingKeyContext = (realm: string, id: string): string => `${realm
 
 const base64 = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('base64')
 
-const certify = async (realm: string, keys: CryptoKeyPair, now: number): Promise<string> => {
+const certify = async (realm: string, keys: webcrypto.CryptoKeyPair, now: number): Promise<string> => {
   // Loaded only where a key is made: the ASN.1 schemas cost more than the rest of a start.
+  await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   const notAfter = new Date(now)
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + certificateYears)
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned(
-    {
-      serialNumber: newId().replaceAll('-', ''),
-      name: [{ CN: [realm] }],
-      // A clock that is a little behind must not refuse a key made this moment.
-      notBefore: new Date(now - 300_000),
-      notAfter,
-      signingAlgorithm: algorithm,
-      keys,
-    },
-    webcrypto as unknown as Crypto,
-  )
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: newId().replaceAll('-', ''),
+    name: [{ CN: [realm] }],
+    // A clock that is a little behind must not refuse a key made this moment.
+    notBefore: new Date(now - 300_000),
+    notAfter,
+    signingAlgorithm: algorithm,
+    keys,
+  })
   return base64(certificate.rawData)
 }
 
@@ -54,7 +52,7 @@ export const makeSigningKey = async (
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
     'sign',
     'verify',
-  ])) as CryptoKeyPair
+  ])) as webcrypto.CryptoKeyPair
   const privateKey = base64(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
   return {
     id,

@@ -125,8 +125,11 @@ export const createWriter = (parts: WriterParts): Writer => {
       if (prepared.id !== undefined) draft.id = prepared.id
       effects.push(effectOf(draft, prepared, { realm, drafts, door, vault, revealable, now }))
     }
-    if (request.dryRun || (effects.length === 0 && !request.createRealm))
+    const alongside = request.dryRun ? undefined : request.alongside?.(effects)
+    if (request.dryRun || effects.length === 0) {
+      if (alongside) await recorder.commit(alongside.statements, alongside.events)
       return { revision: snapshot.revision, effects }
+    }
     const commit = commitOf(effects, {
       storage,
       realm,
@@ -139,7 +142,6 @@ export const createWriter = (parts: WriterParts): Writer => {
       message: request.message ?? null,
       provenance: request.provenance ? JSON.stringify(request.provenance) : null,
     })
-    const alongside = request.alongside?.(effects)
     await recorder.commit(
       [
         ...(request.createRealm

@@ -8,9 +8,11 @@ import type { UserDoc } from '#schemas/kinds/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Statement } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -23,8 +25,8 @@ const mostManagedUsers = 20_000
 export interface UserBehaviourParts {
   readonly users: Users
   readonly passwords: Passwords
-  /** Refuses a caller who does not hold all permissions that the user holds. */
-  readonly refuseUnlessOutranked: (tools: PrepareTools, user: UserRow) => Promise<void>
+  readonly ranks: Ranks
+  readonly copy: Copy
 }
 
 const fieldsOf = (user: UserDoc) => ({
@@ -78,6 +80,11 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     return statements
   }
 
+  const refuseUnlessOutranked = async (tools: PrepareTools, row: UserRow): Promise<void> => {
+    const view = await parts.copy.known(tools.realm)
+    if (view) await parts.ranks.refuseUnlessOutranked(view, tools.caller.permissions, row.id)
+  }
+
   const refuseTooMany = async ({ db, realm, drafts }: PrepareTools): Promise<void> => {
     const made = drafts.ofKind('user').filter(({ before }) => before === null).length
     if ((await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
@@ -88,7 +95,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     prepare: async (draft, tools) => {
       const { realm, now } = tools
       const existing = await users.find(realm, draft.before?.id ?? draft.key)
-      if (existing) await parts.refuseUnlessOutranked(tools, existing)
+      if (existing) await refuseUnlessOutranked(tools, existing)
       if (draft.body === null)
         return { statements: existing ? users.deleteStatements(existing.id) : [] }
       if (!draft.before) await refuseTooMany(tools)

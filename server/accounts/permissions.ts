@@ -1,0 +1,96 @@
+/**
+ * What a user may administer: the permissions of the realm roles they hold directly, through their groups and
+ * the groups above, and through composites. Asked anew on every admin request, so that a grant or its loss
+ * takes effect on the next one.
+ */
+
+import type { GroupDoc } from '#schemas/kinds/group.ts'
+import type { RoleDoc } from '#schemas/kinds/role.ts'
+import { effectivePermissions, type Permission } from '#schemas/permissions.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+
+export interface Ranks {
+  /** Effective permissions of a user, by the roles they hold. */
+  permissionsOf(view: RealmView, userId: string): Promise<ReadonlySet<Permission>>
+  /** Effective permissions that holding these roles amounts to. */
+  permissionsOfRoles(
+    view: RealmView,
+    roles: readonly StoredDocument[],
+  ): Promise<ReadonlySet<Permission>>
+  /** Who does not hold all permissions of a user must not change them: a password is a way in. */
+  refuseUnlessOutranked(
+    view: RealmView,
+    permissions: ReadonlySet<Permission>,
+    userId: string,
+  ): Promise<void>
+}
+
+export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
+  const rolesOfGroups = async (view: RealmView, ids: readonly string[]): Promise<string[]> => {
+    const names: string[] = []
+    const queue = [...ids]
+    const seen = new Set<string>()
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      const group = seen.has(id) ? undefined : await view.byId('group', id)
+      seen.add(id)
+      if (!group) continue
+      names.push(...contentOf<GroupDoc>(group).roles)
+      if (group.parentId !== null) queue.push(group.parentId)
+    }
+    return names
+  }
+
+  const closure = async (
+    view: RealmView,
+    start: readonly StoredDocument[],
+  ): Promise<ReadonlySet<Permission>> => {
+    const granted = new Set<Permission>()
+    const seen = new Set<string>()
+    const queue = [...start]
+    for (let role = queue.pop(); role; role = queue.pop()) {
+      if (seen.has(role.id)) continue
+      seen.add(role.id)
+      const { permissions, composites } = contentOf<RoleDoc>(role)
+      for (const permission of permissions) granted.add(permission as Permission)
+      for (const name of composites) {
+        const inner = await view.get('role', name)
+        if (inner) queue.push(inner)
+      }
+    }
+    return effectivePermissions(granted)
+  }
+
+  const permissionsOf: Ranks['permissionsOf'] = async (view, userId) => {
+    const [direct, groups] = await Promise.all([
+      db.selectFrom('user_roles').select('role_id').where('user_id', '=', userId).execute(),
+      db.selectFrom('user_groups').select('group_id').where('user_id', '=', userId).execute(),
+    ])
+    const roles: StoredDocument[] = []
+    for (const { role_id } of direct) {
+      const role = await view.byId('role', role_id)
+      if (role) roles.push(role)
+    }
+    for (const name of await rolesOfGroups(
+      view,
+      groups.map(({ group_id }) => group_id),
+    )) {
+      const role = await view.get('role', name)
+      if (role) roles.push(role)
+    }
+    return closure(view, roles)
+  }
+
+  return {
+    permissionsOf,
+    permissionsOfRoles: closure,
+    refuseUnlessOutranked: async (view, permissions, userId) => {
+      if (permissions.has('realm-admin')) return
+      for (const held of await permissionsOf(view, userId))
+        if (!permissions.has(held))
+          throw new Problem('forbidden', `the user holds ${held}, which you do not`)
+    },
+  }
+}

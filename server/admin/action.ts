@@ -1,0 +1,97 @@
+/**
+ * An action: a verb of the admin API that is written rather than declared. It says about itself what the guard,
+ * the audit and the API description need; the server does not boot with an admin route that leaves one out.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { Permission } from '#schemas/permissions.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
+import type { Caller } from '#server/http/caller.ts'
+import { callerOf } from '#server/resources/routes.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+
+export interface ActionContext {
+  readonly realm: string
+  /** The realm's configuration as of this request. */
+  readonly view: RealmView
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+export interface Action {
+  readonly operationId: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below /admin/realms/:realm; an absolute one is of the whole server and takes a `master` session. */
+  readonly path: string
+  readonly permission: Permission
+  readonly resourceType: string
+  readonly summary: string
+  readonly query?: JsonSchema
+  readonly body?: JsonSchema
+  /** Status and schema of the reply. */
+  readonly reply: { readonly status: 200 | 201 | 204; readonly schema: JsonSchema }
+  readonly handle: (context: ActionContext) => Promise<unknown>
+}
+
+export const noContent = { status: 204, schema: { type: 'null' } } as const
+
+/** An object that refuses unknown fields; those not optional are required. */
+export const bodyOf = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = Object.keys(properties),
+): JsonSchema => ({ type: 'object', properties, required, additionalProperties: false })
+
+const ajv = createAjv()
+
+const urlOf = ({ path }: Action): string =>
+  path.startsWith('/admin/') ? path : `/admin/realms/:realm${path}`
+
+export const registerAction = (
+  app: FastifyInstance,
+  action: Action,
+  { copy, master }: { readonly copy: Copy; readonly master: string },
+): void => {
+  const checkBody = action.body && lazyValidator(ajv, action.body)
+  const ofServer = action.path.startsWith('/admin/')
+  app.route({
+    method: action.method,
+    url: urlOf(action),
+    schema: {
+      operationId: action.operationId,
+      summary: action.summary,
+      ...(action.query ? { querystring: action.query } : {}),
+      response: { [action.reply.status]: action.reply.schema },
+    },
+    config: {
+      permission: action.permission,
+      resourceType: action.resourceType,
+      ...(ofServer ? { ofServer } : {}),
+    },
+    handler: async (request, reply) => {
+      const params = request.params as Record<string, string>
+      const realm = ofServer ? master : (params['realm'] ?? '')
+      const view = await copy.fresh(realm)
+      if (!view) throw new Problem('not-found', `there is no realm "${realm}"`)
+      const errors = checkBody?.(request.body) ?? []
+      if (errors.length > 0) throw invalid(errors)
+      const answer = await action.handle({
+        realm,
+        view,
+        params,
+        caller: callerOf(request),
+        query: request.query as Record<string, unknown>,
+        body: (request.body ?? {}) as Record<string, unknown>,
+        request,
+        reply,
+      })
+      reply.code(action.reply.status)
+      return action.reply.status === 204 ? reply.send() : answer
+    },
+  })
+}

@@ -1,0 +1,24 @@
+import { Problem } from '#schemas/problems.ts'
+import { type Action, noContent } from '../action.ts'
+import { deleteManagedUser } from './managed-user.ts'
+import { refuseStale, type UserParts, userEvent, userToChange } from './users.ts'
+
+export const deleteUser = (parts: UserParts): Action => ({
+  operationId: 'delete-user',
+  method: 'DELETE',
+  path: '/users/:userId',
+  permission: 'manage-users',
+  resourceType: 'users',
+  summary: 'Deletes a user with credentials, memberships and sessions',
+  reply: noContent,
+  handle: async (context) => {
+    const user = await userToChange(parts, context)
+    refuseStale(context, user)
+    if (user.id === context.caller.actor)
+      throw new Problem('conflict', 'you cannot delete yourself')
+    if (user.managed === 1) return deleteManagedUser(parts, context, user)
+    return parts.recorder.commit(parts.users.deleteStatements(user.id), [
+      userEvent(context, 'ADMIN_DELETE', user.id),
+    ])
+  },
+})

@@ -1,0 +1,99 @@
+/** The audit trail, newest first. Pages are anchored at `before`, so that new events do not shift them. */
+
+import { categories, eventTypes } from '#schemas/event-types.ts'
+import { recordOf } from '#server/events/audit.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { type Action, bodyOf } from '../action.ts'
+
+const largest = 500
+
+interface Query {
+  readonly type?: string
+  readonly actor?: string
+  readonly outcome?: string
+  readonly category?: string
+  readonly dateFrom?: string
+  readonly dateTo?: string
+  readonly before?: number
+  readonly page: number
+  readonly size: number
+}
+
+const eventSchema = bodyOf({
+  id: { type: 'string' },
+  ts: { type: 'string', format: 'date-time' },
+  kind: { type: 'string', enum: ['audit'] },
+  category: { type: 'string', enum: categories },
+  type: { type: 'string', enum: Object.keys(eventTypes) },
+  realm: { type: 'string' },
+  actor: { type: 'string' },
+  sourceIp: { type: 'string' },
+  resourceType: { type: ['string', 'null'] },
+  resourceId: { type: ['string', 'null'] },
+  outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
+  detail: { type: ['string', 'null'] },
+})
+
+export const listEvents = ({ db }: Pick<Storage, 'db'>): Action => ({
+  operationId: 'list-events',
+  method: 'GET',
+  path: '/events',
+  permission: 'view-events',
+  resourceType: 'events',
+  summary: 'Audit events, newest first',
+  query: bodyOf(
+    {
+      type: { type: 'string', enum: Object.keys(eventTypes) },
+      actor: { type: 'string', maxLength: 320 },
+      outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
+      category: { type: 'string', enum: categories },
+      dateFrom: { type: 'string', format: 'date-time' },
+      dateTo: { type: 'string', format: 'date-time' },
+      before: { type: 'integer', minimum: 1, description: 'Anchor of an earlier page.' },
+      page: { type: 'integer', minimum: 0, default: 0 },
+      size: { type: 'integer', minimum: 1, default: 50 },
+    },
+    [],
+  ),
+  reply: {
+    status: 200,
+    schema: bodyOf({
+      items: { type: 'array', items: eventSchema },
+      total: { type: 'integer' },
+      page: { type: 'integer' },
+      size: { type: 'integer' },
+      before: { type: ['integer', 'null'], description: 'Give it with the next page.' },
+    }),
+  },
+  handle: async ({ realm, query }) => {
+    const asked = query as unknown as Query
+    const size = Math.min(asked.size, largest)
+    let events = db.selectFrom('audit_events').where('realm', '=', realm)
+    for (const column of ['type', 'actor', 'outcome', 'category'] as const) {
+      const value = asked[column]
+      if (value !== undefined) events = events.where(column, '=', value)
+    }
+    if (asked.dateFrom !== undefined) events = events.where('at', '>=', Date.parse(asked.dateFrom))
+    if (asked.dateTo !== undefined) events = events.where('at', '<=', Date.parse(asked.dateTo))
+    const newest = await events.select((eb) => eb.fn.max('id').as('id')).executeTakeFirstOrThrow()
+    const before = asked.before ?? (newest.id === null ? null : Number(newest.id) + 1)
+    if (before === null) return { items: [], total: 0, page: asked.page, size, before: null }
+    const anchored = events.where('id', '<', before)
+    const [rows, counted] = await Promise.all([
+      anchored
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(size)
+        .offset(asked.page * size)
+        .execute(),
+      anchored.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+    ])
+    return {
+      items: rows.map(recordOf),
+      total: Number(counted.total),
+      page: asked.page,
+      size,
+      before,
+    }
+  },
+})

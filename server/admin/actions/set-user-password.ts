@@ -1,0 +1,37 @@
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Settings } from '#schemas/kinds/settings.ts'
+import { invalid } from '#schemas/problems.ts'
+import { findIn } from '#server/resources/routes.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { type Action, bodyOf, noContent } from '../action.ts'
+import { type UserParts, userEvent, userToChange } from './users.ts'
+
+export const setUserPassword = (parts: UserParts): Action => ({
+  operationId: 'set-user-password',
+  method: 'PUT',
+  path: '/users/:userId/password',
+  permission: 'manage-users',
+  resourceType: 'users',
+  summary: 'Sets a password and ends the sessions of the user',
+  body: bodyOf({ newPassword: { type: 'string', minLength: 1, maxLength: 1024 } }),
+  reply: noContent,
+  handle: async (context) => {
+    const user = await userToChange(parts, context)
+    const settings = contentOf<SettingsDoc>(await findIn(context.view, Settings, Settings.kind))
+    const { statements, errors } = await parts.passwords.prepare(
+      settings,
+      user,
+      String(context.body['newPassword']),
+    )
+    if (errors.length > 0) throw invalid(errors)
+    // The caller's own session goes on: they have just shown who they are.
+    const ended = user.id === context.caller.actor ? [] : parts.sessions.revokeAllOf(user.id)
+    await parts.recorder.commit(
+      [...statements, ...ended],
+      [
+        userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
+        userEvent(context, 'RESET_PASSWORD', user.id),
+      ],
+    )
+  },
+})

@@ -1,0 +1,159 @@
+/** What the user actions share: the parts they work with, and a user as they answer it. */
+
+import type { EventType } from '#schemas/event-types.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { requiredActions } from '#schemas/kinds/user.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { BruteForce } from '#server/accounts/brute-force.ts'
+import type { Passwords } from '#server/accounts/passwords.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
+import { type UserRecord, userRecord } from '#server/accounts/user-record.ts'
+import type { Users } from '#server/accounts/users.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Writer } from '#server/resources/write.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { ActionContext } from '../action.ts'
+
+export interface UserParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly writer: Writer
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly ranks: Ranks
+  readonly sessions: Sessions
+  readonly bruteForce: BruteForce
+  readonly clock: Clock
+}
+
+const text: JsonSchema = { type: ['string', 'null'], maxLength: 320 }
+const name: JsonSchema = { type: ['string', 'null'], maxLength: 255 }
+
+/** What may be written of a user over REST. */
+export const userFields: Readonly<Record<string, JsonSchema>> = {
+  username: { type: 'string', minLength: 1, maxLength: 255 },
+  email: text,
+  emailVerified: { type: 'boolean' },
+  firstName: name,
+  lastName: name,
+  enabled: { type: 'boolean' },
+  locked: { type: 'boolean' },
+  attributes: {
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string', maxLength: 4000 } },
+  },
+  requiredActions: {
+    type: 'array',
+    uniqueItems: true,
+    items: { type: 'string', enum: requiredActions },
+  },
+}
+
+export const readOnlyUserFields: Readonly<Record<string, JsonSchema>> = {
+  realmId: { type: 'string' },
+  userId: { type: 'string', format: 'uuid' },
+  mfaEnabled: { type: 'boolean' },
+  roles: { type: 'array', items: { type: 'string' } },
+  managed: { type: 'boolean', description: 'Whether a file declares the user.' },
+  createdAt: { type: 'integer' },
+}
+
+const everyField = { ...readOnlyUserFields, ...userFields }
+
+export const userSchema: JsonSchema = {
+  type: 'object',
+  properties: everyField,
+  required: Object.keys(everyField),
+  additionalProperties: false,
+}
+
+export const userIn = async (
+  { users }: UserParts,
+  { realm, params }: ActionContext,
+): Promise<UserRow> => {
+  const id = params['userId'] ?? ''
+  const user = await users.find(realm, id)
+  if (!user) throw new Problem('not-found', `there is no user "${id}"`)
+  return user
+}
+
+/** The user of the path, whom the caller must outrank to change. */
+export const userToChange = async (parts: UserParts, context: ActionContext): Promise<UserRow> => {
+  const user = await userIn(parts, context)
+  await parts.ranks.refuseUnlessOutranked(context.view, context.caller.permissions, user.id)
+  return user
+}
+
+interface Membership {
+  readonly user_id: string
+}
+
+const grouped = <T extends Membership>(rows: readonly T[]): Map<string, T[]> =>
+  Map.groupBy(rows, ({ user_id }) => user_id)
+
+/** Users with their roles, factors and locks: four queries, however many users. */
+export const showUsers = async (
+  { storage: { db }, bruteForce }: UserParts,
+  view: RealmView,
+  rows: readonly UserRow[],
+): Promise<UserRecord[]> => {
+  const ids = rows.map(({ id }) => id)
+  if (ids.length === 0) return []
+  const [roles, credentials, locked] = await Promise.all([
+    db.selectFrom('user_roles').selectAll().where('user_id', 'in', ids).execute(),
+    db.selectFrom('credentials').select(['user_id', 'type']).where('user_id', 'in', ids).execute(),
+    bruteForce.locked(view.realm, ids),
+  ])
+  const names = new Map<string, string>()
+  for (const id of new Set(roles.map(({ role_id }) => role_id))) {
+    const role = await view.byId('role', id)
+    if (role) names.set(id, role.key)
+  }
+  const rolesOf = grouped(roles)
+  const credentialsOf = grouped(credentials)
+  return rows.map((row) =>
+    userRecord(row, {
+      roles: (rolesOf.get(row.id) ?? []).flatMap(({ role_id }) => names.get(role_id) ?? []),
+      credentialTypes: (credentialsOf.get(row.id) ?? []).map(({ type }) => type),
+      lockedByFailures: locked.has(row.id),
+    }),
+  )
+}
+
+export const showUser = async (
+  parts: UserParts,
+  view: RealmView,
+  row: UserRow,
+): Promise<UserRecord> => {
+  const [shown] = await showUsers(parts, view, [row])
+  if (!shown) throw new Problem('not-found', `there is no user "${row.id}"`)
+  return shown
+}
+
+export const userEvent = (
+  { realm, caller }: ActionContext,
+  type: EventType,
+  userId: string,
+  detail?: string,
+): AuditEvent => ({
+  type,
+  realm,
+  actor: caller.actor,
+  sourceIp: caller.sourceIp,
+  outcome: 'SUCCESS',
+  resourceType: 'users',
+  resourceId: userId,
+  ...(detail === undefined ? {} : { detail }),
+})
+
+export const userEtag = ({ version }: UserRow): string => `"${version}"`
+
+export const refuseStale = ({ request }: ActionContext, user: UserRow): void => {
+  const given = request.headers['if-match']
+  if (given !== undefined && given !== '*' && given !== userEtag(user))
+    throw new Problem('precondition-failed', 'the user has changed since it was read')
+}
