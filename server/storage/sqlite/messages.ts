@@ -32,4 +32,3 @@ export type ToMain =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
-  | { readonly kind: 'closed' }

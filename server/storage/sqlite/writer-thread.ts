@@ -31,7 +31,6 @@ function serve(port: MessagePort, connection: WriteConnection, first: ToThread):
 function close(port: MessagePort, { database }: WriteConnection): void {
   database.exec('pragma wal_checkpoint(truncate)')
   database.close()
-  tell(port, { kind: 'closed' })
   port.close()
 }
 

@@ -33,6 +33,8 @@ export class SqliteWriter {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #onDeath: (error: Error) => void
+  readonly #ready = Promise.withResolvers<void>()
+  #started = false
   #queue: Job[] = []
   #lastId = 0
   #sent = 0
@@ -44,19 +46,13 @@ export class SqliteWriter {
   static async start({ file, entry = findEntry(), onDeath }: WriterOptions): Promise<SqliteWriter> {
     const workerData: WriterData = { file }
     const worker = new Worker(entry, { workerData, name: 'sqlite-writer' })
-    await new Promise<void>((resolve, reject) => {
-      const fail = (reason: string): void => {
-        reject(new StorageUnavailableError(`cannot open the database ${file}: ${reason}`))
-      }
-      worker.once('error', (error) => fail(String(error)))
-      worker.once('exit', () => fail('the writer thread ended'))
-      worker.once('message', (message: ToMain) => {
-        if (message.kind === 'failed') fail(message.message)
-        else resolve()
-      })
-    })
-    worker.removeAllListeners()
-    return new SqliteWriter(worker, onDeath ?? (() => {}))
+    const writer = new SqliteWriter(worker, onDeath ?? (() => {}))
+    try {
+      await writer.#ready.promise
+    } catch (error) {
+      throw new StorageUnavailableError(`cannot open the database ${file}: ${String(error)}`)
+    }
+    return writer
   }
 
   private constructor(worker: Worker, onDeath: (error: Error) => void) {
@@ -115,6 +111,11 @@ export class SqliteWriter {
   }
 
   #receive(message: ToMain): void {
+    if (message.kind === 'ready') {
+      this.#started = true
+      this.#ready.resolve()
+    }
+    if (message.kind === 'failed') this.#ready.reject(message.message)
     if (message.kind !== 'outcomes') return
     for (const outcome of message.outcomes) {
       const waiting = this.#waiting.get(outcome.id)
@@ -136,7 +137,9 @@ export class SqliteWriter {
     }
     this.#waiting.clear()
     this.#queue = []
-    if (!expected) this.#onDeath(new StorageUnavailableError(this.#refusal, { cause }))
+    this.#ready.reject(cause ?? this.#refusal)
+    if (this.#started && !expected)
+      this.#onDeath(new StorageUnavailableError(this.#refusal, { cause }))
     this.#drained?.()
     this.#closed?.()
   }
