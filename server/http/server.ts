@@ -1,0 +1,143 @@
+/**
+ * The Fastify instance that all routes are added to: limits, request ids, client addresses, strict paths and
+ * bodies, security headers, problem documents, access log. Nothing here knows a route.
+ */
+
+import type { Socket } from 'node:net'
+import cookie from '@fastify/cookie'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { Config } from '#server/config/index.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { createIdSource } from '#server/platform/ids.ts'
+import { settleAddress } from './client-address.ts'
+import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './errors.ts'
+import { securityHeaders } from './headers.ts'
+import { parseJsonBytes } from './json.ts'
+import { pathFault } from './path-guard.ts'
+import { followRoutes } from './route-table.ts'
+import { createValidation, type Validation } from './validation.ts'
+
+export interface HttpOptions {
+  readonly config: Pick<Config, 'http' | 'limits'>
+  readonly logger: FastifyBaseLogger
+  readonly clock: Clock
+  /** Gives the errors of higher floors their problems. */
+  readonly mapError?: MapError
+  readonly validation?: Validation
+}
+
+/** Group paths and entity ids are long, and up to three characters per byte when encoded. */
+const MAX_PARAMETER = 2048
+
+export const createHttp = ({
+  config: { http, limits },
+  logger,
+  clock,
+  mapError,
+  validation = createValidation(),
+}: HttpOptions): FastifyInstance => {
+  const headers = securityHeaders(http.baseUrl)
+  const newRequestId = createIdSource(clock)
+
+  const app = fastify({
+    loggerInstance: logger,
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'requestId',
+    }),
+    genReqId: (request) => givenRequestId(request.headers['x-request-id']) ?? newRequestId(),
+    trustProxy: http.trustedProxies.length > 0 ? http.trustedProxies : false,
+    bodyLimit: limits.bodyLimit,
+    requestTimeout: limits.requestTimeout * 1000,
+    keepAliveTimeout: limits.keepAliveTimeout * 1000,
+    http: {
+      maxHeaderSize: limits.headerLimit,
+      headersTimeout: limits.headersTimeout * 1000,
+      // How soon a connection that is too slow is noticed; Node's own 30 s would be half the limit.
+      connectionsCheckingInterval: Math.min(5_000, limits.headersTimeout * 1000),
+    },
+    forceCloseConnections: 'idle',
+    clientErrorHandler: answerUnreadable,
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(headers).header('x-request-id', request.id)
+      sendProblem(request, reply, toProblem(error, mapError))
+    },
+    routerOptions: {
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      maxParamLength: MAX_PARAMETER,
+    },
+  })
+
+  app.setValidatorCompiler(validation.compiler)
+  app.setSerializerCompiler(() => JSON.stringify)
+  readJsonOnly(app)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers).header('x-request-id', request.id)
+    if (request.url.length > limits.urlLimit) {
+      const problem = new Problem(
+        'too-large',
+        `The path and query exceed ${limits.urlLimit} bytes.`,
+      )
+      sendProblem(request, reply, problem, 414)
+      return
+    }
+    const fault = pathFault(pathOf(request.url), request.routeOptions.url)
+    if (fault === undefined) done()
+    else done(new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`))
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    settleAddress(request)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, url, ip } = request
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    request.log.info({ method, path: pathOf(url), status: reply.statusCode, ms, ip }, 'request')
+    done()
+  })
+
+  installErrors(app, { mapError, methodsAt: followRoutes(app) })
+  app.register(cookie)
+  return app
+}
+
+/** An id from outside is only a label; one that could forge log lines or headers is replaced. */
+const givenRequestId = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : undefined
+
+const readJsonOnly = (app: FastifyInstance): void => {
+  const refuseEncoded = (request: FastifyRequest): void => {
+    const encoding = request.headers['content-encoding']
+    if (encoding !== undefined && encoding !== 'identity')
+      throw new Problem('unsupported-media-type', 'Send the body without Content-Encoding.')
+  }
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    ['application/json', 'application/merge-patch+json'],
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      refuseEncoded(request)
+      return parseJsonBytes(body)
+    },
+  )
+}
+
+/** What Node could not read has no request to answer, so there is nothing but a status to say. */
+const answerUnreadable = (error: Error & { code: string }, socket: Socket): void => {
+  const statuses: Readonly<Record<string, string>> = {
+    HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+    ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  }
+  const status = statuses[error.code] ?? '400 Bad Request'
+  if (error.code !== 'ECONNRESET' && socket.writable)
+    socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+  socket.destroy(error)
+}
