@@ -1,0 +1,249 @@
+/**
+ * The one way from a name and a password to a user: every door that takes a password (the sign-in page, the
+ * password grant) goes through here, so that all feed the same counters and none can be told apart from outside.
+ *
+ * The work is the same whether the name is unknown, the password wrong or the user disabled: one look-up, one
+ * reservation, one hash, one commit. What a right password allows is committed together with the counters and
+ * the audit event, and only if the user and the password are still what was checked.
+ */
+
+import { availableParallelism } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { guarded } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { addressSubject, type BruteForce, type Reservation } from './brute-force.ts'
+import { foldName, printable } from './names.ts'
+import type { Passwords } from './passwords.ts'
+import { createKeyedSlots, createSlots, type Release } from './slots.ts'
+import type { LoginUser, Users } from './users.ts'
+
+export interface Attempt {
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly name: string
+  readonly password: string
+  readonly address: string
+}
+
+/** What a right password allows: committed in one transaction with the attempt. */
+export interface Acceptance<T> {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
+  readonly value: T
+}
+
+export type AttemptResult<T> =
+  | { readonly outcome: 'success'; readonly user: UserRow; readonly value: T }
+  /** For whatever reason: the caller is not told, so that it cannot tell. */
+  | { readonly outcome: 'failure' }
+  /** Nothing was evaluated: too many sign in at once. */
+  | { readonly outcome: 'busy' }
+
+export interface Authenticator {
+  attempt<T>(attempt: Attempt, accept: (user: UserRow) => Acceptance<T>): Promise<AttemptResult<T>>
+}
+
+export interface AuthenticatorParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly recorder: Recorder
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly bruteForce: BruteForce
+  /** How many attempts may be under way in this process. */
+  readonly concurrency?: number
+  /** How long an attempt waits for others to return their reservations. */
+  readonly maxWaitMs?: number
+}
+
+/** More than cores: while one attempt waits for the disk another one hashes. */
+const PER_CORE = 2
+const MAX_WAITING = 1000
+const MAX_WAIT_MS = 10_000
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 100
+/** How many attempts from one address may wait for each other's reservations. */
+const PER_ADDRESS = 16
+/** How often a failure is counted again because others were counted meanwhile. */
+const MAX_SETTLES = 100
+
+type FailureReason =
+  | 'unknown-user'
+  | 'wrong-password'
+  | 'user-disabled'
+  | 'user-locked'
+  | 'changed-meanwhile'
+  | 'too-many-failures'
+
+export const createAuthenticator = ({
+  storage,
+  recorder,
+  users,
+  passwords,
+  bruteForce,
+  concurrency = PER_CORE * availableParallelism(),
+  maxWaitMs = MAX_WAIT_MS,
+}: AuthenticatorParts): Authenticator => {
+  // Few reservations are in flight at any time: an attempt reserves when it is its turn to hash, not before.
+  const slots = createSlots(concurrency, MAX_WAITING)
+  const perName = createKeyedSlots(concurrency, MAX_WAITING)
+  const perAddress = createKeyedSlots(Math.max(concurrency, PER_ADDRESS), MAX_WAITING)
+
+  const failureEvent = (
+    attempt: Attempt,
+    login: LoginUser | undefined,
+    detail: FailureReason,
+  ): AuditEvent => ({
+    type: 'LOGIN_FAILURE',
+    realm: attempt.realm,
+    actor: login?.user.id ?? printable(attempt.name, 255),
+    sourceIp: attempt.address,
+    outcome: 'FAILURE',
+    detail,
+  })
+
+  const fail = async (
+    attempt: Attempt,
+    login: LoginUser | undefined,
+    reservation: Reservation,
+    reason: FailureReason,
+  ): Promise<{ outcome: 'failure' }> => {
+    for (let tries = 1; ; tries += 1) {
+      const { statements, locks } = await reservation.failed()
+      const failure = failureEvent(attempt, login, reason)
+      const { detail: _detail, ...common } = failure
+      const locked: AuditEvent[] =
+        locks && login !== undefined
+          ? [{ ...common, type: 'USER_LOCKED', resourceType: 'users', resourceId: login.user.id }]
+          : []
+      try {
+        await recorder.commit(statements, [failure, ...locked])
+        return { outcome: 'failure' }
+      } catch (error) {
+        if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error
+      }
+    }
+  }
+
+  /** Locks the user's row: whoever disables the user at this moment comes before or after, never between. */
+  const stillAllowed = ({ id }: UserRow): Statement =>
+    guarded(
+      storage.db
+        .updateTable('users')
+        .set((eb) => ({ version: eb.ref('version') }))
+        .where('id', '=', id)
+        .where('enabled', '=', 1)
+        .where('locked', '=', 0),
+      `user:${id}`,
+    )
+
+  const evaluate = async <T>(
+    attempt: Attempt,
+    login: LoginUser | undefined,
+    reservation: Reservation,
+    accept: (user: UserRow) => Acceptance<T>,
+  ): Promise<AttemptResult<T>> => {
+    const checked = await passwords.verify(
+      login?.user.id ?? '',
+      login?.password ?? null,
+      attempt.password,
+    )
+    const reason = refusalOf(login, checked.matches)
+    if (login === undefined || reason !== undefined)
+      return fail(attempt, login, reservation, reason ?? 'unknown-user')
+    const { statements, events, value } = accept(login.user)
+    try {
+      await recorder.commit(
+        [
+          stillAllowed(login.user),
+          ...checked.statements,
+          ...reservation.succeeded(),
+          ...statements,
+        ],
+        events,
+      )
+      return { outcome: 'success', user: login.user, value }
+    } catch (error) {
+      if (!(error instanceof GuardFailedError)) throw error
+      return fail(attempt, login, reservation, 'changed-meanwhile')
+    }
+  }
+
+  /** Undefined when others hold every reservation. */
+  const once = async <T>(
+    attempt: Attempt,
+    accept: (user: UserRow) => Acceptance<T>,
+  ): Promise<AttemptResult<T> | undefined> => {
+    const login = await users.findByLogin(attempt.realm, attempt.name, {
+      withEmail: attempt.settings.loginWithEmailAllowed,
+    })
+    const reservation = await bruteForce.reserve({ ...attempt, userId: login?.user.id })
+    if (reservation === 'taken') return undefined
+    if (reservation === 'locked') {
+      await recorder.append([], [failureEvent(attempt, login, 'too-many-failures')])
+      return { outcome: 'failure' }
+    }
+    try {
+      return await evaluate(attempt, login, reservation, accept)
+    } catch (error) {
+      // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
+      await recorder.commit(reservation.released(), []).catch(() => undefined)
+      if (error instanceof HasherBusyError) return busy
+      throw error
+    }
+  }
+
+  /** Gives the turn to others while it waits for a reservation. */
+  const inTurn = async <T>(
+    attempt: Attempt,
+    accept: (user: UserRow) => Acceptance<T>,
+  ): Promise<AttemptResult<T>> => {
+    const giveUp = performance.now() + maxWaitMs
+    for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+      const release = await slots.acquire()
+      if (release === undefined) return busy
+      try {
+        const result = await once(attempt, accept)
+        if (result !== undefined) return result
+      } finally {
+        release()
+      }
+      if (performance.now() >= giveUp) return busy
+      await pause(wait * (0.5 + Math.random()))
+    }
+  }
+
+  return {
+    async attempt(attempt, accept) {
+      const { realm, name, address } = attempt
+      const held: Release[] = []
+      try {
+        for (const place of [
+          () => perName.acquire(`${realm} ${foldName(name)}`),
+          () => perAddress.acquire(`${realm} ${addressSubject(address)}`),
+        ]) {
+          const release = await place()
+          if (release === undefined) return busy
+          held.push(release)
+        }
+        return await inTurn(attempt, accept)
+      } finally {
+        for (const release of held) release()
+      }
+    },
+  }
+}
+
+const busy = { outcome: 'busy' } as const
+
+/** Asked after the hash, never before: the time must not tell. */
+const refusalOf = (login: LoginUser | undefined, matches: boolean): FailureReason | undefined => {
+  if (login === undefined) return 'unknown-user'
+  if (!matches) return 'wrong-password'
+  if (login.user.enabled !== 1) return 'user-disabled'
+  if (login.user.locked !== 1) return undefined
+  return 'user-locked'
+}

@@ -1,0 +1,200 @@
+/**
+ * Passwords of users: what a realm asks of a new one, what was used before, and whether one matches. All hashing
+ * is done when the statements are returned, so that no transaction waits for it.
+ */
+
+import { sql } from 'kysely'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { FieldError } from '#schemas/problems.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { BreachCheck } from '#server/platform/passwords/breach.ts'
+import type { Hasher } from '#server/platform/passwords/hasher.ts'
+import { formatPhc, parsePhc } from '#server/platform/passwords/phc.ts'
+import { checkPassword } from '#server/platform/passwords/policy.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+
+type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
+type Policies = Pick<SettingsDoc, 'passwordPolicy'>
+
+/** Errors and no statements, or the other way round. */
+export interface PreparedPassword {
+  readonly statements: readonly Statement[]
+  readonly errors: readonly FieldError[]
+}
+
+/** The stored password of a user. */
+export interface StoredPassword {
+  readonly id: string
+  readonly secret: string
+}
+
+export interface Passwords {
+  /** A new password of a user who exists, or who is created by earlier statements of the same commit. */
+  prepare(
+    settings: Policies,
+    user: Owner,
+    newPassword: string,
+    field?: string,
+  ): Promise<PreparedPassword>
+  /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
+  acceptHash(settings: Policies, user: Owner, phc: string, field?: string): PreparedPassword
+  /**
+   * Whether it matches. The work is the same when there is none. The statements belong into the commit of
+   * what the match allows: they fail the guard `password:<user id>` if the password was changed meanwhile,
+   * and store a stronger hash where the old one is behind the times.
+   */
+  verify(
+    userId: string,
+    stored: StoredPassword | null,
+    password: string,
+  ): Promise<{ matches: boolean; statements: readonly Statement[] }>
+}
+
+export interface PasswordParts {
+  readonly hasher: Hasher
+  readonly breach: BreachCheck
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}
+
+export const createPasswords = ({ hasher, breach, storage, clock }: PasswordParts): Passwords => {
+  const { db } = storage
+
+  const usedBefore = async (
+    userId: string,
+    password: string,
+    remembered: number,
+  ): Promise<boolean> => {
+    if (remembered === 0) return false
+    const current = await db
+      .selectFrom('credentials')
+      .select('secret as hash')
+      .where('user_id', '=', userId)
+      .where('type', '=', 'password')
+      .execute()
+    const earlier = await db
+      .selectFrom('password_history')
+      .select('hash')
+      .where('user_id', '=', userId)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(remembered - 1)
+      .execute()
+    for (const { hash } of [...current, ...earlier]) {
+      if (await hasher.verify(hash, password)) return true
+    }
+    return false
+  }
+
+  const refusals = async (
+    { passwordPolicy: policy }: Policies,
+    user: Owner,
+    password: string,
+  ): Promise<{ code: string; message: string }[]> => {
+    const issues: { code: string; message: string }[] = checkPassword(password, policy, user)
+    const readable = !issues.some(({ code }) => code === 'password.maxLength')
+    if (policy.breachCheck && readable && (await breach.isBreached(password)))
+      issues.push({ code: 'password.breached', message: 'is known from a breach' })
+    // Last, because every remembered password costs as much as a sign-in.
+    if (issues.length === 0 && (await usedBefore(user.id, password, policy.passwordHistory)))
+      issues.push({ code: 'password.history', message: 'was used before' })
+    return issues
+  }
+
+  /** Replaces the password. The user's row is locked first, so that two changes at once leave one password. */
+  const replace = (user: Owner, secret: string, remembered: number): Statement[] => {
+    const now = clock.now()
+    const passwordOf = { user_id: user.id, type: 'password' }
+    const kept = db
+      .selectFrom('password_history')
+      .select('id')
+      .where('user_id', '=', user.id)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(Math.max(remembered - 1, 0))
+    return [
+      guarded(
+        db
+          .updateTable('users')
+          .set((eb) => ({ version: eb.ref('version') }))
+          .where('id', '=', user.id),
+        `user:${user.id}`,
+      ),
+      statement(
+        db
+          .insertInto('password_history')
+          .columns(['id', 'user_id', 'hash', 'created_at'])
+          .expression((eb) =>
+            eb
+              .selectFrom('credentials')
+              .select([
+                sql<string>`${newId()}`.as('id'),
+                'user_id',
+                'secret',
+                sql<number>`cast(${now} as bigint)`.as('created_at'),
+              ])
+              .where((where) => where.and(passwordOf)),
+          ),
+      ),
+      statement(
+        db
+          .deleteFrom('password_history')
+          .where('user_id', '=', user.id)
+          .where('id', 'not in', kept),
+      ),
+      statement(db.deleteFrom('credentials').where((where) => where.and(passwordOf))),
+      ...insertRows(db, 'credentials', [
+        {
+          id: newId(),
+          realm: user.realm,
+          ...passwordOf,
+          label: null,
+          priority: 0,
+          secret,
+          created_at: now,
+        },
+      ]),
+    ]
+  }
+
+  return {
+    async prepare(settings, user, newPassword, field = '/newPassword') {
+      const issues = await refusals(settings, user, newPassword)
+      if (issues.length > 0) {
+        return { statements: [], errors: issues.map((issue) => ({ field, ...issue })) }
+      }
+      const hash = await hasher.hash(newPassword)
+      return {
+        statements: replace(user, hash, settings.passwordPolicy.passwordHistory),
+        errors: [],
+      }
+    },
+
+    acceptHash(settings, user, phc, field = '/passwordHash') {
+      const parsed = parsePhc(phc)
+      if (parsed === undefined) {
+        const message = 'must be an Argon2 hash in PHC form, of a cost that can be borne'
+        return { statements: [], errors: [{ field, code: 'format', message }] }
+      }
+      const { passwordHistory } = settings.passwordPolicy
+      return { statements: replace(user, formatPhc(parsed), passwordHistory), errors: [] }
+    },
+
+    async verify(userId, stored, password) {
+      if (stored === null) {
+        return { matches: await hasher.verifyDecoy(password), statements: [] }
+      }
+      if (!(await hasher.verify(stored.secret, password))) return { matches: false, statements: [] }
+      const secret = hasher.needsRehash(stored.secret) ? await hasher.hash(password) : stored.secret
+      const unchanged = db
+        .updateTable('credentials')
+        .set({ secret })
+        .where('id', '=', stored.id)
+        .where('secret', '=', stored.secret)
+      return { matches: true, statements: [guarded(unchanged, `password:${userId}`)] }
+    },
+  }
+}

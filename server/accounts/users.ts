@@ -1,0 +1,181 @@
+/**
+ * The users of all realms, and the table of the names they sign in with. Reads run at once; writes are statements
+ * that the caller commits with whatever belongs to the same act (audit, credentials, a document).
+ */
+
+import type { SelectQueryBuilder } from 'kysely'
+import { Problem } from '#schemas/problems.ts'
+import { isUuid } from '#server/platform/ids.ts'
+import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { Tables, UserRow } from '#server/storage/tables.ts'
+import { refusal } from '#server/storage/values.ts'
+import { foldName } from './names.ts'
+
+/** Who signs in with a name, and what the password is checked against. */
+export interface LoginUser {
+  readonly user: UserRow
+  readonly password: { readonly id: string; readonly secret: string } | null
+}
+
+export interface UserPage {
+  readonly users: readonly UserRow[]
+  readonly total: number
+}
+
+export interface Users {
+  find(realm: string, idOrUsername: string): Promise<UserRow | undefined>
+  /** One query, whether or not somebody has the name. */
+  findByLogin(
+    realm: string,
+    name: string,
+    options: { withEmail: boolean },
+  ): Promise<LoginUser | undefined>
+  /** Users whose username or email address begins with `search`, by username. */
+  list(
+    realm: string,
+    options: { search?: string | undefined; first?: number; max?: number },
+  ): Promise<UserPage>
+  createStatements(user: UserRow): Statement[]
+  /** Fails the guard `user:<id>` when somebody else has changed the user since `before` was read. */
+  updateStatements(before: UserRow, after: UserRow): Statement[]
+  /** Everything that hangs on the user goes with it. */
+  deleteStatements(id: string): Statement[]
+  /** What a refused write of this user tells the caller: a 409 that names the field, or the error itself. */
+  explain(error: unknown, user: UserRow): Promise<unknown>
+}
+
+/** Above every character that a folded name can hold, so that [prefix, prefix + END) is all names with it. */
+const END = '\u{10ffff}'
+
+const namesOf = (user: UserRow): Set<string> =>
+  new Set(user.email_key === null ? [user.username_key] : [user.username_key, user.email_key])
+
+type UserQuery = SelectQueryBuilder<Tables, 'users', unknown>
+
+/** By ranges of bytes, not LIKE: both databases then walk an index, whatever the locale and the characters. */
+const withPrefix = <Q extends UserQuery>(query: Q, prefix: string): UserQuery =>
+  prefix === ''
+    ? query
+    : query.where((eb) =>
+        eb.or(
+          (['username_key', 'email_key'] as const).map((column) =>
+            eb.and([eb(column, '>=', prefix), eb(column, '<', prefix + END)]),
+          ),
+        ),
+      )
+
+export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
+  const insertNames = (user: UserRow, names: Iterable<string>): Statement[] =>
+    insertRows(
+      db,
+      'user_names',
+      [...names].map((name) => ({ realm: user.realm, name, user_id: user.id })),
+    )
+
+  return {
+    async find(realm, idOrUsername) {
+      if (refusal(idOrUsername) !== undefined) return undefined
+      const query = db.selectFrom('users').selectAll().where('realm', '=', realm)
+      return isUuid(idOrUsername)
+        ? query.where('id', '=', idOrUsername.toLowerCase()).executeTakeFirst()
+        : query.where('username_key', '=', foldName(idOrUsername)).executeTakeFirst()
+    },
+
+    async findByLogin(realm, name, { withEmail }) {
+      const key = foldName(name)
+      if (refusal(key) !== undefined) return undefined
+      const query = db
+        .selectFrom('user_names')
+        .innerJoin('users', 'users.id', 'user_names.user_id')
+        .leftJoin('credentials', (join) =>
+          join
+            .onRef('credentials.user_id', '=', 'users.id')
+            .on('credentials.type', '=', 'password'),
+        )
+        .selectAll('users')
+        .select(['credentials.id as credential_id', 'credentials.secret as credential_secret'])
+        .where('user_names.realm', '=', realm)
+        .where('user_names.name', '=', key)
+      const row = await (withEmail
+        ? query
+        : query.where('users.username_key', '=', key)
+      ).executeTakeFirst()
+      if (row === undefined) return undefined
+      const { credential_id: id, credential_secret: secret, ...user } = row
+      return { user, password: id === null || secret === null ? null : { id, secret } }
+    },
+
+    async list(realm, { search, first = 0, max = 100 }) {
+      const prefix = foldName(search ?? '')
+      if (refusal(prefix) !== undefined) return { users: [], total: 0 }
+      const matching = withPrefix(db.selectFrom('users').where('realm', '=', realm), prefix)
+      const [users, counted] = await Promise.all([
+        matching.selectAll().orderBy('username_key').limit(max).offset(first).execute(),
+        matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+      ])
+      return { users, total: Number(counted.total) }
+    },
+
+    createStatements: (user) => [
+      ...insertRows(db, 'users', [user]),
+      ...insertNames(user, namesOf(user)),
+    ],
+
+    updateStatements(before, after) {
+      const { id, realm: _realm, created_at: _created, ...columns } = after
+      const [had, has] = [namesOf(before), namesOf(after)]
+      const lost = [...had].filter((name) => !has.has(name))
+      const gained = [...has].filter((name) => !had.has(name))
+      return [
+        guarded(
+          db
+            .updateTable('users')
+            .set({ ...columns, version: before.version + 1 })
+            .where('id', '=', before.id)
+            .where('version', '=', before.version),
+          `user:${id}`,
+        ),
+        ...(lost.length === 0
+          ? []
+          : [
+              statement(
+                db
+                  .deleteFrom('user_names')
+                  .where('user_id', '=', before.id)
+                  .where('name', 'in', lost),
+              ),
+            ]),
+        ...insertNames(after, gained),
+      ]
+    },
+
+    deleteStatements: (id) => [guarded(db.deleteFrom('users').where('id', '=', id), `user:${id}`)],
+
+    async explain(error, user) {
+      if (!(error instanceof ConstraintError) || error.constraint !== 'unique') return error
+      if (error.table !== 'users' && error.table !== 'user_names') return error
+      const taken = await db
+        .selectFrom('user_names')
+        .select('name')
+        .where('realm', '=', user.realm)
+        .where('name', 'in', [...namesOf(user)])
+        .where('user_id', '!=', user.id)
+        .execute()
+      const names = new Set(taken.map(({ name }) => name))
+      const fields = [
+        ...(names.has(user.username_key) ? ['username'] : []),
+        ...(user.email_key !== null && names.has(user.email_key) ? ['email'] : []),
+      ]
+      const named = fields.length > 0 ? fields : ['username']
+      return new Problem('conflict', `${named.join(' and ')}: somebody else has it already`, {
+        errors: named.map((field) => ({
+          field: `/${field}`,
+          code: 'conflict',
+          message: 'somebody else has it already',
+        })),
+        cause: error,
+      })
+    },
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * Browser sessions. The cookie holds 256 random bits and the database their digest; every sign-in makes a new one,
+ * so that a value planted before it is worth nothing after it. Each request reads the session and its user from
+ * the database: what was revoked or disabled a moment ago is refused now, on every node.
+ */
+
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { printable } from '#server/accounts/names.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+
+export type SessionSettings = Pick<
+  SettingsDoc,
+  'ssoSessionIdleTimeout' | 'ssoSessionMaxLifespan' | 'rememberMe'
+>
+
+export interface NewSession {
+  readonly realm: string
+  readonly userId: string
+  readonly ip: string
+  readonly userAgent: string | undefined
+  readonly rememberMe: boolean
+  readonly settings: SessionSettings
+  /** The cookie that the browser had before: its session ends in the same transaction. */
+  readonly replaces?: string | undefined
+}
+
+export interface OpenedSession {
+  readonly cookieValue: string
+  readonly session: SessionRow
+  readonly statements: readonly Statement[]
+}
+
+export interface FoundSession {
+  readonly session: SessionRow
+  readonly user: UserRow
+}
+
+/** As the admin API lists it. */
+export interface SessionRecord {
+  readonly id: string
+  readonly userId: string
+  readonly username: string
+  readonly ipAddress: string
+  readonly start: number
+  readonly lastAccess: number
+  readonly rememberMe: boolean
+  readonly clients: Readonly<Record<string, string>>
+}
+
+export interface Sessions {
+  openStatements(opening: NewSession): OpenedSession
+  /** Undefined unless it is alive and its user may sign in. */
+  find(
+    realm: string,
+    cookieValue: string,
+    settings: SessionSettings,
+  ): Promise<FoundSession | undefined>
+  /** Remembers that the session is used; writes at most once a minute. */
+  touch(session: SessionRow, settings: SessionSettings): Promise<void>
+  /** Those that are alive, last used first. */
+  list(
+    realm: string,
+    settings: SessionSettings,
+    page?: { first?: number | undefined; max?: number | undefined },
+  ): Promise<SessionRecord[]>
+  /** Fails the guard `session` when the realm has no such session. */
+  revokeStatements(realm: string, sid: string): Statement[]
+  /** After the statement that disables or changes the user, so that no sign-in slips between. */
+  revokeAllOf(userId: string): Statement[]
+  /** Removes what has expired; for the job that keeps tables small. */
+  forgetStatements(realm: string, settings: SessionSettings): Statement[]
+}
+
+const TOUCH_MS = 60_000
+
+/** What a CSRF token of this session is bound to. */
+export const csrfBinding = (session: Pick<SessionRow, 'id'>): string => `session:${session.id}`
+
+/** How much use may go unwritten. */
+const touchInterval = ({ ssoSessionIdleTimeout }: SessionSettings): number =>
+  Math.min(TOUCH_MS, ssoSessionIdleTimeout * 100)
+
+/** Unused since then: as the last use may be unwritten, nobody who uses the session loses it early. */
+const idleSince = (settings: SessionSettings, now: number): number =>
+  now - settings.ssoSessionIdleTimeout * 1000 - touchInterval(settings)
+
+export const createSessions = ({
+  storage,
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db' | 'append'>
+  readonly clock: Clock
+}): Sessions => {
+  const { db } = storage
+
+  const end = (realm: string, cookieValue: string): Statement =>
+    statement(
+      db.deleteFrom('sessions').where('id', '=', sha256(cookieValue)).where('realm', '=', realm),
+    )
+
+  return {
+    openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces }) {
+      const cookieValue = randomToken()
+      const now = clock.now()
+      const session: SessionRow = {
+        id: sha256(cookieValue),
+        sid: newId(),
+        realm,
+        user_id: userId,
+        created_at: now,
+        last_access: now,
+        expires_at: now + settings.ssoSessionMaxLifespan * 1000,
+        remember_me: rememberMe && settings.rememberMe ? 1 : 0,
+        ip,
+        user_agent: userAgent === undefined ? null : printable(userAgent, 500),
+      }
+      const statements = [
+        ...(replaces === undefined ? [] : [end(realm, replaces)]),
+        ...insertRows(db, 'sessions', [session]),
+      ]
+      return { cookieValue, session, statements }
+    },
+
+    async find(realm, cookieValue, settings) {
+      const now = clock.now()
+      const row = await db
+        .selectFrom('sessions')
+        .innerJoin('users', 'users.id', 'sessions.user_id')
+        .selectAll('users')
+        .select([
+          'sessions.id as session_id',
+          'sessions.sid',
+          'sessions.created_at as session_created_at',
+          'sessions.last_access',
+          'sessions.expires_at',
+          'sessions.remember_me',
+          'sessions.ip',
+          'sessions.user_agent',
+        ])
+        .where('sessions.id', '=', sha256(cookieValue))
+        .where('sessions.realm', '=', realm)
+        .where('users.realm', '=', realm)
+        .where('sessions.expires_at', '>', now)
+        .where('sessions.last_access', '>', idleSince(settings, now))
+        .where('users.enabled', '=', 1)
+        .where('users.locked', '=', 0)
+        .executeTakeFirst()
+      if (row === undefined) return undefined
+      const {
+        session_id: id,
+        session_created_at: created_at,
+        sid,
+        last_access,
+        expires_at,
+        remember_me,
+        ip,
+        user_agent,
+        ...user
+      } = row
+      const times = { created_at, last_access, expires_at }
+      const session = { id, sid, realm, user_id: user.id, ...times, remember_me, ip, user_agent }
+      return { session, user }
+    },
+
+    async touch({ id, last_access }, settings) {
+      const now = clock.now()
+      if (now - last_access < touchInterval(settings)) return
+      const used = db
+        .updateTable('sessions')
+        .set({ last_access: now })
+        .where('id', '=', id)
+        .where('last_access', '<', now)
+      await storage.append([statement(used)])
+    },
+
+    async list(realm, settings, { first = 0, max = 100 } = {}) {
+      const now = clock.now()
+      const rows = await db
+        .selectFrom('sessions')
+        .innerJoin('users', 'users.id', 'sessions.user_id')
+        .selectAll('sessions')
+        .select('users.username')
+        .where('sessions.realm', '=', realm)
+        .where('sessions.expires_at', '>', now)
+        .where('sessions.last_access', '>', idleSince(settings, now))
+        .orderBy('sessions.last_access', 'desc')
+        .orderBy('sessions.sid', 'desc')
+        .limit(max)
+        .offset(first)
+        .execute()
+      return rows.map((row) => ({
+        id: row.sid,
+        userId: row.user_id,
+        username: row.username,
+        ipAddress: row.ip,
+        start: row.created_at,
+        lastAccess: row.last_access,
+        rememberMe: row.remember_me === 1,
+        clients: {},
+      }))
+    },
+
+    revokeStatements: (realm, sid) => [
+      guarded(
+        db.deleteFrom('sessions').where('sid', '=', sid).where('realm', '=', realm),
+        'session',
+      ),
+    ],
+
+    revokeAllOf: (userId) => [statement(db.deleteFrom('sessions').where('user_id', '=', userId))],
+
+    forgetStatements(realm, settings) {
+      const now = clock.now()
+      return [
+        statement(
+          db
+            .deleteFrom('sessions')
+            .where('realm', '=', realm)
+            .where((eb) =>
+              eb.or([
+                eb('expires_at', '<=', now),
+                eb('last_access', '<=', idleSince(settings, now)),
+              ]),
+            ),
+        ),
+      ]
+    },
+  }
+}

@@ -1,0 +1,157 @@
+/** Accounts on a real database, with a clock that stands still and hashes that cost nothing and are counted. */
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { createAjv } from '#schemas/ajv.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { type Authenticator, createAuthenticator } from '#server/accounts/authenticate.ts'
+import { type BruteForce, createBruteForce } from '#server/accounts/brute-force.ts'
+import { createPasswords, type Passwords } from '#server/accounts/passwords.ts'
+import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
+import { createUsers, type Users } from '#server/accounts/users.ts'
+import { createRecorder, type Recorder } from '#server/events/audit.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { BreachCheck } from '#server/platform/passwords/breach.ts'
+import type { Hasher } from '#server/platform/passwords/hasher.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+
+export interface TestClock {
+  now(): number
+  advance(seconds: number): void
+}
+
+export const createTestClock = (): TestClock => {
+  let now = 1_800_000_000_000
+  return {
+    now: () => now,
+    advance: (seconds) => {
+      now += seconds * 1000
+    },
+  }
+}
+
+/** `evaluated` counts how often a password was compared with a hash, a decoy included. */
+export interface CountingHasher extends Hasher {
+  evaluated: number
+  hashed: number
+}
+
+export const createCountingHasher = (delayMs = 0): CountingHasher => {
+  const hasher: CountingHasher = {
+    evaluated: 0,
+    hashed: 0,
+    hash: async (password) => {
+      hasher.hashed += 1
+      return `new$${password}`
+    },
+    verify: async (phc, password) => {
+      hasher.evaluated += 1
+      if (delayMs > 0) await pause(delayMs)
+      return phc.slice(phc.indexOf('$') + 1) === password
+    },
+    verifyDecoy: async () => {
+      hasher.evaluated += 1
+      if (delayMs > 0) await pause(delayMs)
+      return false
+    },
+    needsRehash: (phc) => phc.startsWith('old$'),
+    close: async () => {},
+  }
+  return hasher
+}
+
+export const defaultSettings = (changes: Partial<SettingsDoc> = {}): SettingsDoc => {
+  const settings: unknown = {}
+  createAjv().validate(Settings.spec, settings)
+  return { ...(settings as SettingsDoc), ...changes }
+}
+
+export const breachOf = (...passwords: string[]): BreachCheck => ({
+  isBreached: async (password) => passwords.includes(password),
+})
+
+export interface Accounts {
+  readonly storage: Storage
+  readonly clock: TestClock
+  readonly hasher: CountingHasher
+  readonly recorder: Recorder
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly bruteForce: BruteForce
+  readonly authenticator: Authenticator
+}
+
+export const createAccounts = (
+  storage: Storage,
+  {
+    clock = createTestClock(),
+    hasher = createCountingHasher(),
+    breach = breachOf(),
+    concurrency = 4,
+    maxWaitMs,
+  }: {
+    clock?: TestClock
+    hasher?: CountingHasher
+    breach?: BreachCheck
+    concurrency?: number
+    maxWaitMs?: number
+  } = {},
+): Accounts => {
+  const recorder = createRecorder(storage, clock, [])
+  const users = createUsers(storage)
+  const passwords = createPasswords({ hasher, breach, storage, clock })
+  const bruteForce = createBruteForce({ storage, clock })
+  const authenticator = createAuthenticator({
+    storage,
+    recorder,
+    users,
+    passwords,
+    bruteForce,
+    concurrency,
+    ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
+  })
+  return { storage, clock, hasher, recorder, users, passwords, bruteForce, authenticator }
+}
+
+export const addRealm = async (storage: Storage, name = `r${newId()}`): Promise<string> => {
+  await storage.commit(
+    insertRows(storage.db, 'realms', [{ name, revision: 1, seq: 1, created_at: 0 }]),
+  )
+  return name
+}
+
+/** A user with the password, stored without asking any policy. */
+export const addUser = async (
+  { storage, users, clock }: Pick<Accounts, 'storage' | 'users' | 'clock'>,
+  realm: string,
+  { password, ...fields }: Partial<UserFields> & { username: string; password?: string },
+): Promise<UserRow> => {
+  const user = newUserRow(fields, { id: newId(), realm, now: clock.now() })
+  const credential = {
+    id: newId(),
+    realm,
+    user_id: user.id,
+    type: 'password',
+    label: null,
+    priority: 0,
+    secret: `new$${password}`,
+    created_at: clock.now(),
+  }
+  await storage.commit([
+    ...users.createStatements(user),
+    ...insertRows(storage.db, 'credentials', password === undefined ? [] : [credential]),
+  ])
+  return user
+}
+
+export const auditOf = async (
+  { db }: Storage,
+  realm: string,
+): Promise<{ type: string; actor: string; detail: string | null }[]> =>
+  db
+    .selectFrom('audit_events')
+    .select(['type', 'actor', 'detail'])
+    .where('realm', '=', realm)
+    .orderBy('id')
+    .execute()
