@@ -1,5 +1,8 @@
-import { rmSync } from 'node:fs'
+/** Bundles the package into `dist/`: everything but native modules, so that a cold start reads few files. */
+
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { build } from 'esbuild'
+import { writeBreachFilter } from './server/platform/passwords/build-filter.ts'
 
 rmSync('dist', { recursive: true, force: true }) // chunk names carry hashes: old ones would be published
 await build({
@@ -25,3 +28,11 @@ await build({
     js: "import { createRequire as __cr } from 'node:module';const require = __cr(import.meta.url);",
   },
 })
+
+// The list of breached passwords changes with its npm package only: made once, copied afterwards.
+const cached = 'node_modules/.cache/iamctl/breach.filter'
+if (!existsSync(cached)) {
+  mkdirSync('node_modules/.cache/iamctl', { recursive: true })
+  writeBreachFilter(cached)
+}
+copyFileSync(cached, 'dist/breach.filter')

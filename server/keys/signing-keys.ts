@@ -24,7 +24,11 @@ export const signingKeyContext = (realm: string, id: string): string => `${realm
 
 const base64 = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('base64')
 
-const certify = async (realm: string, keys: webcrypto.CryptoKeyPair, now: number): Promise<string> => {
+const certify = async (
+  realm: string,
+  keys: webcrypto.CryptoKeyPair,
+  now: number,
+): Promise<string> => {
   // Loaded only where a key is made: the ASN.1 schemas cost more than the rest of a start.
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')

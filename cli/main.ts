@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+/** Checks the runtime and hands over; nothing newer than Node.js 20 may be imported statically here. */
+
+import module from 'node:module'
+
+const major = Number(process.versions.node.split('.')[0])
+if (major < 24) {
+  process.stderr.write(
+    `iamctl needs Node.js 24 or newer, and this is ${process.versions.node}: https://nodejs.org\n`,
+  )
+  process.exit(1)
+}
+module.enableCompileCache?.()
+process.setSourceMapsEnabled(true)
+const { run } = await import('./program.ts')
+await run(process.argv)

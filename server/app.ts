@@ -1,0 +1,63 @@
+/** The composition root: the only file that knows every part and puts the routes together. */
+
+import type { FastifyInstance } from 'fastify'
+import { kinds } from '#schemas/kinds/index.ts'
+import { Problem } from '#schemas/problems.ts'
+import { registerAction } from '#server/admin/action.ts'
+import { createActions } from '#server/admin/actions/index.ts'
+import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
+import { createCookies } from '#server/http/cookies.ts'
+import { createCsrf } from '#server/http/csrf.ts'
+import { createHttp } from '#server/http/server.ts'
+import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
+import { masterRealm } from '#server/resources/realms.ts'
+import { registerKind } from '#server/resources/routes.ts'
+import { createResolveAdminSession } from '#server/sessions/admin-session.ts'
+import {
+  ConstraintError,
+  GuardFailedError,
+  OutcomeUnknownError,
+  StorageUnavailableError,
+} from '#server/storage/contract.ts'
+import type { Parts } from './parts.ts'
+
+/** Errors of storage and hashing that reach a route, as the caller is told. */
+const mapError = (error: unknown): Problem | undefined => {
+  if (error instanceof GuardFailedError || error instanceof ConstraintError)
+    return new Problem('conflict', 'it was changed at the same moment; try again', { cause: error })
+  if (error instanceof HasherBusyError)
+    return new Problem('unavailable', 'too many passwords are being checked; try again', {
+      extra: { retryAfter: 1 },
+      cause: error,
+    })
+  if (error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError)
+    return new Problem('unavailable', 'the database does not answer', {
+      extra: { retryAfter: 1 },
+      cause: error,
+    })
+  return undefined
+}
+
+export const createApp = (parts: Parts): FastifyInstance => {
+  const { config, logger, clock, copy, storage, writer, presenter } = parts
+  const cookies = createCookies(config.http.baseUrl)
+  const csrf = createCsrf(parts.csrfKey)
+  const app = createHttp({ config, logger, clock, mapError })
+
+  app.register((admin, _options, done) => {
+    insistOnDescriptions(admin)
+    installGuard(admin, {
+      ...parts,
+      cookies,
+      csrf,
+      master: masterRealm,
+      resolveSession: createResolveAdminSession({ ...parts, cookies, master: masterRealm }),
+    })
+    for (const action of createActions(parts))
+      registerAction(admin, action, { copy, master: masterRealm })
+    for (const kind of kinds)
+      if (kind.path !== null) registerKind(admin, kind, { db: storage.db, copy, writer, presenter })
+    done()
+  })
+  return app
+}

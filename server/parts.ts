@@ -1,0 +1,124 @@
+/**
+ * Everything the server is made of below its routes, put together once: storage, keys, accounts, sessions and the
+ * write path. `app.ts` adds the routes; maintenance commands use the parts alone.
+ */
+
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { createAuthenticator } from '#server/accounts/authenticate.ts'
+import { createBruteForce } from '#server/accounts/brute-force.ts'
+import { createPasswords } from '#server/accounts/passwords.ts'
+import { createRanks } from '#server/accounts/permissions.ts'
+import { createUsers } from '#server/accounts/users.ts'
+import type { Config } from '#server/config/index.ts'
+import { type AuditSink, createRecorder } from '#server/events/audit.ts'
+import { loadRootSecret } from '#server/keys/root-secret.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import { loadMasterKey } from '#server/platform/master-key.ts'
+import { createOutgoing } from '#server/platform/outgoing/client.ts'
+import {
+  type BreachCheck,
+  defaultFilterFile,
+  kAnonymityEndpoint,
+  openFilter,
+  openKAnonymityFile,
+} from '#server/platform/passwords/breach.ts'
+import { loadEngine } from '#server/platform/passwords/engine.ts'
+import { createHasher } from '#server/platform/passwords/hasher.ts'
+import { deriveKey } from '#server/platform/sealing.ts'
+import { createBehaviours } from '#server/resources/behaviours/index.ts'
+import { createPresenter } from '#server/resources/present.ts'
+import { createRealms } from '#server/resources/realms.ts'
+import { createVault } from '#server/resources/secrets.ts'
+import { createWriter } from '#server/resources/write.ts'
+import { createSessions } from '#server/sessions/sessions.ts'
+import { createCopy } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { openStorage } from '#server/storage/open.ts'
+
+const copyLimits = { totalBytes: 64 * 1024 * 1024, kindBytes: 8 * 1024 * 1024 }
+
+const openBreachCheck = (
+  { file, url }: Config['passwords'],
+  outgoing: ReturnType<typeof createOutgoing>,
+  logger: Logger,
+): BreachCheck => {
+  if (file !== undefined) return openKAnonymityFile(file)
+  const local = openFilter(defaultFilterFile())
+  if (url === undefined) return local
+  const remote = kAnonymityEndpoint(url, outgoing, (message) => logger.warn(message))
+  // The service may be out of reach and then lets everything pass: the local list is asked first.
+  return {
+    isBreached: async (password) =>
+      (await local.isBreached(password)) || (await remote.isBreached(password)),
+  }
+}
+
+/** Where the embedded database keeps its master key; others must be given one. */
+const keySource = ({ keys, runtime, database }: Config) => ({
+  ...keys,
+  ...(database.url.startsWith('sqlite:') ? { dataDir: runtime.data } : {}),
+})
+
+export const createParts = async (config: Config, logger: Logger, clock: Clock) => {
+  const keyring = loadMasterKey(keySource(config))
+  const storage = await openStorage({ url: config.database.url, logger })
+  try {
+    const root = await loadRootSecret(storage, keyring)
+    const outgoing = createOutgoing({
+      allowPrivate: config.outgoing.allow,
+      allowHttp: config.outgoing.allowHttp,
+    })
+    const hasher = createHasher(await loadEngine())
+    const sinks: AuditSink[] = [(record) => logger.info(record, 'audit')]
+    const recorder = createRecorder(storage, clock, sinks)
+    const copy = createCopy(storage, copyLimits)
+    const users = createUsers(storage)
+    const breach = openBreachCheck(config.passwords, outgoing, logger)
+    const passwords = createPasswords({ hasher, breach, storage, clock })
+    const ranks = createRanks(storage)
+    const sessions = createSessions({ storage, clock })
+    const bruteForce = createBruteForce({ storage, clock })
+    const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
+    const behaviours = createBehaviours({ users, passwords, ranks, copy })
+    const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
+
+    const settingsOf = async (realm: string): Promise<SettingsDoc | null> => {
+      const view = await copy.fresh(realm)
+      const document = await view?.get(Settings.kind, Settings.kind)
+      return document ? contentOf<SettingsDoc>(document) : null
+    }
+
+    return {
+      config,
+      logger,
+      clock,
+      keyring,
+      storage,
+      recorder,
+      copy,
+      users,
+      passwords,
+      ranks,
+      sessions,
+      bruteForce,
+      writer,
+      settingsOf,
+      csrfKey: deriveKey(root, 'csrf'),
+      authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
+      presenter: createPresenter(behaviours, storage.db),
+      realms: createRealms({ storage, writer, recorder, users, passwords, keyring, clock }),
+      close: async () => {
+        copy.close()
+        await hasher.close()
+        await outgoing.close()
+        await storage.close()
+      },
+    }
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+export type Parts = Awaited<ReturnType<typeof createParts>>
