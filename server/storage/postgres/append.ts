@@ -11,6 +11,7 @@ import {
   StorageUnavailableError,
 } from '../contract.ts'
 import { ConnectionLostError, errorOf, isPassing } from './failures.ts'
+import { mergeInserts } from './merge.ts'
 import { checkGuards, type Database, type Run, transact } from './transaction.ts'
 
 /** Bounds how long the first of a group waits for the last. */
@@ -76,7 +77,8 @@ function isOneJobsFault(error: unknown): boolean {
 
 async function runTogether(run: Run, group: readonly Job[]): Promise<Outcome[]> {
   const all = group.flatMap(({ statements }) => statements)
-  const results = await run(all)
+  const merged = mergeInserts(all)
+  const results = merged.split(await run(merged.statements))
   checkGuards(all, results)
   let start = 0
   return group.map(({ statements }) => {
