@@ -14,11 +14,19 @@ export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
 const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-alias']
 
-export const createAjv = ({ coerce = false }: { coerce?: boolean } = {}): Validator => {
+export const createAjv = ({
+  coerce = false,
+  fillDefaults = true,
+}: {
+  /** Turn text into the type the schema wants. */
+  coerce?: boolean
+  /** Write defaults into the value that is checked; without, it is left as it is. */
+  fillDefaults?: boolean
+} = {}): Validator => {
   const ajv = new Validator({
     strict: true,
     allErrors: true,
-    useDefaults: true,
+    useDefaults: fillDefaults,
     discriminator: true,
     coerceTypes: coerce ? 'array' : false,
   })

@@ -69,15 +69,15 @@ export const keyOf = (
   parentKey?: string,
 ): string => {
   if (kind.shape === 'singleton') return kind.kind
-  const own = kind.keyFields.map((field) => String(doc[field] ?? '')).join('/')
-  if (kind.shape === 'tree') return `${parentKey ?? ''}/${own}`
-  if (kind.shape === 'child') return `${parentKey ?? ''}/${own}`
-  return own
+  const own = kind.keyFields
+    .map((field) => String(doc[field] ?? kind.spec.properties?.[field]?.default ?? ''))
+    .join('/')
+  return kind.parentKind === null ? own : `${parentKey ?? ''}/${own}`
 }
 
 /** The parent's key within a nested key, or null at the top. */
 export const parentKeyOf = (kind: Kind, key: string): string | null => {
-  if (kind.shape !== 'child' && kind.shape !== 'tree') return null
+  if (kind.parentKind === null) return null
   const cut = key.lastIndexOf('/')
   return cut <= 0 ? null : key.slice(0, cut)
 }

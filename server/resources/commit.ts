@@ -255,8 +255,12 @@ export const commitOf = (effects: readonly Effect[], context: CommitContext): Co
   return {
     statements,
     revision,
-    events: effects.map((effect) =>
-      eventOf(context, effect, isConfiguration(effect) ? revision : undefined),
-    ),
+    // What a realm is born with is told by the one event of its creation.
+    events:
+      context.source === 'bootstrap'
+        ? []
+        : effects.map((effect) =>
+            eventOf(context, effect, isConfiguration(effect) ? revision : undefined),
+          ),
   }
 }

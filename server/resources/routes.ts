@@ -213,18 +213,11 @@ export const registerKind = (app: FastifyInstance, kind: Kind, parts: ResourcePa
   const upsert = async (request: FastifyRequest, reply: FastifyReply) => {
     const scope = await scopeOf(request)
     const body = request.body as Record<string, unknown> | null
-    const key = body ? keyOf(kind, withDefaults(body)) : ''
+    const key = body ? keyOf(kind, body) : ''
     const existing = (await scope.view.get(kind.kind, key)) ?? null
     const { document, extra } = await put(request, scope, existing, undefined)
     return answer(reply, document, scope.params.realm, extra)
   }
-
-  const withDefaults = (body: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
-    ...Object.fromEntries(
-      kind.keyFields.map((field) => [field, kind.spec.properties?.[field]?.default]),
-    ),
-    ...body,
-  })
 
   const remove = async (request: FastifyRequest, reply: FastifyReply) => {
     const scope = await scopeOf(request)

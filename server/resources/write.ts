@@ -70,7 +70,8 @@ export interface WriterParts {
 /** How often a write decides anew before it reports the conflict; each round means somebody else got on. */
 const rounds = 50
 
-const ajv = createAjv()
+// The compact form is stored as it is checked: defaults must not be written into it.
+const ajv = createAjv({ fillDefaults: false })
 const validators = new Map(kinds.map((kind) => [kind.kind, lazyValidator(ajv, documentView(kind))]))
 
 const validate = (kind: Kind, doc: unknown): readonly FieldError[] =>

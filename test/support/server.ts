@@ -1,0 +1,175 @@
+/**
+ * A whole server in this process on an empty database, and clients that are signed in to it. Sign-in itself is
+ * tested in test/login; here a session is opened directly, which spares a password hash per client.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { Permission } from '#schemas/permissions.ts'
+import { newUserRow } from '#server/accounts/user-record.ts'
+import { createApp } from '#server/app.ts'
+import { bootstrap } from '#server/bootstrap.ts'
+import { loadConfig } from '#server/config/index.ts'
+import { createCookies } from '#server/http/cookies.ts'
+import { createCsrf } from '#server/http/csrf.ts'
+import { createParts, type Parts } from '#server/parts.ts'
+import { type Clock, systemClock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import { createLogger } from '#server/platform/logger.ts'
+import { csrfBinding } from '#server/sessions/sessions.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { Backend } from './backends.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects and fails where it is not there
+  readonly body: any
+}
+
+export interface Client {
+  readonly userId: string
+  readonly cookie: string
+  readonly csrf: string
+  send(
+    method: string,
+    url: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>
+}
+
+export interface TestServer {
+  readonly app: FastifyInstance
+  readonly parts: Parts
+  readonly url: string
+  /** The administrator of the master realm. */
+  readonly admin: Client
+  /** A user of a realm who holds exactly these permissions, through a role made for it. */
+  userWith(realm: string, permissions: readonly Permission[]): Promise<Client>
+  /** A client for a user who exists. */
+  signedIn(realm: string, username: string): Promise<Client>
+  anonymous: Pick<Client, 'send'>
+  createRealm(name: string): Promise<string>
+  close(): Promise<void>
+}
+
+export const adminPassword = 'correct horse battery staple 42'
+
+const masterKey = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')
+
+export const send = async (
+  app: FastifyInstance,
+  method: string,
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer> => {
+  const answer = await app.inject({
+    method: method as NonNullable<InjectOptions['method']>,
+    url,
+    headers,
+    ...(body === undefined ? {} : { payload: body as object }),
+  })
+  const json = String(answer.headers['content-type']).includes('json')
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body: json ? answer.json() : answer.body,
+  }
+}
+
+/** A second node is started by giving the url of the first one's database. */
+export const startServer = async (
+  backend: Backend,
+  options: { readonly url?: string; readonly clock?: Clock } = {},
+): Promise<TestServer> => {
+  const database = options.url === undefined ? await backend.create() : undefined
+  const url = options.url ?? database?.url ?? ''
+  const data = mkdtempSync(join(tmpdir(), 'iamctl-data-'))
+  const config = loadConfig({
+    flags: { databaseUrl: url, data },
+    env: { IAMCTL_MASTER_KEY: masterKey, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword },
+  })
+  const parts = await createParts(
+    config,
+    createLogger({ level: 'silent' }),
+    options.clock ?? systemClock,
+  )
+  await bootstrap(parts.realms, config.bootstrap)
+  const app = createApp(parts)
+  await app.ready()
+  const cookies = createCookies(config.http.baseUrl)
+  const csrf = createCsrf(parts.csrfKey)
+
+  const open = async (realm: string, userId: string): Promise<Client> => {
+    const settings = await parts.settingsOf(realm)
+    if (!settings) throw new Error(`no realm ${realm}`)
+    const opened = parts.sessions.openStatements({
+      realm,
+      userId,
+      ip: '127.0.0.1',
+      userAgent: 'test',
+      rememberMe: false,
+      settings,
+    })
+    await parts.storage.commit(opened.statements)
+    const cookie = `${cookies.session(realm).name}=${opened.cookieValue}`
+    const token = csrf.tokenFor(csrfBinding(opened.session))
+    return {
+      userId,
+      cookie,
+      csrf: token,
+      send: (method, path, body, headers = {}) =>
+        send(app, method, path, body, { cookie, 'x-xsrf-token': token, ...headers }),
+    }
+  }
+
+  const signedIn = async (realm: string, username: string): Promise<Client> => {
+    const user = await parts.users.find(realm, username)
+    if (!user) throw new Error(`no user ${username} in ${realm}`)
+    return open(realm, user.id)
+  }
+  const admin = await signedIn('master', 'admin')
+
+  const userWith: TestServer['userWith'] = async (realm, permissions) => {
+    const name = `role-${newId().slice(-12)}`
+    const role = await admin.send('POST', `/admin/realms/${realm}/roles`, { name })
+    const { roleId } = role.body
+    await admin.send('PUT', `/admin/realms/${realm}/admin-roles/${roleId}`, { permissions })
+    const row = newUserRow(
+      { username: `user-${newId()}` },
+      { id: newId(), realm, now: parts.clock.now() },
+    )
+    await parts.storage.commit([
+      ...parts.users.createStatements(row),
+      ...insertRows(parts.storage.db, 'user_roles', [{ user_id: row.id, role_id: roleId }]),
+    ])
+    return open(realm, row.id)
+  }
+
+  return {
+    app,
+    parts,
+    url,
+    admin,
+    userWith,
+    signedIn,
+    anonymous: {
+      send: (method, path, body, headers = {}) => send(app, method, path, body, headers),
+    },
+    createRealm: async (name) => {
+      const made = await admin.send('POST', '/admin/realms', { realm: name })
+      if (made.status !== 201) throw new Error(JSON.stringify(made.body))
+      return `/admin/realms/${name}`
+    },
+    close: async () => {
+      await app.close()
+      await parts.close()
+      await database?.remove()
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
