@@ -8,7 +8,9 @@ import { createActions } from '#server/admin/actions/index.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
+import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
+import { loginRoutes } from '#server/login/routes.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import { masterRealm } from '#server/resources/realms.ts'
 import { registerKind } from '#server/resources/routes.ts'
@@ -42,7 +44,10 @@ export const createApp = (parts: Parts): FastifyInstance => {
   const { config, logger, clock, copy, storage, writer, presenter } = parts
   const cookies = createCookies(config.http.baseUrl)
   const csrf = createCsrf(parts.csrfKey)
+  const pages = createPages()
   const app = createHttp({ config, logger, clock, mapError })
+  pages.routes(app)
+  app.register(loginRoutes({ ...parts, cookies, csrf, pages, mapError, master: masterRealm }))
 
   app.register((admin, _options, done) => {
     insistOnDescriptions(admin)

@@ -17,34 +17,10 @@ const algorithm = {
   hash: 'SHA-256',
 }
 
-const certificateYears = 10
-
 /** Where a private key belongs: it does not open for another realm or key. */
 export const signingKeyContext = (realm: string, id: string): string => `${realm}/signing-key/${id}`
 
 const base64 = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('base64')
-
-const certify = async (
-  realm: string,
-  keys: webcrypto.CryptoKeyPair,
-  now: number,
-): Promise<string> => {
-  // Loaded only where a key is made: the ASN.1 schemas cost more than the rest of a start.
-  await import('reflect-metadata')
-  const x509 = await import('@peculiar/x509')
-  const notAfter = new Date(now)
-  notAfter.setUTCFullYear(notAfter.getUTCFullYear() + certificateYears)
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: newId().replaceAll('-', ''),
-    name: [{ CN: [realm] }],
-    // A clock that is a little behind must not refuse a key made this moment.
-    notBefore: new Date(now - 300_000),
-    notAfter,
-    signingAlgorithm: algorithm,
-    keys,
-  })
-  return base64(certificate.rawData)
-}
 
 export const makeSigningKey = async (
   realm: string,
@@ -57,6 +33,8 @@ export const makeSigningKey = async (
     'sign',
     'verify',
   ])) as webcrypto.CryptoKeyPair
+  // Loaded only where a key is made: the ASN.1 schemas cost more than the rest of a start.
+  const { certify } = await import('./certificate.ts')
   const privateKey = base64(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey))
   return {
     id,
@@ -64,7 +42,7 @@ export const makeSigningKey = async (
     algorithm: 'RSA',
     status: 'ACTIVE',
     public_key: base64(await webcrypto.subtle.exportKey('spki', keys.publicKey)),
-    certificate: await certify(realm, keys, now),
+    certificate: await certify(realm, keys, algorithm, now),
     private_key: JSON.stringify(keyring.seal(privateKey, signingKeyContext(realm, id))),
     created_at: now,
     rotated_at: null,
