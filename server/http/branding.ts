@@ -41,11 +41,8 @@ const primaryRules = (color: string): string => {
 
 /** A light background keeps its hue in the dark scheme, not its brightness. */
 const backgroundRules = (color: string): string => {
-  const night = isDark(color) ? color : mix(color, DARK_PAGE, 0.92)
-  return (
-    rule({ page: color, 'on-page': textOn(color) }) +
-    inDark(rule({ page: night, 'on-page': textOn(night) }))
-  )
+  const night = isDark(color) ? color : mix(color, DARK_PAGE, 0.97)
+  return rule({ page: color }) + inDark(rule({ page: night }))
 }
 
 /** The content of the page's style element. A "<" becomes its CSS escape, so the element cannot be left. */

@@ -120,7 +120,8 @@ export const installErrors = (
   })
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsAt(pathOf(request.url))
-    if (methods.length === 0)
+    // A handler that finds nothing may come here too, for a method that the path does take.
+    if (methods.length === 0 || methods.includes(request.method))
       return sendProblem(request, reply, new Problem('not-found', 'Nothing is at this path.'))
     reply.header('allow', methods.join(', '))
     const detail = `This path takes ${methods.join(', ')}.`

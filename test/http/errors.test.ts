@@ -41,6 +41,7 @@ app.get('/later', async (_request, reply) => {
   reply.header('etag', '"1"').header('cache-control', 'public')
   throw new Problem('unavailable', 'Not now.', { extra: { retryAfter: 2.2 } })
 })
+app.get('/vague/:id', (_request, reply) => reply.callNotFound())
 app.post('/empty', async (request) => ({ body: request.body ?? null }))
 afterAll(() => app.close())
 
@@ -129,6 +130,12 @@ describe('a method that the path does not take', () => {
     expect(response.statusCode).toBe(405)
     expect(response.headers['allow']).toBe('DELETE, GET, HEAD')
     expect(response.json()).toMatchObject({ code: 'method-not-allowed' })
+  })
+
+  it('is not what a handler means that finds nothing', async () => {
+    const response = await app.inject('/vague/1')
+    expect(response.statusCode).toBe(404)
+    expect(response.headers['allow']).toBeUndefined()
   })
 
   it('is answered 404 where no method works', async () => {
