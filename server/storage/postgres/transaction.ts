@@ -68,8 +68,15 @@ async function attemptOn<T>(
     const results = await send(client, [...before, ...statements])
     return results.slice(before.length)
   }
+  let broken: Error | undefined
+  const onError = (error: Error): void => {
+    broken = error
+  }
+  client.on('error', onError)
   try {
     const result = await work(run)
+    // Lost since the last answer: the commit cannot be sent any more, so this is no unknown outcome.
+    if (broken !== undefined) throw new ConnectionLostError(reasonOf(broken))
     await commit(client, label)
     client.release()
     return result
@@ -77,6 +84,8 @@ async function attemptOn<T>(
     const lost = error instanceof ConnectionLostError || error instanceof OutcomeUnknownError
     client.release(lost || !(await rolledBack(client)))
     throw error
+  } finally {
+    client.off('error', onError)
   }
 }
 

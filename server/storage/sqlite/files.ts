@@ -6,11 +6,13 @@
 import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StorageUnavailableError } from '../contract.ts'
 import { reasonOf } from './failures.ts'
 
 /** A server that is just ending gets this long to let go. */
-const HANDOVER_MS = 1_000
+const HANDOVER_MS = 500
+const BUSY = 5
 
 /** Makes folder and file where they are missing. Returns the file's real path, the same for every alias of it. */
 export function createFile(file: string): string {
@@ -26,18 +28,27 @@ export function createFile(file: string): string {
 }
 
 /** Holds the database for this process; call what it returns to let go. */
-export function holdLock(file: string): () => void {
+export async function holdLock(file: string): Promise<() => void> {
+  for (const until = Date.now() + HANDOVER_MS; ; ) {
+    const release = tryLock(file)
+    if (release !== undefined) return release
+    if (Date.now() >= until) {
+      throw new StorageUnavailableError(`the database ${file} is in use by another iamctl server`)
+    }
+    await sleep(50)
+  }
+}
+
+function tryLock(file: string): (() => void) | undefined {
   const lockFile = `${file}.lock`
   let lock: DatabaseSync | undefined
   try {
     createPrivately(lockFile)
-    lock = new DatabaseSync(lockFile, { timeout: HANDOVER_MS })
+    lock = new DatabaseSync(lockFile, { timeout: 0 })
     lock.exec('begin exclusive')
   } catch (error) {
     lock?.close()
-    if (isBusy(error)) {
-      throw new StorageUnavailableError(`the database ${file} is in use by another iamctl server`)
-    }
+    if (isBusy(error)) return undefined
     throw new StorageUnavailableError(`cannot lock the database ${file}: ${reasonOf(error)}`, {
       cause: error,
     })
@@ -59,5 +70,5 @@ function createPrivately(file: string): void {
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === 5
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === BUSY
 }

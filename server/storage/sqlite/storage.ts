@@ -26,7 +26,7 @@ export async function openSqlite({
   readers = READERS,
 }: SqliteOptions): Promise<Storage> {
   const path = createFile(file)
-  const unlock = holdLock(path)
+  const unlock = await holdLock(path)
   try {
     await migrateFile(path, logger)
     const onDeath = (error: Error): void =>
