@@ -43,8 +43,8 @@ const stringEnd = (text: string, start: number): number => {
 const nameEnd = (text: string, start: number, names: Set<string>): number => {
   if (text[start] !== '"') throw unexpected(text, start, 'a name in quotes')
   const end = stringEnd(text, start)
-  const name: unknown = JSON.parse(text.slice(start, end))
-  if (typeof name !== 'string') throw new Fault(start, 'a name in quotes is expected')
+  const written = text.slice(start + 1, end - 1)
+  const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written
   if (name === '__proto__') throw new Fault(start, '"__proto__" is not allowed as a name')
   if (names.has(name)) throw new Fault(start, 'this name stands twice in the object')
   names.add(name)
