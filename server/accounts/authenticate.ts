@@ -12,7 +12,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
-import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import {
+  ConstraintError,
+  GuardFailedError,
+  type Statement,
+  type Storage,
+} from '#server/storage/contract.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { addressSubject, type BruteForce, type Reservation } from './brute-force.ts'
@@ -167,7 +172,7 @@ export const createAuthenticator = ({
       )
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
-      if (!(error instanceof GuardFailedError)) throw error
+      if (!isChange(error)) throw error
       return fail(attempt, login, reservation, 'changed-meanwhile')
     }
   }
@@ -236,6 +241,11 @@ export const createAuthenticator = ({
     },
   }
 }
+
+/** A guard, or a rule about a user who is gone, whichever the database looks at first. */
+const isChange = (error: unknown): boolean =>
+  error instanceof GuardFailedError ||
+  (error instanceof ConstraintError && error.constraint === 'foreign-key')
 
 const busy = { outcome: 'busy' } as const
 

@@ -3,7 +3,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAjv } from '#schemas/ajv.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { type Authenticator, createAuthenticator } from '#server/accounts/authenticate.ts'
+import {
+  type Attempt,
+  type Authenticator,
+  createAuthenticator,
+} from '#server/accounts/authenticate.ts'
 import { type BruteForce, createBruteForce } from '#server/accounts/brute-force.ts'
 import { createPasswords, type Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
@@ -61,9 +65,11 @@ export const createCountingHasher = (delayMs = 0): CountingHasher => {
   return hasher
 }
 
+const validateSettings = createAjv().compile(Settings.spec)
+
 export const defaultSettings = (changes: Partial<SettingsDoc> = {}): SettingsDoc => {
   const settings: unknown = {}
-  createAjv().validate(Settings.spec, settings)
+  if (!validateSettings(settings)) throw new Error('settings have no defaults')
   return { ...(settings as SettingsDoc), ...changes }
 }
 
@@ -143,6 +149,21 @@ export const addUser = async (
     ...insertRows(storage.db, 'credentials', password === undefined ? [] : [credential]),
   ])
   return user
+}
+
+/** One attempt from a fixed address, recorded when it succeeds. */
+export const signIn = async (
+  { authenticator }: Accounts,
+  attempt: Omit<Attempt, 'address'>,
+): Promise<'success' | 'failure' | 'busy'> => {
+  const { realm } = attempt
+  const address = '192.0.2.1'
+  const { outcome } = await authenticator.attempt({ ...attempt, address }, ({ id: actor }) => ({
+    statements: [],
+    events: [{ type: 'LOGIN_SUCCESS', realm, actor, sourceIp: address, outcome: 'SUCCESS' }],
+    value: undefined,
+  }))
+  return outcome
 }
 
 export const auditOf = async (

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { backends, type OpenBackend } from '../support/backends.ts'
+import {
+  type Accounts,
+  addRealm,
+  addUser,
+  breachOf,
+  createAccounts,
+  defaultSettings,
+} from './fixture.ts'
+
+const settings = defaultSettings()
+const remembering = (passwordHistory: number) => ({
+  passwordPolicy: { ...settings.passwordPolicy, passwordHistory },
+})
+
+describe.each(backends)('passwords on $name', (backend) => {
+  let open: OpenBackend
+  let accounts: Accounts
+  let realm: string
+
+  beforeAll(async () => {
+    open = await backend.open()
+    accounts = createAccounts(open.storage, { breach: breachOf('correct horse battery') })
+    realm = await addRealm(open.storage)
+  })
+  afterAll(() => open.close())
+
+  let count = 0
+  const newUser = (password?: string): Promise<UserRow> => {
+    count += 1
+    const username = `user-${count}`
+    return addUser(accounts, realm, {
+      username,
+      email: `${username}@x.example`,
+      ...(password === undefined ? {} : { password }),
+    })
+  }
+  const secrets = async (user: UserRow): Promise<string[]> => {
+    const rows = await open.storage.db
+      .selectFrom('credentials')
+      .select('secret')
+      .where('user_id', '=', user.id)
+      .execute()
+    return rows.map(({ secret }) => secret)
+  }
+  const history = async (user: UserRow): Promise<string[]> => {
+    const rows = await open.storage.db
+      .selectFrom('password_history')
+      .select('hash')
+      .where('user_id', '=', user.id)
+      .orderBy('created_at')
+      .execute()
+    return rows.map(({ hash }) => hash)
+  }
+  /** Sets a password, or gives the codes of why not. */
+  const change = async (user: UserRow, password: string, policies = remembering(5)) => {
+    const { statements, errors } = await accounts.passwords.prepare(policies, user, password)
+    if (errors.length > 0) {
+      expect(statements).toEqual([])
+      return errors.map(({ field, code }) => `${field} ${code}`)
+    }
+    await open.storage.commit(statements)
+    accounts.clock.advance(1)
+    return 'changed'
+  }
+
+  it('refuses what policy, breach list and history refuse, and says which', async () => {
+    const user = await newUser('first password 1')
+    expect(await change(user, 'short')).toEqual(['/newPassword password.minLength'])
+    expect(await change(user, user.email ?? '')).toEqual(['/newPassword password.notEmail'])
+    expect(await change(user, 'correct horse battery')).toEqual(['/newPassword password.breached'])
+    expect(await change(user, 'first password 1')).toEqual(['/newPassword password.history'])
+    expect(await secrets(user)).toEqual(['new$first password 1'])
+  })
+
+  it('asks the breach list only where the realm wants it', async () => {
+    const user = await newUser()
+    const passwordPolicy = { ...settings.passwordPolicy, breachCheck: false }
+    expect(await change(user, 'correct horse battery', { passwordPolicy })).toBe('changed')
+  })
+
+  it('remembers as many passwords as the realm says, the current one among them', async () => {
+    const user = await newUser('password number 0')
+    for (const number of [1, 2, 3, 4])
+      expect(await change(user, `password number ${number}`, remembering(3))).toBe('changed')
+    expect(await history(user)).toEqual(['new$password number 2', 'new$password number 3'])
+    expect(await secrets(user)).toEqual(['new$password number 4'])
+    for (const number of [2, 3, 4])
+      expect(await change(user, `password number ${number}`, remembering(3))).toEqual([
+        '/newPassword password.history',
+      ])
+    expect(await change(user, 'password number 1', remembering(3))).toBe('changed')
+  })
+
+  it('forgets all where the realm remembers none', async () => {
+    const user = await newUser('password number 0')
+    expect(await change(user, 'password number 0', remembering(0))).toBe('changed')
+    expect(await history(user)).toEqual([])
+  })
+
+  it('leaves one password when two are set at once', async () => {
+    const user = await newUser()
+    const wanted = Array.from({ length: 6 }, (_, index) => `parallel password ${index}`)
+    const prepared = await Promise.all(
+      wanted.map((password) => accounts.passwords.prepare(settings, user, password)),
+    )
+    await Promise.all(prepared.map(({ statements }) => open.storage.commit(statements)))
+    expect(await secrets(user)).toHaveLength(1)
+    const all = [...(await secrets(user)), ...(await history(user))]
+    expect(all.every((secret) => wanted.includes(secret.slice(4)))).toBe(true)
+  })
+
+  it('sets no password for a user who is gone', async () => {
+    const user = await newUser()
+    const { statements } = await accounts.passwords.prepare(settings, user, 'a fine password')
+    await open.storage.commit(accounts.users.deleteStatements(user.id))
+    await expect(open.storage.commit(statements)).rejects.toThrow()
+    expect(await secrets(user)).toEqual([])
+  })
+
+  it('takes a hash made elsewhere in its standard form, and nothing that is none', async () => {
+    const user = await newUser('before it all')
+    const salt = 'c2FsdHNhbHRzYWx0c2FsdA'
+    const digest = 'ZGlnZXN0ZGlnZXN0ZGlnZXN0ZGlnZXN0ZGlnZXN0MTI'
+    const given = `$argon2id$v=19$t=3,m=65536,p=4$${salt}$${digest}`
+    const { statements, errors } = accounts.passwords.acceptHash(settings, user, given)
+    expect(errors).toEqual([])
+    await open.storage.commit(statements)
+    expect(await secrets(user)).toEqual([`$argon2id$v=19$m=65536,t=3,p=4$${salt}$${digest}`])
+    expect(await history(user)).toEqual(['new$before it all'])
+    for (const wrong of ['x', '$2b$12$abc', given.replace('65536', '9999999')])
+      expect(accounts.passwords.acceptHash(settings, user, wrong)).toMatchObject({
+        statements: [],
+        errors: [{ field: '/passwordHash', code: 'format' }],
+      })
+  })
+
+  it('evaluates one hash for a wrong password, for no password and for a right one', async () => {
+    const { hasher, passwords } = accounts
+    const stored = { id: 'x', secret: 'new$right' }
+    for (const [given, password, matches] of [
+      [stored, 'right', true],
+      [stored, 'wrong', false],
+      [null, 'right', false],
+    ] as const) {
+      const before = hasher.evaluated
+      expect((await passwords.verify('user', given, password)).matches).toBe(matches)
+      expect(hasher.evaluated - before).toBe(1)
+    }
+  })
+
+  it('stores a stronger hash when an old one matches, unless the password changed meanwhile', async () => {
+    const user = await newUser('a fine password')
+    await open.storage.commit([
+      {
+        sql: `update credentials set secret = 'old$a fine password' where user_id = '${user.id}'`,
+        parameters: [],
+      },
+    ])
+    const found = await accounts.users.findByLogin(realm, user.username, { withEmail: false })
+    const stored = found?.password ?? null
+    const { statements } = await accounts.passwords.verify(user.id, stored, 'a fine password')
+    await open.storage.commit(statements)
+    expect(await secrets(user)).toEqual(['new$a fine password'])
+    await expect(open.storage.commit(statements)).rejects.toThrow(
+      new GuardFailedError(`password:${user.id}`),
+    )
+  })
+})

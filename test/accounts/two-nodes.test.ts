@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest'
+import { openStorage } from '#server/storage/open.ts'
+import { backends } from '../support/backends.ts'
+import {
+  addRealm,
+  addUser,
+  auditOf,
+  createAccounts,
+  createCountingHasher,
+  createTestClock,
+  defaultSettings,
+  signIn,
+} from './fixture.ts'
+
+const shared = backends.filter(({ name }) => name === 'postgres')
+
+describe.each(shared)('attempts to sign in at two nodes on one $name', (backend) => {
+  it('evaluate no more wrong passwords than at one, and let all right ones pass', async () => {
+    const open = await backend.open()
+    const other = await openStorage({ url: open.url })
+    try {
+      const clock = createTestClock()
+      const nodes = [open.storage, other].map((storage) =>
+        createAccounts(storage, { clock, hasher: createCountingHasher(2) }),
+      )
+      const realm = await addRealm(open.storage)
+      const user = { username: 'anna', password: 'right' }
+      await addUser({ ...open, clock, users: createAccounts(other).users }, realm, user)
+      const settings = defaultSettings()
+      const atBoth = async (password: string): Promise<string[]> => {
+        const attempts = nodes.flatMap((node) =>
+          Array.from({ length: 100 }, () =>
+            signIn(node, { realm, settings, name: 'anna', password }),
+          ),
+        )
+        return [...new Set(await Promise.all(attempts))]
+      }
+      expect(await atBoth('wrong')).toEqual(['failure'])
+      expect(nodes.reduce((sum, { hasher }) => sum + hasher.evaluated, 0)).toBe(10)
+      const events = await auditOf(open.storage, realm)
+      expect(events.filter(({ type }) => type === 'USER_LOCKED')).toHaveLength(1)
+
+      clock.advance(60)
+      expect(await atBoth('right')).toEqual(['success'])
+    } finally {
+      await other.close()
+      await open.close()
+    }
+  })
+})
