@@ -95,6 +95,15 @@ const wantPath = (wanted: Map<string, Set<string>>, kind: Kind, key: string): vo
     wantPath(wanted, kindNamed(kind.parentKind), above)
 }
 
+/** Documents that are rewritten along with others keep their other references, which must be known too. */
+const wantedOfReferrers = ({ referrers }: Gathering): Map<string, Set<string>> => {
+  const wanted = new Map<string, Set<string>>()
+  for (const document of new Set([...referrers.values()].flat()))
+    for (const { kind, key } of referencesOf(kindNamed(document.kind), document.body))
+      want(wanted, kind, key)
+  return wanted
+}
+
 const wantedBy = (operations: readonly Operation[]): Map<string, Set<string>> => {
   const wanted = new Map<string, Set<string>>([[Settings.kind, new Set([Settings.kind])]])
   for (const operation of operations) {
@@ -133,7 +142,9 @@ export const gather = async (
   await gathering.close(
     [...gathering.documents.values()].filter(({ kind, key }) => leaving.has(`${kind}\n${key}`)),
   )
-  return { revision: row.revision, ...gathering }
+  await gathering.load(wantedOfReferrers(gathering))
+  const { documents, referrers } = gathering
+  return { revision: row.revision, documents, referrers }
 }
 
 /** Of a realm that is about to be made. */

@@ -3,10 +3,11 @@
 import type { Behaviour } from '../behaviour.ts'
 import type { Draft, Drafts } from '../drafts.ts'
 
-const compositesOf = (draft: Draft): string[] => (draft.body?.['composites'] as string[]) ?? []
+const compositesOf = (draft: Draft): readonly string[] =>
+  (draft.body?.['composites'] as string[] | undefined) ?? []
 
 const contains = (drafts: Drafts, start: Draft): boolean => {
-  const queue = compositesOf(start)
+  const queue = [...compositesOf(start)]
   const seen = new Set<string>()
   for (let key = queue.pop(); key !== undefined; key = queue.pop()) {
     if (key === start.key) return true
