@@ -196,6 +196,23 @@ export const storageSuite = (name: string, open: () => Promise<OpenBackend>): vo
       expect(await db.selectFrom('document_refs').selectAll().execute()).toEqual([])
     })
 
+    it('deletes a realm with all its rows, the references between its documents first', async () => {
+      const documents = ['a', 'b', 'c'].map((key) => documentRow('a', key))
+      const ids = documents.map(({ id }) => id)
+      const refs = ids.flatMap((from_id) => ids.map((to_id) => ({ from_id, path: '/x', to_id })))
+      await storage.commit([
+        insertRealm(db, 'a'),
+        ...insertDocuments(db, documents),
+        ...insertRows(db, 'document_refs', refs),
+      ])
+      const ofRealm = db.selectFrom('documents').select('id').where('realm', '=', 'a')
+      await storage.commit([
+        statement(db.deleteFrom('document_refs').where('from_id', 'in', ofRealm)),
+        guarded(db.deleteFrom('realms').where('name', '=', 'a'), 'realm'),
+      ])
+      expect(await db.selectFrom('documents').selectAll().execute()).toEqual([])
+    })
+
     it('never quotes stored values in an error', async () => {
       const secret = 'a-value-nobody-should-log'
       await storage.commit([insertMeta(db, secret, secret)])
