@@ -1,0 +1,188 @@
+/**
+ * Signing in and out with a browser: `GET` and `POST /realms/{realm}/login`, `POST /realms/{realm}/logout` (spec
+ * part 5). Plain forms, no script. Redirects lead to the realm's own sign-in page and nowhere else.
+ *
+ * A sign-in that fails always gets the same page and status, whether the name is unknown, the password wrong, or
+ * the user disabled or locked; the reason is in the audit event.
+ */
+
+import formbody from '@fastify/formbody'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Authenticator } from '#server/accounts/authenticate.ts'
+import { printable } from '#server/accounts/names.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Cookies } from '#server/http/cookies.ts'
+import type { Csrf } from '#server/http/csrf.ts'
+import type { MapError } from '#server/http/errors.ts'
+import { installPageErrors } from '#server/http/page-errors.ts'
+import type { LoginError, Pages } from '#server/http/pages.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import { createBrowser } from './browser.ts'
+import { FORM_LIMIT, type LoginForm, readForm } from './form.ts'
+import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
+
+export interface LoginParts {
+  readonly recorder: Recorder
+  readonly authenticator: Authenticator
+  readonly sessions: Sessions
+  readonly cookies: Cookies
+  readonly csrf: Csrf
+  readonly pages: Pages
+  /** The realm that cannot be switched off. */
+  readonly master: string
+  /** Null when there is no such realm. */
+  readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
+  readonly mapError?: MapError
+  readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
+}
+
+type RealmRequest = FastifyRequest<RealmRoute>
+
+/** Why the form is shown again. */
+interface Failure {
+  readonly status: number
+  readonly error: LoginError
+  readonly form: LoginForm
+}
+
+/** Seconds after which a sign-in that found no free place is worth another try. */
+const RETRY_AFTER = 5
+
+const pathOf = (realm: string, page: 'login' | 'logout'): string => `/realms/${realm}/${page}`
+
+const createHandlers = (parts: LoginParts) => {
+  const { recorder, authenticator, sessions, pages, onLogin } = parts
+  const browser = createBrowser(parts.cookies, parts.csrf)
+  const visit = createVisits({ ...parts, browser })
+
+  const showForm = (
+    request: RealmRequest,
+    reply: FastifyReply,
+    { realm, settings }: Visit,
+    failure?: Failure,
+  ): FastifyReply =>
+    pages.login(reply, {
+      ...pageContext(pages, request, realm, settings),
+      action: pathOf(realm, 'login'),
+      csrf: browser.prepare(request, reply, realm),
+      emailAllowed: settings.loginWithEmailAllowed,
+      rememberMe: settings.rememberMe ? failure?.form.rememberMe === true : undefined,
+      ...(failure && {
+        status: failure.status,
+        error: failure.error,
+        username: printable(failure.form.username, 255),
+      }),
+    })
+
+  const attempt = (request: RealmRequest, { realm, settings }: Visit, form: LoginForm) =>
+    authenticator.attempt(
+      { realm, settings, name: form.username, password: form.password, address: request.ip },
+      ({ id }) => {
+        const opened = sessions.openStatements({
+          realm,
+          userId: id,
+          ip: request.ip,
+          userAgent: request.headers['user-agent'],
+          rememberMe: form.rememberMe,
+          settings,
+          replaces: browser.sessionCookie(request, realm),
+        })
+        const events = [audit(request, 'LOGIN_SUCCESS', 'SUCCESS', id)]
+        return { statements: opened.statements, events, value: opened }
+      },
+    )
+
+  const show = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const found = await visit(request)
+    const { realm, settings, current } = found
+    if (current === undefined) return showForm(request, reply, found)
+    await sessions.touch(current.session, settings)
+    const { username, first_name, last_name } = current.user
+    return pages.signedIn(reply, {
+      ...pageContext(pages, request, realm, settings),
+      username,
+      name: [first_name, last_name].filter(Boolean).join(' ') || undefined,
+      action: pathOf(realm, 'logout'),
+      csrf: browser.greet(reply, current.session),
+    })
+  }
+
+  const signIn = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const found = await visit(request)
+    const { realm, isOpen, current } = found
+    const form = readForm(request.body)
+    const refuse = (status: number, error: LoginError): FastifyReply =>
+      showForm(request, reply, found, { status, error, form })
+
+    const isOurForm =
+      browser.isPrepared(request, realm, form.csrf) ||
+      (current !== undefined && browser.isOfSession(current.session, form.csrf))
+    if (!isOurForm) return refuse(403, 'expired')
+    if (!isOpen) {
+      const event = audit(request, 'LOGIN_FAILURE', 'FAILURE', printable(form.username, 255))
+      await recorder.append([], [{ ...event, detail: 'realm-disabled' }])
+      onLogin?.(realm, 'failure')
+      return refuse(403, 'unavailable')
+    }
+    const result = await attempt(request, found, form)
+    if (result.outcome === 'busy') {
+      reply.header('retry-after', String(RETRY_AFTER))
+      return refuse(503, 'unavailable')
+    }
+    onLogin?.(realm, result.outcome)
+    if (result.outcome === 'failure') return refuse(401, 'credentials')
+    browser.signIn(reply, result.value.session, result.value.cookieValue)
+    return reply.redirect(pathOf(realm, 'login'), 303)
+  }
+
+  const signOut = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { realm, current } = await visit(request)
+    if (current !== undefined) {
+      const { session, user } = current
+      if (!browser.isOfSession(session, readForm(request.body).csrf))
+        throw new Problem('csrf', 'The form is not from this session.')
+      try {
+        const event = audit(request, 'LOGOUT', 'SUCCESS', user.id)
+        await recorder.commit(sessions.revokeStatements(realm, session.sid), [event])
+      } catch (error) {
+        // Signed out in another tab at the same moment: it is over, and was recorded there.
+        if (!(error instanceof GuardFailedError)) throw error
+      }
+    }
+    browser.signOut(reply, realm)
+    return reply.redirect(pathOf(realm, 'login'), 303)
+  }
+
+  return { show, signIn, signOut }
+}
+
+const audit = (
+  request: RealmRequest,
+  type: AuditEvent['type'],
+  outcome: AuditEvent['outcome'],
+  actor: string,
+): AuditEvent => ({ type, realm: request.params.realm, actor, sourceIp: request.ip, outcome })
+
+export const loginRoutes =
+  (parts: LoginParts) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { pages, settingsOf, mapError } = parts
+    const { show, signIn, signOut } = createHandlers(parts)
+    installPageErrors(app, {
+      pages,
+      mapError,
+      contextOf: async (request) => {
+        const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+        return pageContext(pages, request, realm, await settingsOf(realm).catch(() => null))
+      },
+    })
+    app.removeAllContentTypeParsers()
+    await app.register(formbody, { bodyLimit: FORM_LIMIT })
+    const limited = { bodyLimit: FORM_LIMIT }
+    app.get<RealmRoute>('/realms/:realm/login', show)
+    app.post<RealmRoute>('/realms/:realm/login', limited, signIn)
+    app.post<RealmRoute>('/realms/:realm/logout', limited, signOut)
+  }

@@ -1,0 +1,58 @@
+/** What a request to a realm's pages finds: the realm, whether it is open, and who is signed in already. */
+
+import type { FastifyRequest } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Problem } from '#schemas/problems.ts'
+import { pickLocale } from '#server/http/locale.ts'
+import type { PageContext, Pages } from '#server/http/pages.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import type { Browser } from './browser.ts'
+
+export interface RealmRoute {
+  Params: { realm: string }
+}
+
+export interface Visit {
+  readonly realm: string
+  readonly settings: SettingsDoc
+  /** Whether anybody may sign in. */
+  readonly isOpen: boolean
+  readonly current: FoundSession | undefined
+}
+
+export interface VisitParts {
+  readonly browser: Browser
+  readonly sessions: Sessions
+  /** The realm that cannot be switched off. */
+  readonly master: string
+  /** Null when there is no such realm. */
+  readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
+}
+
+/** Throws a 404 for a realm that does not exist. */
+export const createVisits =
+  ({ browser, sessions, master, settingsOf }: VisitParts) =>
+  async (request: FastifyRequest<RealmRoute>): Promise<Visit> => {
+    const { realm } = request.params
+    const settings = await settingsOf(realm)
+    if (settings === null) throw new Problem('not-found', 'There is no such realm.')
+    const isOpen = settings.enabled || realm === master
+    const cookie = browser.sessionCookie(request, realm)
+    const current =
+      isOpen && cookie !== undefined ? await sessions.find(realm, cookie, settings) : undefined
+    return { realm, settings, isOpen, current }
+  }
+
+/** How pages of the realm look; also of one that does not exist. */
+export const pageContext = (
+  pages: Pages,
+  request: FastifyRequest,
+  realm: string,
+  settings: SettingsDoc | null,
+): PageContext => {
+  const offered = settings?.supportedLocales ?? []
+  const locales = pages.locales.filter((one) => offered.length === 0 || offered.includes(one))
+  const wanted = request.headers['accept-language']
+  const locale = pickLocale(wanted, locales, settings?.defaultLocale ?? 'en')
+  return settings === null ? { realm, locale } : { realm, locale, branding: settings }
+}
