@@ -1,0 +1,147 @@
+/** The sign-in pages behind a real port, on a real database, and a browser that keeps cookies as one does. */
+
+import { randomBytes } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { loadConfig } from '#server/config/index.ts'
+import { createCookies } from '#server/http/cookies.ts'
+import { createCsrf } from '#server/http/csrf.ts'
+import { createPages } from '#server/http/pages.ts'
+import { createHttp } from '#server/http/server.ts'
+import { loginRoutes } from '#server/login/routes.ts'
+import { createLogger } from '#server/platform/logger.ts'
+import { createSessions, type Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { type Accounts, addRealm, createAccounts, defaultSettings } from '../accounts/fixture.ts'
+
+export interface Site extends Accounts {
+  readonly url: string
+  readonly sessions: Sessions
+  readonly logins: string[]
+  /** Makes a realm, or changes the settings of one. */
+  readonly realm: (name: string, settings?: Partial<SettingsDoc>) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+export const openSite = async (
+  storage: Storage,
+  {
+    baseUrl = 'http://127.0.0.1',
+    trustedProxies = '',
+    ...accountParts
+  }: Parameters<typeof createAccounts>[1] & { baseUrl?: string; trustedProxies?: string } = {},
+): Promise<Site> => {
+  const accounts = createAccounts(storage, accountParts)
+  const sessions = createSessions(accounts)
+  const realms = new Map<string, SettingsDoc>()
+  const logins: string[] = []
+  const config = loadConfig({
+    env: { IAMCTL_BASE_URL: baseUrl, IAMCTL_TRUSTED_PROXIES: trustedProxies || undefined },
+  })
+  const app = createHttp({
+    config,
+    logger: createLogger({ level: 'silent' }),
+    clock: accounts.clock,
+  })
+  const pages = createPages()
+  pages.routes(app)
+  app.register(
+    loginRoutes({
+      ...accounts,
+      sessions,
+      cookies: createCookies(baseUrl),
+      csrf: createCsrf(randomBytes(32)),
+      pages,
+      master: 'master',
+      settingsOf: async (realm) => realms.get(realm) ?? null,
+      onLogin: (realm, outcome) => logins.push(`${realm} ${outcome}`),
+    }),
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    ...accounts,
+    url: `http://127.0.0.1:${port}`,
+    sessions,
+    logins,
+    realm: async (name, settings = {}) => {
+      if (!realms.has(name)) await addRealm(storage, name)
+      realms.set(name, defaultSettings(settings))
+    },
+    close: () => app.close(),
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly location: string | null
+  readonly body: string
+  readonly headers: Headers
+  readonly setCookies: readonly string[]
+}
+
+/** Keeps cookies by name; follows no redirect, so that a test sees each. */
+export class TestBrowser {
+  readonly cookies = new Map<string, string>()
+  readonly #url: string
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#send(path, { headers })
+  }
+
+  post(
+    path: string,
+    fields: Record<string, string> | string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return this.#send(path, {
+      method: 'POST',
+      body: new URLSearchParams(fields).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+  }
+
+  /** Opens the form and sends it, as spec part 5 says. */
+  async signIn(
+    realm: string,
+    username: string,
+    password: string,
+    {
+      fields = {},
+      headers = {},
+    }: Partial<Record<'fields' | 'headers', Record<string, string>>> = {},
+  ): Promise<Answer> {
+    await this.get(`/realms/${realm}/login`)
+    const _csrf = this.cookies.get('XSRF-TOKEN') ?? ''
+    return this.post(`/realms/${realm}/login`, { username, password, _csrf, ...fields }, headers)
+  }
+
+  async #send(path: string, init: RequestInit & { headers: Record<string, string> }) {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(`${this.#url}${path}`, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...init.headers, ...(cookie === '' ? {} : { cookie }) },
+    })
+    const setCookies = response.headers.getSetCookie()
+    for (const line of setCookies) this.#keep(line)
+    return {
+      status: response.status,
+      location: response.headers.get('location'),
+      body: await response.text(),
+      headers: response.headers,
+      setCookies,
+    }
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ')
+    const [name = '', value = ''] = pair.split(/=(.*)/s)
+    const gone = attributes.some((one) => one === 'Max-Age=0' || /^Expires=.*1970/.test(one))
+    if (gone) this.cookies.delete(name)
+    else this.cookies.set(name, value)
+  }
+}
