@@ -60,8 +60,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
     })
     for (const action of createActions(parts))
       registerAction(admin, action, { copy, master: masterRealm })
-    for (const kind of kinds)
-      if (kind.path !== null) registerKind(admin, kind, { db: storage.db, copy, writer, presenter })
+    for (const kind of kinds) registerKind(admin, kind, { db: storage.db, copy, writer, presenter })
     done()
   })
   return app

@@ -8,8 +8,7 @@ import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
-import type { Caller } from '#server/http/caller.ts'
-import { callerOf } from '#server/resources/routes.ts'
+import { type Caller, callerOf } from '#server/http/caller.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 
 export interface ActionContext {

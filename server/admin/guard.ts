@@ -1,14 +1,15 @@
 /**
  * The guard of the admin API. Order of refusals: no session 401, CSRF 403, permission 403 (decisions.md). Session,
  * user and permissions are read from the database on every request: what was taken away a moment ago, on whatever
- * node, is refused now.
+ * node, is refused now. A write that is denied, here or by its handler, is recorded.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type Permission, permissionKeys } from '#schemas/permissions.ts'
-import { Problem } from '#schemas/problems.ts'
+import { Problem, type ProblemCode } from '#schemas/problems.ts'
+import { printable } from '#server/accounts/names.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
@@ -41,6 +42,19 @@ const denials: Readonly<Record<string, EventType>> = {
   DELETE: 'ADMIN_DELETE',
 }
 
+const deniedCodes: ReadonlySet<ProblemCode> = new Set(['csrf', 'forbidden'])
+
+/** What the path names as the resource: the value right after the segment that is its type. */
+const namedBy = ({ routeOptions, params }: FastifyRequest): string | undefined => {
+  const segments = routeOptions.url?.split('/') ?? []
+  const place = segments.lastIndexOf(routeOptions.config.resourceType ?? '')
+  const parameter = place === -1 ? undefined : segments[place + 1]
+  const value = parameter?.startsWith(':')
+    ? (params as Record<string, string | undefined>)[parameter.slice(1)]
+    : undefined
+  return value === undefined ? undefined : printable(value, 255)
+}
+
 const everything: ReadonlySet<Permission> = new Set(permissionKeys)
 const nothing: ReadonlySet<Permission> = new Set()
 
@@ -58,31 +72,35 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     return held.has('realm-admin') ? everything : nothing
   }
 
-  const deny = async (
-    request: FastifyRequest,
-    realm: string,
-    actor: string,
-    problem: Problem,
-  ): Promise<never> => {
+  /** Who is behind a request, once a session is found: also where the request is denied afterwards. */
+  const identified = new WeakMap<FastifyRequest, { realm: string; actor: string }>()
+
+  const recordDenial = async (request: FastifyRequest, problem: Problem): Promise<void> => {
+    const who = identified.get(request)
     const type = denials[request.method]
-    const known = type && (await copy.known(realm))
-    if (type && known)
-      await recorder.append(
-        [],
-        [
-          {
-            type,
-            realm,
-            actor,
-            sourceIp: request.ip,
-            outcome: 'FAILURE',
-            resourceType: request.routeOptions.config.resourceType ?? 'unknown',
-            detail: `denied:${problem.code}`,
-          },
-        ],
-      )
-    throw problem
+    if (!who || !type || !deniedCodes.has(problem.code)) return
+    if (!(await copy.known(who.realm))) return
+    const resourceId = namedBy(request)
+    await recorder.append(
+      [],
+      [
+        {
+          type,
+          ...who,
+          sourceIp: request.ip,
+          outcome: 'FAILURE',
+          resourceType: request.routeOptions.config.resourceType ?? 'unknown',
+          ...(resourceId === undefined ? {} : { resourceId }),
+          detail: `denied:${problem.code}`,
+        },
+      ],
+    )
   }
+
+  app.setErrorHandler(async (error, request) => {
+    if (error instanceof Problem) await recordDenial(request, error)
+    throw error
+  })
 
   app.decorateRequest('caller', null)
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
@@ -92,25 +110,17 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     const session = await parts.resolveSession(request.cookies, realm)
     if (!session)
       throw new Problem('unauthenticated', `sign in at /realms/${encodeURIComponent(realm)}/login`)
+    const actor = session.user.id
+    identified.set(request, { realm, actor })
     const binding = csrfBinding(session.session)
     const reading = safeMethods.has(request.method)
     if (!reading && !csrf.matches(binding, request.headers[xsrfHeader]))
-      await deny(
-        request,
-        realm,
-        session.user.id,
-        new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN'),
-      )
+      throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
     if (reading) reply.setCookie(cookies.xsrf.name, csrf.tokenFor(binding), cookies.xsrf.options)
     const permissions = await permissionsIn(realm, session)
     if (permission === undefined || !permissions.has(permission))
-      await deny(
-        request,
-        realm,
-        session.user.id,
-        new Problem('forbidden', `this needs the permission ${permission ?? 'realm-admin'}`),
-      )
-    request.caller = { actor: session.user.id, sourceIp: request.ip, permissions }
+      throw new Problem('forbidden', `this needs the permission ${permission ?? 'realm-admin'}`)
+    request.caller = { actor, sourceIp: request.ip, permissions }
     const settings = await parts.settingsOf(session.sessionRealm)
     if (settings) await parts.sessions.touch(session.session, settings)
   })
@@ -122,8 +132,8 @@ export const insistOnDescriptions = (app: FastifyInstance): void => {
     if (method === 'HEAD' || method === 'OPTIONS') return
     const lacks = [
       ...(config?.permission === undefined ? ['a permission'] : []),
-      ...(schema && 'operationId' in schema ? [] : ['an operationId']),
-      ...(schema?.response ? [] : ['a reply schema']),
+      ...(schema && 'operationId' in schema && schema.operationId ? [] : ['an operationId']),
+      ...(Object.keys(schema?.response ?? {}).length > 0 ? [] : ['a reply schema']),
     ]
     if (lacks.length > 0)
       throw new Error(`the admin route ${String(method)} ${url} lacks ${lacks.join(', ')}`)

@@ -1,6 +1,8 @@
 /** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
 
+import type { FastifyRequest } from 'fastify'
 import type { Permission } from '#schemas/permissions.ts'
+import { Problem } from '#schemas/problems.ts'
 
 export interface Caller {
   /** The id of the user or service account. */
@@ -23,4 +25,9 @@ declare module 'fastify' {
     /** The path segment that audit events of this route carry. */
     resourceType?: string
   }
+}
+
+export const callerOf = ({ caller }: FastifyRequest): Caller => {
+  if (!caller) throw new Problem('unauthenticated', 'sign in first')
+  return caller
 }

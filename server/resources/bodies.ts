@@ -6,7 +6,6 @@ import type { Kind } from '#schemas/kind.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { readOnlyFields } from '#schemas/views.ts'
 import { splitSecrets } from '#schemas/walk.ts'
-import type { StoredDocument } from '#server/storage/documents/document.ts'
 
 /** On POST any read-only field is an error; on PUT one that repeats what is stored is ignored. */
 export const withoutReadOnly = (
@@ -27,22 +26,25 @@ export const withoutReadOnly = (
 }
 
 export interface BodyParts {
-  readonly doc: Doc
+  /** The document it asks for, given the present one: fields that another route owns stay as they are. */
+  readonly doc: (before: Doc) => Doc
   readonly secrets: Readonly<Record<string, string>>
   /** Fields that only REST has, such as a group's parentId. */
   readonly rest: Readonly<Record<string, unknown>>
 }
 
-/** Splits a checked body; fields that another route owns stay as they are stored. */
-export const partsOf = (kind: Kind, body: Doc, existing: StoredDocument | null): BodyParts => {
+/** Splits a body that was checked. */
+export const partsOf = (kind: Kind, body: Doc): BodyParts => {
   const { doc, secrets } = splitSecrets(kind, body)
-  const kept: Record<string, unknown> = {}
-  const rest: Record<string, unknown> = {}
-  for (const [field, schema] of Object.entries(kind.spec.properties ?? {})) {
-    const only = schema['x-only']
-    if (only === 'yaml' && existing && field in existing.body) kept[field] = existing.body[field]
-    if (only === 'rest' && field in doc) rest[field] = doc[field]
+  const marked = (only: 'yaml' | 'rest') => (field: string) =>
+    kind.spec.properties?.[field]?.['x-only'] === only
+  const pick = (from: Doc, wanted: (field: string) => boolean) =>
+    Object.fromEntries(Object.entries(from).filter(([field]) => wanted(field)))
+  const isRest = marked('rest')
+  const own = pick(doc, (field) => !isRest(field))
+  return {
+    doc: (before) => ({ ...pick(before, marked('yaml')), ...own }),
+    secrets,
+    rest: pick(doc, isRest),
   }
-  const own = Object.entries(doc).filter(([field]) => !(field in rest))
-  return { doc: { ...kept, ...Object.fromEntries(own) }, secrets, rest }
 }

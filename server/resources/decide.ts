@@ -13,7 +13,14 @@ import { etagOf, type StoredDocument } from '#server/storage/documents/document.
 import type { Behaviours } from './behaviour.ts'
 import { type Draft, Drafts } from './drafts.ts'
 import { refuseEscalation } from './grants.ts'
-import type { Delete, Door, Expectation, Operation, Put } from './operations.ts'
+import {
+  type Delete,
+  type Door,
+  docOf,
+  type Expectation,
+  type Operation,
+  type Put,
+} from './operations.ts'
 import { checkReferences, followRename, settleDeletion } from './references.ts'
 import type { Snapshot } from './snapshot.ts'
 
@@ -57,14 +64,15 @@ const checkImmutable = (draft: Draft, doc: Readonly<Record<string, unknown>>): v
 }
 
 const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
-  const { kind, key, from = key } = operation
-  const existing = drafts.find(kind.kind, from)
+  const { kind, key } = operation
+  const existing = drafts.target(operation)
+  const from = existing?.key ?? operation.from ?? key
   meet(operation.expect, kind, from, existing)
   if (from !== key && !existing)
     throw new Problem('not-found', `there is no ${nameOf(kind, from)} to rename`)
   if (from !== key && drafts.find(kind.kind, key)) meet({ exists: false }, kind, key, existing)
 
-  const doc = compact(kind, operation.doc)
+  const doc = compact(kind, docOf(operation, existing?.body))
   const parentKey = parentKeyOf(kind, key)
   const errors = [...context.validate(kind, doc)]
   if (errors.length === 0 && keyOf(kind, doc, parentKey ?? '') !== key)
@@ -105,7 +113,7 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
 
 const remove = (drafts: Drafts, operation: Delete): void => {
   const { kind, key } = operation
-  const draft = drafts.find(kind.kind, key)
+  const draft = drafts.target(operation)
   meet({ exists: true, ...operation.expect }, kind, key, draft)
   if (!draft) return
   if (draft.before?.origin === 'built-in' || kind.shape === 'singleton')

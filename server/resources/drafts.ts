@@ -6,6 +6,7 @@ import { kindNamed } from '#schemas/kinds/index.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
+import type { Operation } from './operations.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface Draft {
@@ -57,6 +58,15 @@ export class Drafts {
 
   find(kind: string, key: string): Draft | undefined {
     return this.#byPlace.get(place(kind, key))
+  }
+
+  /** The document that an operation is about, as it stands so far. */
+  target({ kind, key, ...named }: Operation): Draft | undefined {
+    if (named.id !== undefined) {
+      const draft = this.#all.get(named.id)
+      return draft?.kind === kind && draft.body !== null ? draft : undefined
+    }
+    return this.find(kind.kind, ('from' in named ? named.from : undefined) ?? key)
   }
 
   all(): Draft[] {

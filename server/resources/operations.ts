@@ -11,27 +11,35 @@ export interface Expectation {
   readonly etag?: string
 }
 
-/** Full state: makes the document, or replaces it, or replaces it under a new key. */
-export interface Put {
-  readonly op: 'put'
+/** Which document is meant, where its key does not say it: it may be renamed at the same moment, or by this. */
+interface Target {
   readonly kind: Kind
+  /** The key it has afterwards. */
   readonly key: string
-  /** The key it has now, where that is another one: the document is renamed and keeps its id. */
+  readonly id?: string
+  /** The key it has now. */
   readonly from?: string
-  readonly doc: Doc
+}
+
+/** Full state: makes the document, or replaces it, or replaces it under a new key. */
+export interface Put extends Target {
+  readonly op: 'put'
+  /** The new value, or how it follows from the present one; fields that the writer does not own stay so. */
+  readonly doc: Doc | ((before: Doc) => Doc)
   /** New values by pointer; a secret that is not named stays as it is. */
   readonly secrets: Readonly<Record<string, string>>
   readonly expect?: Expectation
 }
 
-export interface Delete {
+export interface Delete extends Omit<Target, 'from'> {
   readonly op: 'delete'
-  readonly kind: Kind
-  readonly key: string
   readonly expect?: Expectation
 }
 
 export type Operation = Put | Delete
+
+export const docOf = ({ doc }: Put, before: Doc | null | undefined): Doc =>
+  typeof doc === 'function' ? doc(before ?? {}) : doc
 
 /** The door a write comes through, and whose documents it makes. */
 export interface Door {

@@ -7,12 +7,13 @@
 import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/kinds/index.ts'
+import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
-import { referencesOf } from '#schemas/walk.ts'
+import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables.ts'
-import type { Operation } from './operations.ts'
+import { docOf, type Operation } from './operations.ts'
 
 export interface Snapshot {
   readonly revision: number
@@ -25,6 +26,7 @@ class Gathering {
   readonly documents = new Map<string, StoredDocument>()
   readonly referrers = new Map<string, StoredDocument[]>()
   readonly #asked = new Map<string, Set<string>>()
+  readonly #whole = new Set<string>()
   readonly #db: Kysely<Tables>
   readonly #realm: string
 
@@ -41,15 +43,29 @@ class Gathering {
   async load(wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
     for (const [kind, keys] of wanted) {
       const asked = this.#asked.get(kind) ?? new Set()
-      const fresh = [...keys].filter((key) => !asked.has(key))
-      this.#asked.set(kind, new Set([...asked, ...keys]))
+      const fresh = this.#whole.has(kind) ? [] : [...keys].filter((key) => !asked.has(key))
+      if (fresh.length === 0) continue
+      for (const key of fresh) asked.add(key)
+      this.#asked.set(kind, asked)
       const rows = await reads.rowsByKeys(this.#db, this.#realm, kind, fresh)
       this.add(rows.map(documentOf))
     }
   }
 
+  async loadIds(ids: readonly string[]): Promise<void> {
+    if (ids.length > 0) this.add(await reads.byIds(this.#db, this.#realm, ids))
+  }
+
   async loadAll(kind: string): Promise<void> {
+    this.#whole.add(kind)
     this.add((await reads.ofKind(this.#db, this.#realm, kind)).map(documentOf))
+  }
+
+  /** Documents that are rewritten along with others keep their other references, which must be known too. */
+  referencesOfReferrers(): Reference[] {
+    return [...new Set([...this.referrers.values()].flat())].flatMap((document) =>
+      referencesOf(kindNamed(document.kind), document.body),
+    )
   }
 
   /** Everything that moves or goes when these do. */
@@ -95,33 +111,44 @@ const wantPath = (wanted: Map<string, Set<string>>, kind: Kind, key: string): vo
     wantPath(wanted, kindNamed(kind.parentKind), above)
 }
 
-/** Documents that are rewritten along with others keep their other references, which must be known too. */
-const wantedOfReferrers = ({ referrers }: Gathering): Map<string, Set<string>> => {
-  const wanted = new Map<string, Set<string>>()
-  for (const document of new Set([...referrers.values()].flat()))
-    for (const { kind, key } of referencesOf(kindNamed(document.kind), document.body))
-      want(wanted, kind, key)
-  return wanted
-}
-
-const wantedBy = (operations: readonly Operation[]): Map<string, Set<string>> => {
+/** What the operations are about, and the settings. */
+const targetsOf = (operations: readonly Operation[]): Map<string, Set<string>> => {
   const wanted = new Map<string, Set<string>>([[Settings.kind, new Set([Settings.kind])]])
   for (const operation of operations) {
     wantPath(wanted, operation.kind, operation.key)
-    if (operation.op === 'delete') continue
-    if (operation.from !== undefined) wantPath(wanted, operation.kind, operation.from)
-    for (const { kind, key } of referencesOf(operation.kind, operation.doc))
-      wantPath(wanted, kindNamed(kind), key)
+    if (operation.op === 'put' && operation.from !== undefined)
+      wantPath(wanted, operation.kind, operation.from)
   }
   return wanted
 }
 
+const wantedBy = (references: readonly Reference[]): Map<string, Set<string>> => {
+  const wanted = new Map<string, Set<string>>()
+  for (const { kind, key } of references) wantPath(wanted, kindNamed(kind), key)
+  return wanted
+}
+
 /** Whether the operation may hand permissions to somebody, so that all roles must be known. */
-const mayGrant = (operation: Operation): boolean =>
-  operation.op === 'put' &&
-  (operation.kind.shape === 'tree' ||
-    operation.kind.spec.properties?.['permissions'] !== undefined ||
-    referencesOf(operation.kind, operation.doc).some(({ grants }) => grants))
+const mayGrant = ({ kind }: Operation, references: readonly Reference[]): boolean =>
+  kind.shape === 'tree' ||
+  kind.spec.properties?.['permissions'] !== undefined ||
+  references.some(({ grants }) => grants)
+
+/** Pairs every operation with the document it is about, if there is one. */
+const pairUp = (
+  { documents }: Gathering,
+  operations: readonly Operation[],
+): { operation: Operation; target: StoredDocument | undefined }[] => {
+  const byPlace = new Map(
+    [...documents.values()].map((document) => [`${document.kind}\n${document.key}`, document]),
+  )
+  return operations.map((operation) => {
+    const { kind, key, id } = operation
+    const from = operation.op === 'put' ? (operation.from ?? key) : key
+    const target = id === undefined ? byPlace.get(`${kind.kind}\n${from}`) : documents.get(id)
+    return { operation, target }
+  })
+}
 
 export const gather = async (
   db: Kysely<Tables>,
@@ -131,18 +158,26 @@ export const gather = async (
   const row = await reads.realmRow(db, realm)
   if (!row) return undefined
   const gathering = new Gathering(db, realm)
-  await gathering.load(wantedBy(operations))
-  if (operations.some(mayGrant)) await gathering.loadAll('role')
-  const leaving = new Set(
-    operations.map((operation) => {
-      const key = operation.op === 'delete' ? operation.key : operation.from
-      return `${operation.kind.kind}\n${key}`
-    }),
-  )
+  await gathering.load(targetsOf(operations))
+  await gathering.loadIds(operations.flatMap(({ id }) => id ?? []))
+  const pairs = pairUp(gathering, operations)
+
+  const references: Reference[] = []
+  let grants = false
+  for (const { operation, target } of pairs) {
+    if (operation.op === 'delete') continue
+    const own = referencesOf(operation.kind, docOf(operation, target?.body))
+    references.push(...own)
+    grants ||= mayGrant(operation, own)
+  }
+  await gathering.load(wantedBy(references))
+  if (grants) await gathering.loadAll(Role.kind)
   await gathering.close(
-    [...gathering.documents.values()].filter(({ kind, key }) => leaving.has(`${kind}\n${key}`)),
+    pairs.flatMap(({ operation, target }) =>
+      target && (operation.op === 'delete' || target.key !== operation.key) ? [target] : [],
+    ),
   )
-  await gathering.load(wantedOfReferrers(gathering))
+  await gathering.load(wantedBy(gathering.referencesOfReferrers()))
   const { documents, referrers } = gathering
   return { revision: row.revision, documents, referrers }
 }

@@ -2,8 +2,8 @@
 
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import { permissionCatalogue, permissionKeys } from '#schemas/permissions.ts'
+import { findIn } from '#server/resources/find.ts'
 import { restDoor } from '#server/resources/operations.ts'
-import { findIn } from '#server/resources/routes.ts'
 import type { Writer } from '#server/resources/write.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -76,7 +76,8 @@ export const setAdminRole = ({ writer }: { readonly writer: Writer }): Action =>
           op: 'put',
           kind: Role,
           key: role.key,
-          doc: { ...role.body, permissions: body['permissions'] },
+          id: role.id,
+          doc: (before) => ({ ...before, permissions: body['permissions'] }),
           secrets: {},
           expect: { exists: true },
         },

@@ -1,6 +1,7 @@
 /** Declared fields of a managed user are configuration: a change of them is a revision, whatever door it uses. */
 
 import { User, type UserDoc } from '#schemas/kinds/user.ts'
+import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
 import { restDoor } from '#server/resources/operations.ts'
 import type { Statement } from '#server/storage/contract.ts'
@@ -19,8 +20,7 @@ export const changeManagedUser = async (
 ): Promise<void> => {
   const document = await view.byId(User.kind, user.id)
   if (!document) throw new Problem('conflict', 'the user is being changed; try again')
-  const before = contentOf<UserDoc>(document)
-  const doc = { ...before, ...change(before) }
+  const { username = document.key } = change(contentOf<UserDoc>(document))
   await writer.write({
     realm,
     caller,
@@ -29,9 +29,9 @@ export const changeManagedUser = async (
       {
         op: 'put',
         kind: User,
-        key: doc.username,
-        ...(doc.username === document.key ? {} : { from: document.key }),
-        doc,
+        key: username,
+        id: document.id,
+        doc: (before) => ({ ...before, ...change(complete(User, before) as UserDoc) }),
         secrets: {},
       },
     ],
@@ -50,6 +50,6 @@ export const deleteManagedUser = async (
     realm,
     caller,
     door: restDoor,
-    operations: [{ op: 'delete', kind: User, key: document.key }],
+    operations: [{ op: 'delete', kind: User, key: document.key, id: document.id }],
   })
 }

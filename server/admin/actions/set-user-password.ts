@@ -1,7 +1,7 @@
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
 import { invalid } from '#schemas/problems.ts'
-import { findIn } from '#server/resources/routes.ts'
+import { findIn } from '#server/resources/find.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { type UserParts, userEvent, userToChange } from './users.ts'

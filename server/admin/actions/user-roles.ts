@@ -2,7 +2,7 @@
 
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
-import { findIn } from '#server/resources/routes.ts'
+import { findIn } from '#server/resources/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { statement } from '#server/storage/statements.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
