@@ -73,7 +73,7 @@ export const send = async (
     headers,
     ...(body === undefined ? {} : { payload: body as object }),
   })
-  const json = String(answer.headers['content-type']).includes('json')
+  const json = String(answer.headers['content-type']).includes('json') && answer.body !== ''
   return {
     status: answer.statusCode,
     headers: answer.headers,
