@@ -3,13 +3,13 @@
 import { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { addServerCommands } from './commands/server-options.ts'
-import { failWith } from './views/human/failure.ts'
+import { failWith, misunderstood } from './views/human/failure.ts'
 
 export const createProgram = (): Command => {
   const program = new Command('iamctl')
     .description('A GitOps identity control plane: realms as YAML, planned and applied like code.')
     .version(manifest.version, '-V, --version', 'print the version')
-    .showHelpAfterError('(run with --help for what is possible)')
+    .configureOutput({ outputError: misunderstood })
     .configureHelp({ sortSubcommands: true })
     .addHelpText(
       'after',
