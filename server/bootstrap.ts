@@ -23,7 +23,8 @@ const system: Caller = {
 
 const passwordIn = (file: string): string => {
   try {
-    return readFileSync(file, 'utf8').trimEnd()
+    // Editors end a file with a line break; a blank may belong to the password.
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch {
     throw new ConfigError(
       `--bootstrap-admin-password-file (IAMCTL_BOOTSTRAP_ADMIN_PASSWORD_FILE): cannot read ${file}`,

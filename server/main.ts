@@ -1,6 +1,8 @@
 /** Starts and stops the server: one process, or several that share a port. */
 
 import cluster from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import { type Config, type ConfigSources, loadConfig } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger, type Logger } from '#server/platform/logger.ts'
@@ -11,13 +13,21 @@ import manifest from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
 import { createParts } from './parts.ts'
-import { superviseWorkers } from './workers.ts'
+import { startAsWorker, superviseWorkers } from './workers.ts'
 
 export interface Ready {
   readonly version: string
   readonly url: string
   readonly database: string
   readonly admin: Bootstrapped | null
+}
+
+/** A server that runs, in this process or in its workers. */
+export interface Started {
+  readonly admin: Bootstrapped | null
+  readonly stop: () => Promise<void>
+  /** Ends what this process alone would leave behind. */
+  readonly abandon?: () => void
 }
 
 export interface ServeOptions extends ConfigSources {
@@ -42,20 +52,19 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
   return error
 }
 
-/** Opens, bootstraps and listens; resolves to what stops it. */
-export const startServer = async (config: Config, logger: Logger) => {
+/** Opens, listens and bootstraps; resolves to what stops it. */
+export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
   try {
-    const admin = await bootstrap(parts.realms, config.bootstrap)
+    // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
-    return {
-      admin,
-      stop: async () => {
-        await app.close()
-        await parts.close()
-      },
+    const admin = await bootstrap(parts.realms, config.bootstrap)
+    const stop = async (): Promise<void> => {
+      await finishRequests(app, config.limits.shutdownTimeout * 1000)
+      await parts.close()
     }
+    return { admin, stop }
   } catch (error) {
     await app.close()
     await parts.close()
@@ -63,22 +72,50 @@ export const startServer = async (config: Config, logger: Logger) => {
   }
 }
 
-/** A first signal lets requests finish; a second one does not wait. */
-const stopOnSignals = (logger: Logger, stop: () => Promise<void>): void => {
-  let stopping = false
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => {
-      if (stopping) process.exit(1)
-      stopping = true
+/** Lets requests end, but not for ever: Node.js stops timing out slow clients once a server closes. */
+const finishRequests = async (app: FastifyInstance, timeoutMs: number): Promise<void> => {
+  const patience = new AbortController()
+  const waited = sleep(timeoutMs, 'late', { signal: patience.signal }).catch(() => undefined)
+  const ended = await Promise.race([app.close(), waited])
+  patience.abort()
+  if (ended !== 'late') return
+  app.log.warn('requests did not end in time; closing their connections')
+  app.server.closeAllConnections()
+}
+
+/**
+ * A first signal lets requests finish; a second one does not wait. Installed before anything is opened: a signal
+ * during the start would be lost on the first process of a container, and elsewhere cut the start in two. Returns
+ * what must be told once the server runs.
+ */
+const stopOnSignals = (logger: Logger): ((started: Started) => void) => {
+  let asked = false
+  let running: Started | undefined
+  const stop = (): void => {
+    running?.stop().then(
+      () => process.exit(0),
+      (error) => {
+        logger.error({ err: error }, 'stopping failed')
+        process.exit(1)
+      },
+    )
+  }
+  const signalled = (signal: NodeJS.Signals): void => {
+    if (!asked) {
+      asked = true
       logger.info({ signal }, 'stopping')
-      stop().then(
-        () => process.exit(0),
-        (error) => {
-          logger.error({ err: error }, 'stopping failed')
-          process.exit(1)
-        },
-      )
-    })
+      stop()
+    } else if (cluster.isPrimary) {
+      // A worker is signalled twice by every Ctrl-C, by the terminal and by its supervisor.
+      running?.abandon?.()
+      process.exit(1)
+    }
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, signalled)
+  return (started) => {
+    running = started
+    if (asked) stop()
+  }
 }
 
 const databaseName = ({ database }: Config): string =>
@@ -87,23 +124,21 @@ const databaseName = ({ database }: Config): string =>
 export const serve = async ({ onReady, ...sources }: ServeOptions): Promise<void> => {
   const config = loadConfig(sources)
   const logger = createLogger({ level: config.runtime.logLevel })
-  const ready = (admin: Bootstrapped | null): void =>
-    onReady({
-      version: manifest.version,
-      url: config.http.baseUrl,
-      database: databaseName(config),
-      admin,
-    })
-  if (config.runtime.workers > 1 && cluster.isPrimary) {
-    const { admin, stop } = await superviseWorkers(config, logger)
-    stopOnSignals(logger, stop)
-    ready(admin)
+  const { workers } = config.runtime
+  const stopWhenAsked = stopOnSignals(logger)
+  const start = (): Promise<Started> => startServer(config, logger)
+  if (cluster.isWorker) {
+    stopWhenAsked(await startAsWorker(start))
     return
   }
-  const { admin, stop } = await startServer(config, logger)
-  stopOnSignals(logger, stop)
-  if (cluster.isWorker) process.send?.('ready')
-  else ready(admin)
+  const started = workers > 1 ? await superviseWorkers(workers, logger) : await start()
+  onReady({
+    version: manifest.version,
+    url: config.http.baseUrl,
+    database: databaseName(config),
+    admin: started.admin,
+  })
+  stopWhenAsked(started)
 }
 
 /** `iamctl server rotate-master-key`: a new key for the embedded database, the given ring for others. */

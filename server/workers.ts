@@ -1,20 +1,62 @@
-/** Several worker processes on one port (node:cluster). The first process prepares the database and watches them. */
+/**
+ * Several worker processes on one port (node:cluster). Each is a whole server; the first process only watches them
+ * and speaks for them: what makes a start fail, and the first administrator, are told once.
+ */
 
 import cluster, { type Worker } from 'node:cluster'
-import type { Config } from '#server/config/index.ts'
-import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { type Bootstrapped, bootstrap } from './bootstrap.ts'
-import { createParts } from './parts.ts'
+import type { Bootstrapped } from './bootstrap.ts'
+
+/** What a worker tells about its start. */
+type Report =
+  | { readonly ready: { readonly admin: Bootstrapped | null } }
+  | { readonly failed: { readonly name: string; readonly message: string; readonly stack: string } }
+
+interface Running {
+  readonly admin: Bootstrapped | null
+  readonly stop: () => Promise<void>
+}
+
+/** A worker was lost before it could say why; the message is fit for an operator. */
+export class WorkerError extends Error {
+  override readonly name = 'WorkerError'
+}
 
 /** A worker that dies right after its start would otherwise be forked in a busy loop. */
 const restartDelayMs = 1000
 
-const ready = (worker: Worker): Promise<void> =>
+const tell = (report: Report): Promise<void> =>
+  new Promise((resolve) => {
+    // Whether it arrived or not: a supervisor that is gone needs no report.
+    if (process.send) process.send(report, () => resolve())
+    else resolve()
+  })
+
+const failureOf = (error: unknown): Report => {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { failed: { name, message, stack: stack ?? message } }
+}
+
+/** Starts this worker's server and reports how that went; the supervisor prints it. */
+export const startAsWorker = async <T extends Running>(start: () => Promise<T>): Promise<T> => {
+  try {
+    const running = await start()
+    await tell({ ready: { admin: running.admin } })
+    return running
+  } catch (error) {
+    await tell(failureOf(error))
+    process.exit(1)
+  }
+}
+
+const firstReport = (worker: Worker): Promise<Bootstrapped | null> =>
   new Promise((resolve, reject) => {
-    worker.once('message', () => resolve())
-    worker.once('exit', (code) =>
-      reject(new Error(`a worker ended with ${code} before it was ready`)),
+    worker.once('message', (report: Report) => {
+      if ('ready' in report) resolve(report.ready.admin)
+      else reject(Object.assign(new Error(report.failed.message), report.failed))
+    })
+    worker.once('exit', (code, signal) =>
+      reject(new WorkerError(`a worker ended (${signal ?? code}) before it was ready`)),
     )
   })
 
@@ -24,33 +66,45 @@ const ended = (worker: Worker): Promise<void> =>
     else worker.once('exit', () => resolve())
   })
 
-export const superviseWorkers = async (
-  config: Config,
-  logger: Logger,
-): Promise<{ admin: Bootstrapped | null; stop: () => Promise<void> }> => {
-  const parts = await createParts(config, logger, systemClock)
-  const admin = await bootstrap(parts.realms, config.bootstrap).finally(() => parts.close())
+const living = (): Worker[] =>
+  Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 
+const signalAll = (signal: NodeJS.Signals): void => {
+  for (const worker of living()) worker.process.kill(signal)
+}
+
+export const superviseWorkers = async (
+  count: number,
+  logger: Logger,
+): Promise<Running & { readonly abandon: () => void }> => {
   let stopping = false
-  cluster.on('exit', (worker, code, signal) => {
-    if (stopping) return
-    logger.error({ pid: worker.process.pid, code, signal }, 'a worker ended; starting another')
-    setTimeout(() => {
-      if (!stopping) cluster.fork()
-    }, restartDelayMs)
-  })
-  const first = Array.from({ length: config.runtime.workers }, () => cluster.fork())
   const stop = async (): Promise<void> => {
     stopping = true
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-    for (const worker of workers) worker.process.kill('SIGTERM')
+    const workers = living()
+    signalAll('SIGTERM')
     await Promise.all(workers.map(ended))
   }
+  const replace = (): void => {
+    if (stopping) return
+    firstReport(cluster.fork()).catch((error) => logger.error({ err: error }, 'a worker failed'))
+  }
+
+  const first = Array.from({ length: count }, () => cluster.fork())
   try {
-    await Promise.all(first.map(ready))
+    const admins = await Promise.all(first.map(firstReport))
+    cluster.on('exit', (worker, code, signal) => {
+      if (stopping) return
+      logger.error({ pid: worker.process.pid, code, signal }, 'a worker ended; starting another')
+      setTimeout(replace, restartDelayMs)
+    })
+    return {
+      // At most one of them found the database empty.
+      admin: admins.find((admin) => admin !== null) ?? null,
+      stop,
+      abandon: () => signalAll('SIGKILL'),
+    }
   } catch (error) {
     await stop()
     throw error
   }
-  return { admin, stop }
 }

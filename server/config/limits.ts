@@ -23,6 +23,7 @@ export const limits = defineSection({
     headersTimeout: seconds(15, 'Time in which the headers must have arrived'),
     requestTimeout: seconds(60, 'Time in which the whole request must have arrived'),
     keepAliveTimeout: seconds(65, 'Time an idle connection stays open; more than that of a proxy'),
+    shutdownTimeout: seconds(20, 'Time that requests under way get when the server stops'),
   },
   check: ({ headersTimeout, requestTimeout }) =>
     headersTimeout <= requestTimeout
