@@ -36,11 +36,22 @@ export interface MasterKeySource {
   dataDir?: string | undefined
 }
 
-export function loadMasterKey({ key, keyFile, dataDir }: MasterKeySource): Keyring {
+export function loadMasterKey(source: MasterKeySource): Keyring {
+  try {
+    return load(source)
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new MasterKeyError(`the master key cannot be read or made: ${error.message}`)
+  }
+}
+
+function load({ key, keyFile, dataDir }: MasterKeySource): Keyring {
   if (key !== undefined) return keyringFrom(parseMasterKeys(key))
   if (keyFile !== undefined) return followFile(keyFile)
   if (dataDir === undefined) {
-    throw new MasterKeyError('no master key: give the key, a key file or a data folder')
+    throw new MasterKeyError(
+      'no master key: set IAMCTL_MASTER_KEY or --master-key-file (IAMCTL_MASTER_KEY_FILE)',
+    )
   }
   const file = keyFileIn(dataDir)
   if (statSync(file, { throwIfNoEntry: false }) === undefined) createKeyFile(dataDir)
