@@ -9,7 +9,7 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
 import { createUsers } from '#server/accounts/users.ts'
-import type { Config } from '#server/config/index.ts'
+import { type Config, ConfigError } from '#server/config/index.ts'
 import { type AuditSink, createRecorder } from '#server/events/audit.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -38,12 +38,21 @@ import { openStorage } from '#server/storage/open.ts'
 
 const copyLimits = { totalBytes: 64 * 1024 * 1024, kindBytes: 8 * 1024 * 1024 }
 
+const openCorpus = (file: string): BreachCheck => {
+  try {
+    return openKAnonymityFile(file)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`--breach-file (IAMCTL_BREACH_FILE): ${reason}`)
+  }
+}
+
 const openBreachCheck = (
   { file, url }: Config['passwords'],
   outgoing: ReturnType<typeof createOutgoing>,
   logger: Logger,
 ): BreachCheck => {
-  if (file !== undefined) return openKAnonymityFile(file)
+  if (file !== undefined) return openCorpus(file)
   const local = openFilter(defaultFilterFile())
   if (url === undefined) return local
   const remote = kAnonymityEndpoint(url, outgoing, (message) => logger.warn(message))
