@@ -2,6 +2,7 @@
 
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { refusal } from '#server/storage/values.ts'
 import { emailErrors, nameOf, usernameErrors } from './names.ts'
 
 export type Attributes = Readonly<Record<string, readonly string[]>>
@@ -104,6 +105,11 @@ export const changedUserRow = (
   }
 }
 
+const storableErrors = (field: string, value: string | null): FieldError[] => {
+  const reason = refusal(value)
+  return reason === undefined ? [] : [{ field, code: 'format', message: `is ${reason}` }]
+}
+
 type FieldColumns = Omit<
   UserRow,
   'id' | 'realm' | 'managed' | 'version' | 'created_at' | 'updated_at'
@@ -113,6 +119,8 @@ const columnsOf = (fields: UserFields): FieldColumns => {
   const errors: FieldError[] = [
     ...usernameErrors(fields.username),
     ...(fields.email === null ? [] : emailErrors(fields.email)),
+    ...storableErrors('/firstName', fields.firstName),
+    ...storableErrors('/lastName', fields.lastName),
   ]
   if (errors.length > 0) throw invalid(errors)
   const username = nameOf(fields.username)

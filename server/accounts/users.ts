@@ -78,7 +78,7 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
       if (refusal(idOrUsername) !== undefined) return undefined
       const query = db.selectFrom('users').selectAll().where('realm', '=', realm)
       return isUuid(idOrUsername)
-        ? query.where('id', '=', idOrUsername.toLowerCase()).executeTakeFirst()
+        ? query.where('id', 'in', [idOrUsername, idOrUsername.toLowerCase()]).executeTakeFirst()
         : query.where('username_key', '=', foldName(idOrUsername)).executeTakeFirst()
     },
 

@@ -95,6 +95,15 @@ describe.each(backends)('passwords on $name', (backend) => {
     expect(await change(user, 'password number 1', remembering(3))).toBe('changed')
   })
 
+  it('remembers fewer as soon as the realm says so', async () => {
+    const user = await newUser('password number 0')
+    for (const number of [1, 2, 3]) await change(user, `password number ${number}`)
+    expect(await change(user, 'password number 1', remembering(4))).toEqual([
+      '/newPassword password.history',
+    ])
+    expect(await change(user, 'password number 1', remembering(2))).toBe('changed')
+  })
+
   it('forgets all where the realm remembers none', async () => {
     const user = await newUser('password number 0')
     expect(await change(user, 'password number 0', remembering(0))).toBe('changed')

@@ -140,15 +140,20 @@ describe.each(backends)('users on $name', (backend) => {
 
   it('refuses wrong names in a row, with a pointer to each', async () => {
     await inRealm()
-    expect(() => row('a b', 'x')).toThrow(
-      expect.objectContaining({
-        status: 400,
-        errors: [
-          expect.objectContaining({ field: '/username' }),
-          expect.objectContaining({ field: '/email' }),
-        ],
-      }),
-    )
+    const wrong = { username: 'a b', email: 'x', firstName: 'a\0', lastName: '\ud800' }
+    let problem: unknown
+    try {
+      newUserRow(wrong, { id: newId(), realm, now: 1 })
+    } catch (error) {
+      problem = error
+    }
+    expect(problem).toMatchObject({ status: 400 })
+    expect((problem as Problem).errors.map(({ field }) => field)).toEqual([
+      '/username',
+      '/email',
+      '/firstName',
+      '/lastName',
+    ])
   })
 
   it('lists by prefix of username or email, ordered by username, with the total', async () => {

@@ -112,6 +112,9 @@ describe.each(backends)('signing in on $name', (backend) => {
       expect(answer.body).toContain('name="_csrf"')
     }
     expect(site.hasher.evaluated).toBe(before)
+    // The same pre-login value in both realms: its tokens still differ.
+    browser.cookies.set(`iam-login-${realm}`, browser.cookies.get(`iam-login-${realm}-b`) ?? '')
+    expect((await browser.post(login(), `${credentials}&_csrf=${ofOtherRealm}`)).status).toBe(403)
     browser.cookies.delete(`iam-login-${realm}`)
     expect((await browser.post(login(), `${credentials}&_csrf=${own}`)).status).toBe(403)
     expect(site.hasher.evaluated).toBe(before)
