@@ -1,0 +1,257 @@
+/** What belongs to one realm is out of reach in every other, whatever route it is asked for on. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Kind } from '#schemas/kind.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
+import { backends } from '../support/backends.ts'
+import { leastBody } from '../support/samples.ts'
+import { type Client, startServer, type TestServer } from '../support/server.ts'
+import { type AdminRoute, addressOf, adminRoutes, nameOf, parametersOf } from './admin-routes.ts'
+
+/** One thing of a realm: its id and its natural key, as a path may name it. */
+interface Thing {
+  readonly id: string
+  readonly key: string
+}
+
+const routed = kinds.filter(({ path, shape }) => path !== null && shape !== 'singleton')
+
+describe.each(backends)('realms on $name', (backend) => {
+  let server: TestServer
+  let routes: readonly AdminRoute[]
+  const made = new Map<string, Thing>()
+  const keys = new Map<string, Record<string, unknown>>()
+
+  /** The one document of a kind in a realm; those of two realms have the same natural key. */
+  const thing = async (realm: string, kind: Kind): Promise<Thing> => {
+    const known = made.get(`${realm} ${kind.kind}`)
+    if (known) return known
+    const body = { ...leastBody(kind), ...keys.get(kind.kind) }
+    keys.set(kind.kind, Object.fromEntries(kind.keyFields.map((field) => [field, body[field]])))
+    const method = kind.shape === 'upsert' ? 'PUT' : 'POST'
+    const answer = await server.admin.send(method, await collection(realm, kind), body)
+    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
+    const own = kind.keyFields.map((field) => answer.body[field]).join('/')
+    const one = { id: answer.body[kind.pathKey], key: kind.shape === 'tree' ? `/${own}` : own }
+    made.set(`${realm} ${kind.kind}`, one)
+    return one
+  }
+  const collection = async (realm: string, kind: Kind): Promise<string> => {
+    const parent =
+      kind.shape === 'child' && kind.parentKind !== null
+        ? await thing(realm, kindNamed(kind.parentKind))
+        : undefined
+    return `/admin/realms/${realm}${kind.path?.replace(/\{[a-z-]+\}/, parent?.id ?? '')}`
+  }
+
+  beforeAll(async () => {
+    server = await startServer(backend)
+    await server.createRealm('acme')
+    await server.createRealm('other')
+    await server.createRealm('twin')
+    routes = await adminRoutes(server.parts)
+    for (const kind of routed) await thing('acme', kind)
+    const user = await server.admin.send('POST', '/admin/realms/acme/users', {
+      username: 'only-in-acme',
+    })
+    made.set('acme user', { id: user.body.userId, key: user.body.username })
+  })
+  afterAll(() => server.close())
+
+  /** Which kind of thing a parameter names; a route with one that is not known here fails the test. */
+  const kindOf = (route: AdminRoute, parameter: string): string | undefined => {
+    if (parameter === 'userId') return 'user'
+    if (parameter === 'roleId') return 'role'
+    const path = route.url.replace('/admin/realms/:realm', '').replace(/\/:id$/, '')
+    const kind = routed.find((one) => one.path?.replace(/\{[a-z-]+\}/, ':parent') === path)
+    return parameter === 'parent' ? (kind?.parentKind ?? undefined) : kind?.kind
+  }
+  const bodyFor = (route: AdminRoute): unknown => {
+    const kind = kinds.find((one) => route.operationId === `replace-${one.kind}`)
+    if (kind) return leastBody(kind)
+    const child = kinds.find((one) => route.operationId === `create-${one.kind}`)
+    if (child) return leastBody(child)
+    const written: Record<string, unknown> = {
+      'replace-user': { username: 'taken-over' },
+      'assign-user-role': { name: 'user' },
+      'set-user-password': { newPassword: 'a password nobody would guess' },
+      'set-admin-role': { permissions: ['realm-admin'] },
+    }
+    return written[String(route.operationId)]
+  }
+  const everythingOf = async (realm: string): Promise<string> => {
+    const { db } = server.parts.storage
+    const users = db.selectFrom('users').select('id').where('realm', '=', realm)
+    return JSON.stringify([
+      await db
+        .selectFrom('documents')
+        .selectAll()
+        .where('realm', '=', realm)
+        .orderBy('id')
+        .execute(),
+      await db.selectFrom('users').selectAll().where('realm', '=', realm).orderBy('id').execute(),
+      await db.selectFrom('credentials').selectAll().where('realm', '=', realm).execute(),
+      await db.selectFrom('user_roles').selectAll().where('user_id', 'in', users).execute(),
+    ])
+  }
+  const reaching = (): readonly AdminRoute[] =>
+    routes.filter((route) => parametersOf(route).some((name) => !['realm', 'name'].includes(name)))
+
+  /** Every route with a parameter, with things of acme, under other. */
+  const strangers = async (client: Client, part: keyof Thing): Promise<string[]> => {
+    const wrong: string[] = []
+    for (const route of reaching()) {
+      const values: Record<string, string> = { realm: 'other' }
+      for (const parameter of parametersOf(route).slice(1)) {
+        const one = made.get(`acme ${kindOf(route, parameter)}`)
+        expect(one, `${nameOf(route)} names a thing that this test does not make`).toBeDefined()
+        values[parameter] = encodeURIComponent(one?.[part] ?? '')
+      }
+      const answer = await client.send(route.method, addressOf(route, values), bodyFor(route))
+      if (answer.status !== 404) wrong.push(`${nameOf(route)} by ${part}: ${answer.status}`)
+    }
+    return wrong
+  }
+
+  it.each(['id', 'key'] as const)(
+    'answer 404 to the %s of another realm on every route with a parameter',
+    async (part) => {
+      const before = await everythingOf('acme')
+      expect(reaching().length).toBeGreaterThan(30)
+      expect(await strangers(server.admin, part)).toEqual([])
+      expect(await strangers(await server.userWith('other', ['realm-admin']), part)).toEqual([])
+      expect(await everythingOf('acme')).toBe(before)
+    },
+  )
+
+  it('answer 404 to the id of another realm also where they have one with the same key', async () => {
+    const before = await everythingOf('acme')
+    const wrong: string[] = []
+    for (const kind of routed.filter(({ idField }) => idField !== null)) {
+      const acme = await thing('acme', kind)
+      const twin = await thing('twin', kind)
+      expect(twin.key).toBe(acme.key)
+      const address = await collection('twin', kind)
+      for (const method of ['GET', 'PUT', 'DELETE']) {
+        // Read first, so that both are in the in-memory copy.
+        await server.admin.send('GET', `${await collection('acme', kind)}/${acme.id}`)
+        await server.admin.send('GET', `${address}/${twin.id}`)
+        const body = method === 'PUT' ? leastBody(kind) : undefined
+        const { status } = await server.admin.send(method, `${address}/${acme.id}`, body)
+        if (status !== 404) wrong.push(`${method} ${kind.kind}: ${status}`)
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(await everythingOf('acme')).toBe(before)
+  })
+
+  it('answer 404 to a child below another parent of the same realm', async () => {
+    const wrong: string[] = []
+    for (const kind of routed.filter(({ shape }) => shape === 'child')) {
+      const parent = await server.admin.send(
+        'POST',
+        `/admin/realms/acme${kindNamed(kind.parentKind ?? '').path}`,
+        leastBody(kindNamed(kind.parentKind ?? '')),
+      )
+      const base = `/admin/realms/acme${kind.path?.replace(/\{[a-z-]+\}/, parent.body.id)}`
+      const child = await thing('acme', kind)
+      for (const name of [child.id, child.key])
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          const body = method === 'PUT' ? leastBody(kind) : undefined
+          const { status } = await server.admin.send(method, `${base}/${name}`, body)
+          if (status !== 404) wrong.push(`${method} ${kind.kind} ${name}: ${status}`)
+        }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('take no reference to a document of another realm, by key or by id', async () => {
+    const role = await server.admin.send('POST', '/admin/realms/acme/roles', { name: 'acme-role' })
+    const group = await thing('acme', kindNamed('group'))
+    const base = '/admin/realms/other'
+    const user = await server.userWith('other', [])
+    for (const name of ['acme-role', role.body.roleId]) {
+      const composite = await server.admin.send('POST', `${base}/roles`, {
+        name: 'greedy',
+        composites: [name],
+      })
+      expect(composite).toMatchObject({ status: 400, body: { errors: [{ field: '/composites' }] } })
+      const { body } = await server.admin.send('GET', `${base}/settings`)
+      const settings = await server.admin.send('PUT', `${base}/settings`, {
+        ...body,
+        defaultRole: name,
+      })
+      expect(settings).toMatchObject({ status: 400, body: { errors: [{ field: '/defaultRole' }] } })
+      const assigned = await server.admin.send('POST', `${base}/users/${user.userId}/roles`, {
+        name,
+      })
+      expect(assigned.status).toBe(404)
+    }
+    const below = await server.admin.send('POST', `${base}/groups`, {
+      name: 'below',
+      parentId: group.id,
+    })
+    expect(below).toMatchObject({ status: 400, body: { errors: [{ field: '/parentId' }] } })
+  })
+
+  it('list nothing of another realm', async () => {
+    const seen = new Set(
+      (await server.parts.storage.db.selectFrom('documents').select(['id', 'realm']).execute())
+        .filter(({ realm }) => realm !== 'other')
+        .map(({ id }) => id),
+    )
+    const user = made.get('acme user')?.id ?? ''
+    for (const route of routes.filter(
+      (one) => one.method === 'GET' && parametersOf(one).join() === 'realm',
+    )) {
+      const { status, body } = await server.admin.send('GET', addressOf(route, { realm: 'other' }))
+      expect(status, nameOf(route)).toBe(200)
+      const text = JSON.stringify(body)
+      expect(
+        [...seen, user].filter((id) => text.includes(id)),
+        nameOf(route),
+      ).toEqual([])
+    }
+    const events = await server.admin.send('GET', '/admin/realms/other/events?size=500')
+    expect(events.body.items.length).toBeGreaterThan(0)
+    for (const { realm } of events.body.items) expect(realm).toBe('other')
+  })
+
+  it('are all administered by a realm-admin of master, by no other user of master, and by no neighbour', async () => {
+    const url = '/admin/realms/acme/roles'
+    expect((await server.admin.send('POST', url, { name: 'by-master' })).status).toBe(201)
+    const realmAdmin = await server.userWith('master', ['realm-admin'])
+    expect((await realmAdmin.send('POST', url, { name: 'by-another' })).status).toBe(201)
+    for (const permission of [
+      'manage-roles',
+      'manage-users',
+      'view-users',
+      'manage-realm',
+    ] as const) {
+      const limited = await server.userWith('master', [permission])
+      expect((await limited.send('GET', url)).status, permission).toBe(403)
+      expect((await limited.send('POST', url, { name: 'by-limited' })).status).toBe(403)
+    }
+    const neighbour = await server.userWith('other', ['realm-admin'])
+    expect((await neighbour.send('GET', url)).status).toBe(401)
+    expect((await neighbour.send('POST', url, { name: 'by-neighbour' })).status).toBe(401)
+    expect((await neighbour.send('GET', '/admin/realms')).status).toBe(401)
+    expect((await neighbour.send('GET', '/admin/realms/master/roles')).status).toBe(401)
+  })
+
+  it("use the realm's own session before the one of master where a browser has both", async () => {
+    const own = await server.userWith('acme', ['view-users'])
+    const both = `${own.cookie}; ${server.admin.cookie}`
+    const sent = (url: string, csrf: string, method = 'GET') =>
+      server.anonymous.send(method, url, undefined, { cookie: both, 'x-xsrf-token': csrf })
+    expect((await sent('/admin/realms/acme/roles', own.csrf)).status).toBe(403)
+    expect((await sent('/admin/realms/acme/users', own.csrf)).status).toBe(200)
+    expect((await sent('/admin/realms/other/roles', own.csrf)).status).toBe(200)
+    expect((await sent('/admin/realms/other/roles/none', own.csrf, 'DELETE')).body.code).toBe(
+      'csrf',
+    )
+    expect((await sent('/admin/realms/other/roles/none', server.admin.csrf, 'DELETE')).status).toBe(
+      404,
+    )
+  })
+})
