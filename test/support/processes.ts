@@ -15,6 +15,8 @@ export interface SpawnOptions {
   /** Added to what the CLI needs of this process's environment; `IAMCTL_…` variables are not inherited. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** Program and arguments in front of the script, where it is not this Node.js. */
+  readonly runtime?: readonly [string, ...string[]]
 }
 
 export interface Exit {
@@ -58,13 +60,14 @@ const cleanEnvironment = (): NodeJS.ProcessEnv =>
     ),
   )
 
-/** Runs `node <script> <args>`; `spawnCli` is this for the CLI. */
+/** Runs `<runtime> <script> <args>`; `spawnCli` is this for the CLI. */
 export const spawnScript = (
   script: string,
   args: readonly string[],
-  { env = {}, cwd }: SpawnOptions = {},
+  { env = {}, cwd, runtime = [process.execPath] }: SpawnOptions = {},
 ): CliProcess => {
-  const child = spawn(process.execPath, [script, ...args], {
+  const [program, ...before] = runtime
+  const child = spawn(program, [...before, script, ...args], {
     cwd,
     env: { ...cleanEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
