@@ -1,0 +1,72 @@
+/**
+ * `npm run bench`: the figures that count (design.md part 7), each as a ratio to a limit or a peer that was measured
+ * in the same run. `npm run bench -- lists users` runs only these. It asserts nothing: it fails only when something
+ * cannot be measured.
+ */
+
+import { openBackends } from './backends.ts'
+import type { Bench, Measurement } from './measurement.ts'
+import { measureCreates } from './measurements/creates.ts'
+import { measureGroupCommit } from './measurements/group-commit.ts'
+import { measureLists } from './measurements/lists.ts'
+import { measureSignIns } from './measurements/sign-ins.ts'
+import { measureStartUp } from './measurements/start-up.ts'
+import { measureUsers } from './measurements/users.ts'
+import { measureVersion } from './measurements/version.ts'
+import { type Measured, markdown, saveJson } from './report.ts'
+import { timed } from './statistics.ts'
+
+const measurements: Readonly<Record<string, Measurement>> = {
+  version: measureVersion,
+  'start-up': measureStartUp,
+  creates: measureCreates,
+  'group-commit': measureGroupCommit,
+  lists: measureLists,
+  users: measureUsers,
+  'sign-ins': measureSignIns,
+}
+
+const progress = (text: string): void => {
+  process.stderr.write(`  ${text}\n`)
+}
+
+const measure = async (name: string, measurement: Measurement, bench: Bench): Promise<Measured> => {
+  progress(name)
+  const { ms, value } = await timed(() =>
+    measurement(bench).then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error: error instanceof Error ? String(error.stack) : String(error) }),
+    ),
+  )
+  return { name, seconds: ms / 1000, ...value }
+}
+
+const run = async (names: readonly string[]): Promise<Measured[]> => {
+  const { all, serveBare, close } = openBackends()
+  const measured: Measured[] = []
+  try {
+    for (const name of names) {
+      const measurement = measurements[name]
+      if (measurement === undefined) continue
+      const done = await measure(name, measurement, { backends: all, serveBare, progress })
+      measured.push(done)
+      process.stdout.write(markdown(done))
+    }
+  } finally {
+    await close()
+  }
+  return measured
+}
+
+const given = process.argv.slice(2)
+const strange = given.filter((name) => !Object.hasOwn(measurements, name))
+if (strange.length > 0) {
+  process.stderr.write(
+    `no measurement ${strange.join(', ')}: there are ${Object.keys(measurements).join(', ')}\n`,
+  )
+  process.exitCode = 1
+} else {
+  const measured = await run(given.length > 0 ? given : Object.keys(measurements))
+  process.stdout.write(`\n${saveJson(measured)}\n`)
+  process.exitCode = measured.some(({ error }) => error !== undefined) ? 1 : 0
+}

@@ -1,0 +1,122 @@
+/** Sign-ins through the page, against how fast the engine alone can hash. */
+
+import { availableParallelism } from 'node:os'
+import { newUserRow } from '#server/accounts/user-record.ts'
+import type { Parts } from '#server/parts.ts'
+import { newId } from '#server/platform/ids.ts'
+import { loadEngine, type PasswordEngine } from '#server/platform/passwords/engine.ts'
+import type { Database, Server } from '../backends.ts'
+import { connect, type Load, type Request, runLoad, sendLoad } from '../load.ts'
+import type { Measurement } from '../measurement.ts'
+import { type Credentials, openForm } from '../sign-in.ts'
+import { median, medianRatio, quantile } from '../statistics.ts'
+
+const ROUNDS = 3
+const ROUND_MS = 3_000
+const CONNECTIONS = 8
+const password = 'a quiet sentence about lamps 17'
+
+const people: readonly Credentials[] = Array.from({ length: CONNECTIONS }, (_, n) => ({
+  realm: 'master',
+  username: `person-${n}`,
+  password,
+}))
+
+const fill = async (parts: Parts, hash: string): Promise<void> => {
+  const settings = await parts.settingsOf('master')
+  if (settings === null) throw new Error('there is no master realm')
+  const statements = people.flatMap(({ username }) => {
+    const identity = { id: newId(), realm: 'master', now: parts.clock.now() }
+    const row = newUserRow({ username }, identity)
+    const { statements } = parts.passwords.acceptHash(settings, row, hash)
+    return [...parts.users.createStatements(row), ...statements]
+  })
+  await parts.storage.commit(statements)
+}
+
+interface Way {
+  readonly what: string
+  readonly on: string
+  readonly run: (ms: number) => Promise<Load>
+  readonly loads: Load[]
+}
+
+const rawWay = (engine: PasswordEngine, hash: string): Way => {
+  const cores = availableParallelism()
+  return {
+    what: `${engine.name} verify, ${cores} at once`,
+    on: 'engine alone',
+    run: (ms) => runLoad(cores, { ms }, () => engine.verify(hash, password)),
+    loads: [],
+  }
+}
+
+const waysOn = async ({ url }: Server, on: string): Promise<Way[]> => {
+  const connection = connect(url)
+  const forms: Request[] = []
+  for (const person of people) forms.push(await openForm(connection, person))
+  await connection.close()
+  const [first] = forms
+  const [person] = people
+  if (first === undefined || person === undefined) throw new Error('nobody signs in')
+  return [
+    {
+      what: `POST /login, ${CONNECTIONS} connections`,
+      on,
+      run: (ms) =>
+        sendLoad(url, CONNECTIONS, { ms }, (one, n) =>
+          one.send(forms[n % CONNECTIONS] ?? first, 303),
+        ),
+      loads: [],
+    },
+    {
+      what: `GET and POST /login, ${CONNECTIONS} connections`,
+      on,
+      run: (ms) =>
+        sendLoad(url, CONNECTIONS, { ms }, async (one, n) =>
+          one.send(await openForm(one, people[n % CONNECTIONS] ?? person), 303),
+        ),
+      loads: [],
+    },
+  ]
+}
+
+export const measureSignIns: Measurement = async ({ backends }) => {
+  const engine = await loadEngine()
+  const hash = await engine.hash(password)
+  const databases: Database[] = []
+  const raw = rawWay(engine, hash)
+  const ways = [raw]
+  try {
+    for (const { name, create } of backends) {
+      const database = await create()
+      databases.push(database)
+      await database.withParts((parts) => fill(parts, hash))
+      ways.push(...(await waysOn(await database.serve(), name)))
+    }
+    for (const way of ways) await way.run(500)
+    for (let round = 0; round < ROUNDS; round += 1)
+      for (const way of ways) way.loads.push(await way.run(ROUND_MS))
+    const rates = ({ loads }: Way): number[] => loads.map(({ perSecond }) => perSecond)
+    return {
+      title: 'sign-ins with a password',
+      notes: [
+        `${ROUNDS} interleaved rounds of ${ROUND_MS} ms; ${CONNECTIONS} users, one address; ratios are medians over rounds`,
+        'a sign-in reserves, hashes, and commits session, counters and audit event; the aim is 90 % of the engine',
+      ],
+      rows: ways.map((way) => {
+        const times = way.loads.flatMap((load) => load.times)
+        return {
+          what: way.what,
+          on: way.on,
+          'per s': median(rates(way)),
+          'p50 ms': quantile(times, 0.5),
+          'p99 ms': quantile(times, 0.99),
+          'of the engine': medianRatio(rates(way), rates(raw)),
+        }
+      }),
+    }
+  } finally {
+    for (const database of databases) await database.remove()
+  }
+}

@@ -1,0 +1,110 @@
+/** Processes under measurement. Whatever way the benchmark ends, the reaper of the tests ends them. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const reaperScript = fileURLToPath(new URL('../support/reaper.ts', import.meta.url))
+const START_MS = 60_000
+
+export interface Running {
+  readonly pid: number
+  /** Milliseconds from the start to the line that was waited for. */
+  readonly readyAfterMs: number
+  readonly line: string
+  readonly stop: () => Promise<void>
+}
+
+export interface Starter {
+  /** Starts `node <args>` and waits for a line on stderr; stdout goes to a file, as a collector would have it. */
+  start(
+    args: readonly string[],
+    options: {
+      readonly ready: RegExp
+      readonly log: string
+      readonly env?: Readonly<Record<string, string>>
+    },
+  ): Promise<Running>
+  /** To be called last. */
+  close(): void
+}
+
+export const createStarter = (): Starter => {
+  const reaper = spawn(process.execPath, [reaperScript], {
+    stdio: ['pipe', 'ignore', 'inherit'],
+    detached: true,
+  })
+  reaper.unref()
+
+  const stop = async (child: ChildProcess): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGTERM')
+    const impatient = setTimeout(() => child.kill('SIGKILL'), 10_000)
+    await exited
+    clearTimeout(impatient)
+  }
+
+  return {
+    async start(args, { ready, log, env = {} }) {
+      const output = openSync(log, 'a')
+      const begun = performance.now()
+      const child = spawn(process.execPath, args, {
+        stdio: ['ignore', output, 'pipe'],
+        env: { PATH: process.env['PATH'], ...env },
+        detached: true,
+      })
+      closeSync(output)
+      const { pid, stderr } = child
+      if (pid === undefined || stderr === null)
+        throw new Error(`cannot start node ${args.join(' ')}`)
+      reaper.stdin.write(`${pid}\n`)
+      const errors: string[] = []
+      const { promise, resolve, reject } = Promise.withResolvers<Running>()
+      createInterface({ input: stderr }).on('line', (line) => {
+        errors.push(line)
+        if (ready.test(line))
+          resolve({
+            pid,
+            line,
+            readyAfterMs: performance.now() - begun,
+            stop: () => stop(child),
+          })
+      })
+      const fail = (why: string): void =>
+        reject(new Error(`node ${args.join(' ')}: ${why}\n${errors.join('\n')}`))
+      child.once('exit', (code, signal) => fail(`ended with ${code ?? signal}`))
+      const timer = setTimeout(() => {
+        child.kill('SIGKILL')
+        fail(`not ready after ${START_MS} ms`)
+      }, START_MS)
+      return promise.finally(() => clearTimeout(timer))
+    },
+    close: () => reaper.stdin.end(),
+  }
+}
+
+/** Memory of a process that is in use, in MB (10^6 bytes). Linux only; elsewhere not a number. */
+export const rssOf = (pid: number): number => {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return (Number(kilobytes) * 1024) / 1e6
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** Processor time a process has used so far, in ms; clock ticks are 10 ms on every Linux. Elsewhere not a number. */
+export const cpuOf = (pid: number): number => {
+  try {
+    // The name, in parentheses, may hold spaces; after it come state and ten numbers, then the two times.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return 10 * (Number(fields[11]) + Number(fields[12]))
+  } catch {
+    return Number.NaN
+  }
+}
