@@ -1,7 +1,7 @@
 /** Writes the schemas for editors. `npm run schemas`; CI checks that what is committed is what this writes. */
 
 import { writeFileSync } from 'node:fs'
-import { kinds } from './kinds/index.ts'
+import { kinds } from './registry.ts'
 import { realmView, yamlView } from './views.ts'
 
 const write = (name: string, schema: unknown): void =>

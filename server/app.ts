@@ -1,8 +1,8 @@
 /** The composition root: the only file that knows every part and puts the routes together. */
 
 import type { FastifyInstance } from 'fastify'
-import { kinds } from '#schemas/kinds/index.ts'
 import { Problem } from '#schemas/problems.ts'
+import { kinds } from '#schemas/registry.ts'
 import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'

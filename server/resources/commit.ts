@@ -6,7 +6,7 @@
 import { sql } from 'kysely'
 import { diff } from '#schemas/diff.ts'
 import type { EventType } from '#schemas/event-types.ts'
-import { kindNamed } from '#schemas/kinds/index.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
@@ -163,14 +163,17 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
   ]
 }
 
+/** A node that is further behind than this forgets its copy and reads anew. */
+const keptChanges = 1000
+
 /** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
-export const changeStatements = (
+const changeStatements = (
   { db }: Storage,
   realm: string,
   places: readonly { kind: string; key: string }[],
 ): Statement[] => {
   const unique = [...new Map(places.map((at) => [`${at.kind}\n${at.key}`, at])).values()]
-  return inSlices(unique, 1000).map((part) =>
+  const entries = inSlices(unique, 1000).map((part) =>
     statement({
       compile: () =>
         sql`with touched (kind, key) as (values ${sql.join(
@@ -181,6 +184,14 @@ export const changeStatements = (
         from realms, touched where realms.name = ${realm}`.compile(db),
     }),
   )
+  const oldest = db
+    .selectFrom('realms')
+    .select((eb) => eb('seq', '-', keptChanges).as('seq'))
+    .where('name', '=', realm)
+  return [
+    ...entries,
+    statement(db.deleteFrom('changes').where('realm', '=', realm).where('seq', '<=', oldest)),
+  ]
 }
 
 const eventTypes: Record<RevisionOperationRow['op'], EventType> = {

@@ -2,9 +2,9 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
-import { kindNamed } from '#schemas/kinds/index.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Operation } from './operations.ts'
 import type { Snapshot } from './snapshot.ts'

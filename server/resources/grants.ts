@@ -1,55 +1,86 @@
 /**
  * Nobody grants what they do not hold. Permissions sit on roles and travel along references marked `grants`
  * (composites, a group's roles, a user's groups …) and down a tree, so one walk over the marks finds every way in.
+ * What a reference meant before is looked up under the keys of before: one list of operations may swap names, and
+ * a renamed role grants nothing new to whoever held it.
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { parentKeyOf } from '#schemas/kind.ts'
+import type { Doc } from '#schemas/json-schema.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { effectivePermissions, type Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
-import { referencesOf } from '#schemas/walk.ts'
+import { referencesOf, secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Draft, Drafts } from './drafts.ts'
-import { addedReferences } from './references.ts'
 
-const permissionsIn = (body: Readonly<Record<string, unknown>> | null | undefined): Permission[] =>
+/** The realm before or after the operations. */
+interface State {
+  readonly keyOf: (draft: Draft) => string | undefined
+  readonly bodyOf: (draft: Draft) => Doc | null | undefined
+  readonly find: (kind: string, key: string) => Draft | undefined
+}
+
+const after = (drafts: Drafts): State => ({
+  keyOf: ({ key }) => key,
+  bodyOf: ({ body }) => body,
+  find: (kind, key) => drafts.find(kind, key),
+})
+
+const before = (drafts: Drafts): State => {
+  const place = (kind: string, key: string): string => `${kind}\n${key}`
+  const known = new Map(
+    drafts
+      .all()
+      .flatMap((draft) =>
+        draft.before ? [[place(draft.kind.kind, draft.before.key), draft]] : [],
+      ),
+  )
+  return {
+    keyOf: (draft) => draft.before?.key,
+    bodyOf: (draft) => draft.before?.body,
+    find: (kind, key) => known.get(place(kind, key)),
+  }
+}
+
+const permissionsIn = (body: Doc | null | undefined): Permission[] =>
   (body?.['permissions'] as Permission[] | undefined) ?? []
 
-const parentOf = (drafts: Drafts, draft: Draft): Draft | undefined => {
-  const above = draft.kind.shape === 'tree' ? parentKeyOf(draft.kind, draft.key) : null
-  return above === null ? undefined : drafts.find(draft.kind.kind, above)
+const parentIn = ({ keyOf, find }: State, draft: Draft): Draft | undefined => {
+  const key = draft.kind.shape === 'tree' ? keyOf(draft) : undefined
+  const above = key === undefined ? null : parentKeyOf(draft.kind, key)
+  return above === null ? undefined : find(draft.kind.kind, above)
 }
 
-/** What holding, or being in, this document amounts to. */
-const permissionsOf = (drafts: Drafts, start: Draft): Set<Permission> => {
+/** The documents whose permissions this one has by its references and by its place. */
+const giversIn = (state: State, draft: Draft): Draft[] => {
+  const body = state.bodyOf(draft)
+  if (!body) return []
+  const named = referencesOf(draft.kind, body).flatMap(({ grants, kind, key }) =>
+    grants ? (state.find(kind, key) ?? []) : [],
+  )
+  return [...named, parentIn(state, draft) ?? []].flat()
+}
+
+/** What holding, or being in, these documents amounts to. */
+const permissionsOf = (state: State, start: readonly Draft[]): ReadonlySet<Permission> => {
   const found = new Set<Permission>()
   const seen = new Set<Draft>()
-  const queue = [start]
+  const queue = [...start]
   for (let draft = queue.pop(); draft; draft = queue.pop()) {
-    if (seen.has(draft) || draft.body === null) continue
+    if (seen.has(draft)) continue
     seen.add(draft)
-    for (const permission of permissionsIn(draft.body)) found.add(permission)
-    const parent = parentOf(drafts, draft)
-    if (parent) queue.push(parent)
-    for (const { grants, kind, key } of referencesOf(draft.kind, draft.body)) {
-      const target = grants ? drafts.find(kind, key) : undefined
-      if (target) queue.push(target)
-    }
+    for (const permission of permissionsIn(state.bodyOf(draft))) found.add(permission)
+    queue.push(...giversIn(state, draft))
   }
-  return found
+  return effectivePermissions(found)
 }
 
-const newlyGranted = (drafts: Drafts, draft: Draft): Permission[] => {
-  const givers = addedReferences(draft).flatMap(({ grants, kind, key }) => {
-    const target = grants ? drafts.find(kind, key) : undefined
-    return target ? [target] : []
-  })
-  const parent = parentOf(drafts, draft)
-  const moved = parent && parentKeyOf(draft.kind, draft.before?.key ?? '') !== parent.key
-  return [...givers, ...(moved ? [parent] : [])].flatMap((giver) => [
-    ...permissionsOf(drafts, giver),
-  ])
-}
+/** Whether documents of the kind can be signed in as: who may change one could come in by it. */
+const hasCredentials = (kind: Kind): boolean => secretFields(kind).length > 0
+
+/** Grants are given by name, in files and by people: a role of theirs must not turn into a stronger one unseen. */
+const isRenamed = (draft: Draft): boolean => draft.body !== null && draft.before?.key !== draft.key
 
 export const refuseEscalation = (
   drafts: Drafts,
@@ -57,17 +88,23 @@ export const refuseEscalation = (
   { permissions }: Caller,
 ): void => {
   if (permissions.has('realm-admin')) return
+  const then = before(drafts)
+  const now = after(drafts)
+  const firstMissing = (needed: ReadonlySet<Permission>): Permission | undefined =>
+    [...needed].find((permission) => !permissions.has(permission))
   for (const draft of changed) {
+    const name = `${draft.kind.kind} "${draft.key}"`
+    if (draft.named && draft.before && (hasCredentials(draft.kind) || isRenamed(draft))) {
+      const held = firstMissing(permissionsOf(then, [draft]))
+      if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)
+    }
     if (draft.body === null) continue
     if (!isDeepStrictEqual(permissionsIn(draft.before?.body), permissionsIn(draft.body)))
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
-    const missing = [...effectivePermissions(newlyGranted(drafts, draft))].find(
-      (permission) => !permissions.has(permission),
-    )
+    const had = new Set(giversIn(then, draft))
+    const added = giversIn(now, draft).filter((giver) => !had.has(giver))
+    const missing = firstMissing(permissionsOf(now, added))
     if (missing)
-      throw new Problem(
-        'forbidden',
-        `${draft.kind.kind} "${draft.key}" would grant ${missing}, which you do not hold`,
-      )
+      throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)
   }
 }

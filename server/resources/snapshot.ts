@@ -6,9 +6,9 @@
 
 import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
-import { kindNamed } from '#schemas/kinds/index.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
@@ -163,13 +163,17 @@ export const gather = async (
   const pairs = pairUp(gathering, operations)
 
   const references: Reference[] = []
+  const present = new Map<string, Set<string>>()
   let grants = false
   for (const { operation, target } of pairs) {
-    if (operation.op === 'delete') continue
-    const own = referencesOf(operation.kind, docOf(operation, target?.body))
+    if (target) wantPath(present, operation.kind, target.key)
+    const earlier = target ? referencesOf(operation.kind, target.body) : []
+    const own =
+      operation.op === 'put' ? referencesOf(operation.kind, docOf(operation, target?.body)) : []
     references.push(...own)
-    grants ||= mayGrant(operation, own)
+    grants ||= mayGrant(operation, [...earlier, ...own])
   }
+  await gathering.load(present)
   await gathering.load(wantedBy(references))
   if (grants) await gathering.loadAll(Role.kind)
   await gathering.close(

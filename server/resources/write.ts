@@ -6,8 +6,8 @@
 
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { Kind } from '#schemas/kind.ts'
-import { kinds } from '#schemas/kinds/index.ts'
 import { type FieldError, Problem } from '#schemas/problems.ts'
+import { kinds } from '#schemas/registry.ts'
 import { documentView } from '#schemas/views.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Caller } from '#server/http/caller.ts'

@@ -160,7 +160,7 @@ describe.each(backends)('references on $name', (backend) => {
 
   it('agrees with the references table after all of it', async () => {
     const { referencesOf } = await import('#schemas/walk.ts')
-    const { kindNamed } = await import('#schemas/kinds/index.ts')
+    const { kindNamed } = await import('#schemas/registry.ts')
     const { db } = server.parts.storage
     const documents = await db.selectFrom('documents').selectAll().execute()
     const refs = await db.selectFrom('document_refs').selectAll().execute()

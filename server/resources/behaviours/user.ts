@@ -95,7 +95,8 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     prepare: async (draft, tools) => {
       const { realm, now } = tools
       const existing = await users.find(realm, draft.before?.id ?? draft.key)
-      if (existing) await refuseUnlessOutranked(tools, existing)
+      // Who is only carried along by a role's new name or end is not changed by the caller.
+      if (existing && draft.named) await refuseUnlessOutranked(tools, existing)
       if (draft.body === null)
         return { statements: existing ? users.deleteStatements(existing.id) : [] }
       if (!draft.before) await refuseTooMany(tools)

@@ -1,8 +1,8 @@
 /** A stored configuration document: a row with its JSON read once. */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import { kindNamed } from '#schemas/kinds/index.ts'
 import { complete } from '#schemas/normalize.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import type { SealedValue } from '#server/platform/sealing.ts'
 import type { DocumentRow, Origin } from '../tables.ts'
 

@@ -1,0 +1,19 @@
+/** The kinds as a list and by name. Everything that must know all kinds maps over it. */
+
+import type { Kind } from './kind.ts'
+import * as list from './kinds/index.ts'
+
+export const kinds: readonly Kind[] = Object.values(list)
+
+const byName = new Map(kinds.map((kind) => [kind.kind, kind]))
+
+/** The entry of a name that is known to be one, such as a stored row's. */
+export const kindNamed = (name: string): Kind => {
+  const kind = byName.get(name)
+  if (!kind) throw new RangeError(`there is no kind "${name}"`)
+  return kind
+}
+
+/** The kinds whose documents live below a document of this one. */
+export const childrenOf = (kind: Kind): readonly Kind[] =>
+  kinds.filter((other) => other.parentKind === kind.kind)

@@ -1,0 +1,126 @@
+/** The in-memory copy: it follows the log by deltas, stays within its budget and never shows an old document. */
+
+import { setImmediate } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createCopy } from '#server/storage/documents/copy.ts'
+import { backends } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+const plenty = { totalBytes: 16 * 1024 * 1024, kindBytes: 4 * 1024 * 1024 }
+
+describe.each(backends)('the copy on $name', (backend) => {
+  let server: TestServer
+  let base: string
+  beforeAll(async () => {
+    server = await startServer(backend)
+    base = await server.createRealm('acme')
+  })
+  afterAll(() => server.close())
+
+  const role = (method: string, name: string, body: Record<string, unknown> = {}) =>
+    server.admin.send(
+      method,
+      method === 'POST' ? `${base}/roles` : `${base}/roles/${name}`,
+      method === 'DELETE' ? undefined : { name, ...body },
+    )
+  const keys = async (copy: ReturnType<typeof createCopy>) =>
+    (await (await copy.fresh('acme'))?.list('role'))?.map(({ key }) => key)
+
+  it('keeps the documents that did not change, and only reads what did', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    const before = await (await copy.fresh('acme'))?.list('role')
+    await role('POST', 'added')
+    await role('PUT', 'auditor', { description: 'changed' })
+    const after = await (await copy.fresh('acme'))?.list('role')
+    expect(after?.map(({ key }) => key)).toEqual(['added', 'admin', 'auditor', 'user'])
+    const kept = (key: string) => [before, after].map((list) => list?.find((d) => d.key === key))
+    expect(kept('user')[1]).toBe(kept('user')[0])
+    expect(kept('auditor')[1]).not.toBe(kept('auditor')[0])
+    await role('DELETE', 'added')
+    expect(await keys(copy)).toEqual(['admin', 'auditor', 'user'])
+    copy.close()
+  })
+
+  it('finds a renamed document under its new key only', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    const made = await role('POST', 'before')
+    expect((await (await copy.fresh('acme'))?.get('role', 'before'))?.id).toBe(made.body.roleId)
+    await server.admin.send('PUT', `${base}/roles/before`, { name: 'after' })
+    const view = await copy.fresh('acme')
+    expect(await view?.get('role', 'before')).toBeUndefined()
+    expect((await view?.get('role', 'after'))?.id).toBe(made.body.roleId)
+    expect((await view?.byId('role', made.body.roleId))?.key).toBe('after')
+    copy.close()
+  })
+
+  it('stays within its budget and still answers', async () => {
+    const small = createCopy(server.parts.storage, { totalBytes: 6000, kindBytes: 5000 })
+    for (let i = 0; i < 30; i += 1)
+      await server.admin.send('POST', `${base}/client-scopes`, {
+        name: `scope-${i}`,
+        description: 'x'.repeat(500),
+      })
+    const view = await small.fresh('acme')
+    expect(await view?.list('client-scope')).toHaveLength(35)
+    for (let i = 0; i < 30; i += 1) {
+      expect((await view?.get('client-scope', `scope-${i}`))?.key).toBe(`scope-${i}`)
+      expect(small.bytes()).toBeLessThanOrEqual(6000)
+    }
+    expect(small.bytes()).toBeGreaterThan(0)
+    small.close()
+  })
+
+  it('reads anew when the log no longer reaches back to where it was', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    expect(await keys(copy)).not.toContain('late')
+    await role('POST', 'late')
+    await role('POST', 'later')
+    const { db } = server.parts.storage
+    const oldest = db.deleteFrom('changes').where('realm', '=', 'acme').compile()
+    await server.parts.storage.commit([{ sql: oldest.sql, parameters: oldest.parameters }])
+    expect(await keys(copy)).toEqual(expect.arrayContaining(['late', 'later']))
+    copy.close()
+  })
+
+  it('forgets a realm that is gone', async () => {
+    await server.createRealm('gone')
+    const copy = createCopy(server.parts.storage, plenty)
+    await (await copy.fresh('gone'))?.list('role')
+    expect(copy.bytes()).toBeGreaterThan(0)
+    await server.admin.send('DELETE', '/admin/realms/gone')
+    expect(await copy.fresh('gone')).toBeUndefined()
+    expect(copy.bytes()).toBe(0)
+    copy.close()
+  })
+
+  it('never lags behind its own position under concurrent reads and writes', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    await role('POST', 'counter', { attributes: { n: ['0'] } })
+    let highest = 0
+    const seen: number[] = []
+    const writing = (async () => {
+      for (let n = 1; n <= 40; n += 1) {
+        await role('PUT', 'counter', { attributes: { n: [String(n)] } })
+        highest = n
+      }
+    })()
+    const reading = async (): Promise<void> => {
+      while (highest < 40) {
+        // SQLite answers within the same turn of the event loop: without this nobody else has one.
+        await setImmediate()
+        const atLeast = highest
+        const view = await copy.fresh('acme')
+        const list = (await view?.list('role')) ?? []
+        const one = await view?.get('role', 'counter')
+        const value = (document: typeof one) =>
+          Number((document?.body['attributes'] as { n: string[] } | undefined)?.n[0])
+        seen.push(value(one))
+        expect(value(one)).toBeGreaterThanOrEqual(atLeast)
+        expect(value(list.find(({ key }) => key === 'counter'))).toBeGreaterThanOrEqual(atLeast)
+      }
+    }
+    await Promise.all([writing, ...Array.from({ length: 4 }, reading)])
+    expect(seen.length).toBeGreaterThan(10)
+    copy.close()
+  })
+})
