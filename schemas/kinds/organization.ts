@@ -1,0 +1,37 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { attributes, fields, flag, id, name, realmId, setOf, text } from '../marks.ts'
+
+const domain = fields({
+  name: Type.String({ format: 'hostname', maxLength: 253 }),
+  verified: Type.Boolean({ default: false, description: 'Whether it is known to be theirs.' }),
+})
+
+const spec = fields({
+  orgId: id(),
+  realmId: realmId(),
+  alias: name({ format: 'segment' }),
+  name: text('Display name.', { maxLength: 255 }),
+  enabled: flag(true, 'Whether its members may sign in through it.'),
+  description: text('Who they are.'),
+  redirectUrl: text('Where members are led after they accept an invitation.', {
+    format: 'web-url',
+  }),
+  domains: setOf(domain, { description: 'Mail domains of its members.' }),
+  attributes: attributes('Free-form values.'),
+})
+
+export type OrganizationDoc = Static<typeof spec>
+
+export const Organization = defineKind({
+  kind: 'organization',
+  shape: 'collection',
+  section: 'organizations',
+  path: '/organizations',
+  pathKey: 'orgId',
+  key: 'alias',
+  permission: { read: 'manage-organizations', write: 'manage-organizations' },
+  prune: 'allowed',
+  doc: 'A customer or partner whose people use the realm together.',
+  spec,
+})
