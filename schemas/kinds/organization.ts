@@ -8,7 +8,7 @@ const domain = fields({
 })
 
 const spec = fields({
-  orgId: id(),
+  id: id(),
   realmId: realmId(),
   alias: name({ format: 'segment' }),
   name: text('Display name.', { maxLength: 255 }),
@@ -28,7 +28,7 @@ export const Organization = defineKind({
   shape: 'collection',
   section: 'organizations',
   path: '/organizations',
-  pathKey: 'orgId',
+  pathKey: 'id',
   key: 'alias',
   permission: { read: 'manage-organizations', write: 'manage-organizations' },
   prune: 'allowed',
