@@ -12,6 +12,7 @@ import { openStorage } from '#server/storage/open.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
+import { startHousekeeping } from './housekeeping.ts'
 import { createParts } from './parts.ts'
 import { startAsWorker, superviseWorkers } from './workers.ts'
 
@@ -60,7 +61,9 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
+    const endHousekeeping = startHousekeeping(parts)
     const stop = async (): Promise<void> => {
+      await endHousekeeping()
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await parts.close()
     }
@@ -72,11 +75,19 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
   }
 }
 
-/** Lets requests end, but not for ever: Node.js stops timing out slow clients once a server closes. */
+/** How often connections that have become idle are closed while the server stops. */
+const idleCheckMs = 50
+
+/**
+ * Lets requests end, but not for ever: once a server closes, Node.js neither times out slow clients nor closes
+ * connections that become idle only then.
+ */
 const finishRequests = async (app: FastifyInstance, timeoutMs: number): Promise<void> => {
+  const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs)
   const patience = new AbortController()
   const waited = sleep(timeoutMs, 'late', { signal: patience.signal }).catch(() => undefined)
   const ended = await Promise.race([app.close(), waited])
+  clearInterval(idle)
   patience.abort()
   if (ended !== 'late') return
   app.log.warn('requests did not end in time; closing their connections')

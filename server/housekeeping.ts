@@ -1,0 +1,33 @@
+/** Removes what has expired: sessions and counters of failed sign-ins. Any number of nodes may do it at once. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Parts } from './parts.ts'
+
+const intervalMs = 15 * 60_000
+
+const tidy = async (parts: Parts): Promise<void> => {
+  for (const { name } of await parts.realms.list()) {
+    const settings = await parts.settingsOf(name)
+    if (!settings) continue
+    await parts.storage.append([
+      ...parts.sessions.forgetStatements(name, settings),
+      ...parts.bruteForce.forgetStatements(name, settings),
+    ])
+  }
+}
+
+/** Resolves to what ends it. */
+export const startHousekeeping = (parts: Parts): (() => Promise<void>) => {
+  const ending = new AbortController()
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await sleep(intervalMs, undefined, { signal: ending.signal, ref: false })
+      await tidy(parts).catch((error) => parts.logger.error({ err: error }, 'housekeeping failed'))
+    }
+  }
+  const running = run().catch(() => undefined)
+  return async () => {
+    ending.abort()
+    await running
+  }
+}
