@@ -1,0 +1,83 @@
+/** Rules between the fields of a client. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { backends } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+const jwk = { kty: 'RSA', n: 'AQAB', e: 'AQAB' }
+
+const refused: readonly [string, Record<string, unknown>, string][] = [
+  [
+    'a public one with client_credentials',
+    { publicClient: true, grantTypes: ['client_credentials'] },
+    '/grantTypes',
+  ],
+  [
+    'a public one with a service account',
+    { publicClient: true, serviceAccountsEnabled: true },
+    '/serviceAccountsEnabled',
+  ],
+  ['a public one with a secret', { publicClient: true, secret: 'x'.repeat(40) }, '/secret'],
+  ['a secret of fewer than 32 characters', { secret: 'too short' }, '/secret'],
+  ['keys in two places', { jwks: { keys: [jwk] }, jwksUri: 'https://a.example/jwks' }, '/jwksUri'],
+  [
+    'private_key_jwt without keys',
+    { tokenEndpointAuthMethod: 'private_key_jwt' },
+    '/tokenEndpointAuthMethod',
+  ],
+  ['a private key where public ones belong', { jwks: { keys: [{ ...jwk, d: 'AQ' }] } }, '/jwks'],
+  ['no authentication at all', { tokenEndpointAuthMethod: 'none' }, '/tokenEndpointAuthMethod'],
+  [
+    'client_secret_jwt while secrets are hashed',
+    { tokenEndpointAuthMethod: 'client_secret_jwt' },
+    '/tokenEndpointAuthMethod',
+  ],
+  ['a wildcard in a redirect URI', { redirectUris: ['https://*.a.example/'] }, '/redirectUris/0'],
+  ['a fragment in a redirect URI', { redirectUris: ['https://a.example/#x'] }, '/redirectUris/0'],
+  ['a script as redirect URI', { redirectUris: ['JavaScript:alert(1)'] }, '/redirectUris/0'],
+  ['an origin with a path', { webOrigins: ['https://a.example/'] }, '/webOrigins/0'],
+  ['a grant nobody knows', { grantTypes: ['implicit'] }, '/grantTypes/0'],
+]
+
+describe.each(backends)('a client on $name', (backend) => {
+  let server: TestServer
+  let base: string
+  beforeAll(async () => {
+    server = await startServer(backend)
+    base = await server.createRealm('acme')
+  })
+  afterAll(() => server.close())
+
+  it.each(refused)('is refused: %s', async (_, fields, field) => {
+    const made = await server.admin.send('POST', `${base}/clients`, {
+      clientId: 'refused',
+      ...fields,
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(400)
+    expect(made.body.errors).toContainEqual(expect.objectContaining({ field }))
+    expect((await server.admin.send('GET', `${base}/clients/refused`)).status).toBe(404)
+  })
+
+  it('accepts grants by URN and answers their short names', async () => {
+    const made = await server.admin.send('POST', `${base}/clients`, {
+      clientId: 'urns',
+      grantTypes: ['urn:ietf:params:oauth:grant-type:token-exchange', 'device'],
+    })
+    expect(made.body.grantTypes).toEqual(['device', 'token-exchange'])
+  })
+
+  it('may use client_secret_jwt where secrets are revealable', async () => {
+    const settings = (await server.admin.send('GET', `${base}/settings`)).body
+    await server.admin.send('PUT', `${base}/settings`, {
+      ...settings,
+      clientSecretStorage: 'revealable',
+    })
+    const made = await server.admin.send('POST', `${base}/clients`, {
+      clientId: 'jwt',
+      tokenEndpointAuthMethod: 'client_secret_jwt',
+    })
+    expect(made.status).toBe(201)
+    const stored = await (await server.parts.copy.fresh('acme'))?.get('client', 'jwt')
+    expect(stored?.secrets['/secret']).toHaveProperty('kid')
+  })
+})
