@@ -41,7 +41,8 @@ export interface UserSurroundings {
   readonly lockedByFailures: boolean
 }
 
-const unset: Omit<UserFields, 'username'> = {
+/** What a user has who was given nothing but a name. */
+export const userDefaults: Omit<UserFields, 'username'> = {
   email: null,
   emailVerified: false,
   firstName: null,
@@ -82,7 +83,7 @@ export const newUserRow = (
 ): UserRow => ({
   id: identity.id,
   realm: identity.realm,
-  ...columnsOf({ ...unset, ...fields }),
+  ...columnsOf({ ...userDefaults, ...fields }),
   managed: identity.managed === true ? 1 : 0,
   version: 1,
   created_at: identity.now,

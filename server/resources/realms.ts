@@ -1,13 +1,14 @@
 /** The life of a realm: made with its seeds, its first administrator and its signing key in one transaction. */
 
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import type { EventType } from '#schemas/event-types.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
-import type { Recorder } from '#server/events/audit.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { makeSigningKey } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -52,6 +53,17 @@ export interface RealmsParts {
   readonly keyring: Keyring
   readonly clock: Clock
 }
+
+/** Told in the master realm: the trail of a deleted one goes with it. */
+const realmEvent = (type: EventType, realm: string, caller: Caller): AuditEvent => ({
+  type,
+  realm: masterRealm,
+  actor: caller.actor,
+  sourceIp: caller.sourceIp,
+  outcome: 'SUCCESS',
+  resourceType: 'realms',
+  resourceId: realm,
+})
 
 const checkName = lazyValidator(createAjv(), { type: 'string', format: 'realm-name' })
 
@@ -109,17 +121,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
               ...insertRows(db, 'signing_keys', [signingKey]),
               ...(withAdmin?.(roleIds) ?? []),
             ],
-            events: [
-              {
-                type: 'ADMIN_CREATE',
-                realm: masterRealm,
-                actor: caller.actor,
-                sourceIp: caller.sourceIp,
-                outcome: 'SUCCESS',
-                resourceType: 'realms',
-                resourceId: realm,
-              },
-            ],
+            events: [realmEvent('ADMIN_CREATE', realm, caller)],
           }
         },
       })
@@ -147,17 +149,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
           guarded(db.deleteFrom('realms').where('name', '=', realm), 'realm'),
           ...(announcement ? [announcement] : []),
         ],
-        [
-          {
-            type: 'ADMIN_DELETE',
-            realm: masterRealm,
-            actor: caller.actor,
-            sourceIp: caller.sourceIp,
-            outcome: 'SUCCESS',
-            resourceType: 'realms',
-            resourceId: realm,
-          },
-        ],
+        [realmEvent('ADMIN_DELETE', realm, caller)],
       )
     },
   }

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
-import { changedUserRow, type UserFields, type UserRecord } from '#server/accounts/user-record.ts'
+import {
+  changedUserRow,
+  type UserFields,
+  type UserRecord,
+  userDefaults,
+} from '#server/accounts/user-record.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -18,18 +23,6 @@ import {
   userSchema,
   userToChange,
 } from './users.ts'
-
-/** Full state: what a body leaves out goes back to its default. */
-const defaults: Omit<UserFields, 'username'> = {
-  email: null,
-  emailVerified: false,
-  firstName: null,
-  lastName: null,
-  enabled: true,
-  locked: false,
-  attributes: {},
-  requiredActions: [],
-}
 
 const withoutReadOnly = (body: ActionContext['body'], shown: UserRecord): Partial<UserFields> => {
   const errors: FieldError[] = []
@@ -115,7 +108,8 @@ export const replaceUser = (parts: UserParts): Action => {
       refuseStale(context, before)
       const shown = await showUser(parts, context.view, before)
       const given = withoutReadOnly(context.body, shown)
-      const fields = { username: before.username, ...defaults, ...given }
+      // Full state: what the body leaves out goes back to its default.
+      const fields = { username: before.username, ...userDefaults, ...given }
       if (before.managed === 1) await replaceManaged(context, before, fields)
       else await replaceData(context, before, fields)
       const after = await userIn(parts, { ...context, params: { userId: before.id } })
