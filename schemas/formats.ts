@@ -12,7 +12,7 @@ const control = /[\u0000-\u001f\u007f-\u009f]/
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 const isName = (value: string): boolean =>
-  !control.test(value) && !uuid.test(value) && value.trim() === value
+  !control.test(value) && !uuid.test(value) && value.trim() === value && value.isWellFormed()
 
 const parsed = (value: string): URL | null => (control.test(value) ? null : URL.parse(value))
 

@@ -3,6 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import { isObject } from '#schemas/json-schema.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { kindNamed } from '#schemas/registry.ts'
@@ -98,6 +99,13 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
     return rest
   }
 
+  /** The key that a body names; of one that names none, the check of the body tells why. */
+  const keyIn = (body: unknown): string => {
+    const named =
+      isObject(body) && kind.keyFields.every((field) => typeof (body[field] ?? '') === 'string')
+    return named ? keyOf(kind, body) : ''
+  }
+
   /** The key of the document above: of a child from the path, of a tree from the body. */
   const parentKeyFor = async ({ view, parent }: Scope, rest: Shown): Promise<string> => {
     const parentId = rest['parentId']
@@ -181,8 +189,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
 
     upsert: async (request, reply) => {
       const scope = await scopeOf(request)
-      const key = keyOf(kind, (request.body ?? {}) as Shown)
-      const existing = (await scope.view.get(kind.kind, key)) ?? null
+      const existing = (await scope.view.get(kind.kind, keyIn(request.body))) ?? null
       const { shown } = await put(request, reply, scope, existing)
       return shown
     },

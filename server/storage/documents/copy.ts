@@ -113,6 +113,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     column: 'key' | 'id',
     value: string,
   ): Promise<StoredDocument | undefined> => {
+    if (!reads.isStorable(value)) return undefined
     const row = await db
       .selectFrom('documents')
       .selectAll()

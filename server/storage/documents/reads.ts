@@ -2,6 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import type { DocumentRow, RealmRow, Tables } from '../tables.ts'
+import { refusal } from '../values.ts'
 import { documentOf, type StoredDocument } from './document.ts'
 
 const slice = 1000
@@ -16,6 +17,9 @@ const inSlices = async <T, R>(
   return found
 }
 
+/** Nothing has a key that could not be stored, and a database fails when it is asked for one. */
+export const isStorable = (key: string): boolean => refusal(key) === undefined
+
 export const realmRow = (db: Kysely<Tables>, realm: string): Promise<RealmRow | undefined> =>
   db.selectFrom('realms').selectAll().where('name', '=', realm).executeTakeFirst()
 
@@ -27,7 +31,7 @@ export const rowsByKeys = (
   kind: string,
   keys: readonly string[],
 ): Promise<DocumentRow[]> =>
-  inSlices(keys, (part) =>
+  inSlices(keys.filter(isStorable), (part) =>
     documents(db)
       .where('realm', '=', realm)
       .where('kind', '=', kind)
