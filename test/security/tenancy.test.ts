@@ -1,48 +1,18 @@
 /** What belongs to one realm is out of reach in every other, whatever route it is asked for on. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Kind } from '#schemas/kind.ts'
-import { kindNamed, kinds } from '#schemas/registry.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'
 import { leastBody } from '../support/samples.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
 import { type AdminRoute, addressOf, adminRoutes, nameOf, parametersOf } from './admin-routes.ts'
-
-/** One thing of a realm: its id and its natural key, as a path may name it. */
-interface Thing {
-  readonly id: string
-  readonly key: string
-}
-
-const routed = kinds.filter(({ path, shape }) => path !== null && shape !== 'singleton')
+import { takenBy } from './valid-bodies.ts'
+import { createWorld, routedKinds, type Thing, type World } from './world.ts'
 
 describe.each(backends)('realms on $name', (backend) => {
   let server: TestServer
   let routes: readonly AdminRoute[]
-  const made = new Map<string, Thing>()
-  const keys = new Map<string, Record<string, unknown>>()
-
-  /** The one document of a kind in a realm; those of two realms have the same natural key. */
-  const thing = async (realm: string, kind: Kind): Promise<Thing> => {
-    const known = made.get(`${realm} ${kind.kind}`)
-    if (known) return known
-    const body = { ...leastBody(kind), ...keys.get(kind.kind) }
-    keys.set(kind.kind, Object.fromEntries(kind.keyFields.map((field) => [field, body[field]])))
-    const method = kind.shape === 'upsert' ? 'PUT' : 'POST'
-    const answer = await server.admin.send(method, await collection(realm, kind), body)
-    expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
-    const own = kind.keyFields.map((field) => answer.body[field]).join('/')
-    const one = { id: answer.body[kind.pathKey], key: kind.shape === 'tree' ? `/${own}` : own }
-    made.set(`${realm} ${kind.kind}`, one)
-    return one
-  }
-  const collection = async (realm: string, kind: Kind): Promise<string> => {
-    const parent =
-      kind.shape === 'child' && kind.parentKind !== null
-        ? await thing(realm, kindNamed(kind.parentKind))
-        : undefined
-    return `/admin/realms/${realm}${kind.path?.replace(/\{[a-z-]+\}/, parent?.id ?? '')}`
-  }
+  let world: World
 
   beforeAll(async () => {
     server = await startServer(backend)
@@ -50,35 +20,12 @@ describe.each(backends)('realms on $name', (backend) => {
     await server.createRealm('other')
     await server.createRealm('twin')
     routes = await adminRoutes(server.parts)
-    for (const kind of routed) await thing('acme', kind)
-    const user = await server.admin.send('POST', '/admin/realms/acme/users', {
-      username: 'only-in-acme',
-    })
-    made.set('acme user', { id: user.body.userId, key: user.body.username })
+    world = createWorld(server)
+    for (const kind of routedKinds) await world.thing('acme', kind)
+    await world.user('acme')
   })
   afterAll(() => server.close())
 
-  /** Which kind of thing a parameter names; a route with one that is not known here fails the test. */
-  const kindOf = (route: AdminRoute, parameter: string): string | undefined => {
-    if (parameter === 'userId') return 'user'
-    if (parameter === 'roleId') return 'role'
-    const path = route.url.replace('/admin/realms/:realm', '').replace(/\/:id$/, '')
-    const kind = routed.find((one) => one.path?.replace(/\{[a-z-]+\}/, ':parent') === path)
-    return parameter === 'parent' ? (kind?.parentKind ?? undefined) : kind?.kind
-  }
-  const bodyFor = (route: AdminRoute): unknown => {
-    const kind = kinds.find((one) => route.operationId === `replace-${one.kind}`)
-    if (kind) return leastBody(kind)
-    const child = kinds.find((one) => route.operationId === `create-${one.kind}`)
-    if (child) return leastBody(child)
-    const written: Record<string, unknown> = {
-      'replace-user': { username: 'taken-over' },
-      'assign-user-role': { name: 'user' },
-      'set-user-password': { newPassword: 'a password nobody would guess' },
-      'set-admin-role': { permissions: ['realm-admin'] },
-    }
-    return written[String(route.operationId)]
-  }
   const everythingOf = async (realm: string): Promise<string> => {
     const { db } = server.parts.storage
     const users = db.selectFrom('users').select('id').where('realm', '=', realm)
@@ -101,13 +48,8 @@ describe.each(backends)('realms on $name', (backend) => {
   const strangers = async (client: Client, part: keyof Thing): Promise<string[]> => {
     const wrong: string[] = []
     for (const route of reaching()) {
-      const values: Record<string, string> = { realm: 'other' }
-      for (const parameter of parametersOf(route).slice(1)) {
-        const one = made.get(`acme ${kindOf(route, parameter)}`)
-        expect(one, `${nameOf(route)} names a thing that this test does not make`).toBeDefined()
-        values[parameter] = encodeURIComponent(one?.[part] ?? '')
-      }
-      const answer = await client.send(route.method, addressOf(route, values), bodyFor(route))
+      const address = await world.address(route, 'acme', part, 'other')
+      const answer = await client.send(route.method, address, takenBy(route)?.body)
       if (answer.status !== 404) wrong.push(`${nameOf(route)} by ${part}: ${answer.status}`)
     }
     return wrong
@@ -127,14 +69,14 @@ describe.each(backends)('realms on $name', (backend) => {
   it('answer 404 to the id of another realm also where they have one with the same key', async () => {
     const before = await everythingOf('acme')
     const wrong: string[] = []
-    for (const kind of routed.filter(({ idField }) => idField !== null)) {
-      const acme = await thing('acme', kind)
-      const twin = await thing('twin', kind)
+    for (const kind of routedKinds.filter(({ idField }) => idField !== null)) {
+      const acme = await world.thing('acme', kind)
+      const twin = await world.thing('twin', kind)
       expect(twin.key).toBe(acme.key)
-      const address = await collection('twin', kind)
+      const address = await world.collection('twin', kind)
       for (const method of ['GET', 'PUT', 'DELETE']) {
         // Read first, so that both are in the in-memory copy.
-        await server.admin.send('GET', `${await collection('acme', kind)}/${acme.id}`)
+        await server.admin.send('GET', `${await world.collection('acme', kind)}/${acme.id}`)
         await server.admin.send('GET', `${address}/${twin.id}`)
         const body = method === 'PUT' ? leastBody(kind) : undefined
         const { status } = await server.admin.send(method, `${address}/${acme.id}`, body)
@@ -147,14 +89,14 @@ describe.each(backends)('realms on $name', (backend) => {
 
   it('answer 404 to a child below another parent of the same realm', async () => {
     const wrong: string[] = []
-    for (const kind of routed.filter(({ shape }) => shape === 'child')) {
+    for (const kind of routedKinds.filter(({ shape }) => shape === 'child')) {
       const parent = await server.admin.send(
         'POST',
         `/admin/realms/acme${kindNamed(kind.parentKind ?? '').path}`,
         leastBody(kindNamed(kind.parentKind ?? '')),
       )
       const base = `/admin/realms/acme${kind.path?.replace(/\{[a-z-]+\}/, parent.body.id)}`
-      const child = await thing('acme', kind)
+      const child = await world.thing('acme', kind)
       for (const name of [child.id, child.key])
         for (const method of ['GET', 'PUT', 'DELETE']) {
           const body = method === 'PUT' ? leastBody(kind) : undefined
@@ -167,7 +109,7 @@ describe.each(backends)('realms on $name', (backend) => {
 
   it('take no reference to a document of another realm, by key or by id', async () => {
     const role = await server.admin.send('POST', '/admin/realms/acme/roles', { name: 'acme-role' })
-    const group = await thing('acme', kindNamed('group'))
+    const group = await world.thing('acme', kindNamed('group'))
     const base = '/admin/realms/other'
     const user = await server.userWith('other', [])
     for (const name of ['acme-role', role.body.roleId]) {
@@ -200,7 +142,7 @@ describe.each(backends)('realms on $name', (backend) => {
         .filter(({ realm }) => realm !== 'other')
         .map(({ id }) => id),
     )
-    const user = made.get('acme user')?.id ?? ''
+    const user = (await world.user('acme')).id
     for (const route of routes.filter(
       (one) => one.method === 'GET' && parametersOf(one).join() === 'realm',
     )) {
