@@ -54,6 +54,18 @@ const requiredOf = (kind: Kind): string[] =>
 /** Body of POST, of PUT once its read-only fields are checked and taken out, and of an upsert. */
 export const bodyView = (kind: Kind): JsonSchema => object(bodyFields(kind), requiredOf(kind))
 
+/** An object inside a document as a read answers it: secrets are absent, `<field>Set` says that one is set. */
+const readableObject = (schema: JsonSchema): JsonSchema => {
+  if (!schema.properties) return schema
+  const properties: Properties = {}
+  for (const [name, inner] of Object.entries(schema.properties)) {
+    if (inner['x-secret']) properties[`${name}Set`] = { type: 'boolean', readOnly: true }
+    else properties[name] = readableObject(inner)
+  }
+  const required = (schema.required ?? []).filter((name) => name in properties)
+  return { ...schema, properties, required }
+}
+
 /** What a read answers: every field, unset ones as null, secrets only as `<field>Set`. */
 export const readView = (kind: Kind): JsonSchema => {
   const properties: Properties = {}
@@ -65,19 +77,27 @@ export const readView = (kind: Kind): JsonSchema => {
       properties[name] = { type: 'null', description: 'Write-only.' }
       properties[`${name}Set`] = { type: 'boolean', description: `Whether ${name} is set.` }
     } else {
-      const { default: _, ...rest } = schema
+      const { default: _, ...rest } = readableObject(schema)
       properties[name] = isOptional(kind.spec, name) ? nullable(rest) : rest
     }
   }
   return object(properties, Object.keys(properties))
 }
 
-/** Fields of the read form that a PUT may repeat but not change. */
-export const readOnlyFields = (kind: Kind): string[] =>
-  Object.entries(kind.spec.properties ?? {}).flatMap(([name, schema]) => {
-    if (schema.readOnly) return [name]
-    return schema['x-secret']?.read === 'null' ? [`${name}Set`] : []
-  })
+/** Pointers to what a PUT may repeat from the read form but not change. */
+export const readOnlyPointers = (kind: Kind): string[] => {
+  const found: string[] = []
+  const visit = (schema: JsonSchema, pointer: string): void => {
+    for (const [name, inner] of Object.entries(schema.properties ?? {})) {
+      const place = `${pointer}/${pointerSegment(name)}`
+      if (inner.readOnly) found.push(place)
+      else if (inner['x-secret']?.read === 'null') found.push(`${place}Set`)
+      else visit(inner, place)
+    }
+  }
+  visit(kind.spec, '')
+  return found
+}
 
 /** What a document is checked against inside the server, whatever door it came through. */
 export const documentView = (kind: Kind): JsonSchema => {
@@ -134,6 +154,3 @@ export const realmView = (kinds: readonly Kind[]): JsonSchema => ({
     kinds.filter((kind) => kind.shape === 'tree').map((kind) => [kind.kind, yamlView(kind, kinds)]),
   ),
 })
-
-/** A pointer to one top-level field. */
-export const fieldPointer = (name: string): string => `/${pointerSegment(name)}`

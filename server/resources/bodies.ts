@@ -1,28 +1,37 @@
 /** From a REST body to the document it means, by the rules that hold for every kind (decisions.md). */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Doc } from '#schemas/json-schema.ts'
+import { type Doc, isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
-import { readOnlyFields } from '#schemas/views.ts'
+import { readOnlyPointers } from '#schemas/views.ts'
 import { splitSecrets } from '#schemas/walk.ts'
 
+type Fields = Readonly<Record<string, unknown>>
+
+const fieldAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value)
+
+const without = (value: unknown, [name = '', ...path]: readonly string[]): unknown => {
+  if (!isObject(value) || !(name in value)) return value
+  const { [name]: inner, ...rest } = value
+  return path.length === 0 ? rest : { ...rest, [name]: without(inner, path) }
+}
+
 /** On POST any read-only field is an error; on PUT one that repeats what is stored is ignored. */
-export const withoutReadOnly = (
-  kind: Kind,
-  body: Readonly<Record<string, unknown>>,
-  shown: Readonly<Record<string, unknown>> | null,
-): Record<string, unknown> => {
+export const withoutReadOnly = (kind: Kind, body: Fields, shown: Fields | null): Fields => {
   const errors: FieldError[] = []
-  const rest = { ...body }
-  for (const field of readOnlyFields(kind)) {
-    if (!(field in rest)) continue
-    if (!shown || !isDeepStrictEqual(rest[field], shown[field]))
-      errors.push({ field: `/${field}`, code: 'read-only', message: 'is set by the server' })
-    delete rest[field]
+  let rest: unknown = body
+  for (const pointer of readOnlyPointers(kind)) {
+    const path = pointer.split('/').slice(1)
+    const given = fieldAt(body, path)
+    if (given === undefined) continue
+    if (!shown || !isDeepStrictEqual(given, fieldAt(shown, path)))
+      errors.push({ field: pointer, code: 'read-only', message: 'is set by the server' })
+    rest = without(rest, path)
   }
   if (errors.length > 0) throw invalid(errors)
-  return rest
+  return rest as Fields
 }
 
 export interface BodyParts {

@@ -21,6 +21,9 @@ export interface Draft {
   named: boolean
 }
 
+/** The value with every default in its place; typed by who knows the kind. */
+export const draftValue = <T>({ kind, body }: Draft): T => complete(kind, body ?? {}) as T
+
 const place = (kind: string, key: string): string => `${kind}\n${key}`
 
 export class Drafts {

@@ -1,5 +1,6 @@
 /** A document as a read answers it: every field of the read view, unset ones as null, never a secret. */
 
+import { isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -28,7 +29,25 @@ const show = (kind: Kind, document: StoredDocument, extra: Readonly<Shown>): Sho
       shown[`${field}Set`] = document.secrets[`/${field}`] !== undefined
     } else if (schema.readOnly || schema['x-only'] === 'rest') {
       shown[field] = extra[field] ?? own[field] ?? null
-    } else shown[field] = value[field] ?? null
+    } else shown[field] = withFlags(schema, value[field] ?? null, document, `/${field}`)
+  }
+  return shown
+}
+
+/** Inside an object a secret is absent, and `<field>Set` tells that it is set. */
+const withFlags = (
+  schema: JsonSchema,
+  value: unknown,
+  document: StoredDocument,
+  pointer: string,
+): unknown => {
+  if (!schema.properties || !isObject(value)) return value
+  const shown: Shown = { ...value }
+  for (const [name, inner] of Object.entries(schema.properties)) {
+    const place = `${pointer}/${pointerSegment(name)}`
+    if (inner['x-secret']) {
+      if (document.secrets[place] !== undefined) shown[`${name}Set`] = true
+    } else if (name in shown) shown[name] = withFlags(inner, shown[name], document, place)
   }
   return shown
 }

@@ -1,13 +1,10 @@
 /** Clients: rules between their fields, and the secret that a confidential one gets. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
-import { complete } from '#schemas/normalize.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { randomToken } from '#server/platform/random.ts'
 import type { Behaviour } from '../behaviour.ts'
-import type { Draft } from '../drafts.ts'
-
-const clientOf = (draft: Draft): ClientDoc => complete(draft.kind, draft.body ?? {}) as ClientDoc
+import { type Draft, draftValue } from '../drafts.ts'
 
 const usesSecret = (client: ClientDoc): boolean =>
   !client.publicClient && client.tokenEndpointAuthMethod.startsWith('client_secret')
@@ -66,7 +63,7 @@ const rules: readonly ((client: ClientDoc, draft: Draft) => FieldError | false)[
 
 export const client: Behaviour = {
   check: (draft, drafts) => {
-    const value = clientOf(draft)
+    const value = draftValue<ClientDoc>(draft)
     const found = rules.flatMap((rule) => rule(value, draft) || [])
     if (
       value.tokenEndpointAuthMethod === 'client_secret_jwt' &&
@@ -83,7 +80,13 @@ export const client: Behaviour = {
   prepare: async (draft) => {
     const given = draft.secrets['/secret']
     const has = draft.before?.secrets['/secret'] !== undefined
-    if (draft.body === null || !usesSecret(clientOf(draft)) || given !== undefined || has) return {}
+    if (
+      draft.body === null ||
+      !usesSecret(draftValue<ClientDoc>(draft)) ||
+      given !== undefined ||
+      has
+    )
+      return {}
     const secret = randomToken(32)
     return { secrets: { '/secret': secret }, answer: { secret } }
   },

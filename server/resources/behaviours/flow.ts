@@ -1,13 +1,12 @@
 /** Flows: every execution runs one thing, and no flow runs inside itself. */
 
 import type { FlowDoc } from '#schemas/kinds/flow.ts'
-import { complete } from '#schemas/normalize.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { Behaviour } from '../behaviour.ts'
-import type { Draft, Drafts } from '../drafts.ts'
+import { type Draft, type Drafts, draftValue } from '../drafts.ts'
 
 const executionsOf = (draft: Draft): FlowDoc['authenticationExecutions'] =>
-  (complete(draft.kind, draft.body ?? {}) as FlowDoc).authenticationExecutions
+  draftValue<FlowDoc>(draft).authenticationExecutions
 
 const subFlows = (draft: Draft): string[] =>
   executionsOf(draft).flatMap(({ flowAlias }) => (flowAlias === undefined ? [] : [flowAlias]))

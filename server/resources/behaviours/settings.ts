@@ -1,13 +1,13 @@
 /** Settings: limits that must agree with each other, and a sign-in flow that can be one. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { complete } from '#schemas/normalize.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { Behaviour } from '../behaviour.ts'
+import { draftValue } from '../drafts.ts'
 
 export const settings: Behaviour = {
   check: (draft, drafts) => {
-    const value = complete(draft.kind, draft.body ?? {}) as SettingsDoc
+    const value = draftValue<SettingsDoc>(draft)
     const errors: FieldError[] = []
     if (value.passwordPolicy.maxLength < value.passwordPolicy.length)
       errors.push({

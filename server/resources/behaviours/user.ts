@@ -5,7 +5,6 @@
 
 import { sql } from 'kysely'
 import type { UserDoc } from '#schemas/kinds/user.ts'
-import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
@@ -17,7 +16,7 @@ import { countOfKind } from '#server/storage/documents/reads.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { Behaviour, PrepareTools } from '../behaviour.ts'
-import type { Draft } from '../drafts.ts'
+import { type Draft, draftValue } from '../drafts.ts'
 
 /** More belong into a directory or SCIM: they are data, not configuration. */
 const mostManagedUsers = 20_000
@@ -100,7 +99,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       if (draft.body === null)
         return { statements: existing ? users.deleteStatements(existing.id) : [] }
       if (!draft.before) await refuseTooMany(tools)
-      const fields = fieldsOf(complete(draft.kind, draft.body) as UserDoc)
+      const fields = fieldsOf(draftValue<UserDoc>(draft))
       const id = existing?.id ?? draft.id
       const row = existing
         ? changedUserRow(existing, { ...fields, managed: true }, now)
