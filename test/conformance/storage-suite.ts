@@ -72,6 +72,14 @@ export const storageSuite = (name: string, open: () => Promise<OpenBackend>): vo
         expect(rows).toEqual([{ name: 'a', revision: 0 }])
       })
 
+      it('names the guard that did not hold also where what follows breaks a rule', async () => {
+        await storage.commit([insertRealm(db, 'a')])
+        const raise = db.updateTable('realms').set({ revision: 1 }).where('revision', '=', 7)
+        const list = [guarded(raise, 'revision'), insertRealm(db, 'a')]
+        await expect(storage[method](list)).rejects.toMatchObject({ guard: 'revision' })
+        await expect(storage[method](list.toReversed())).rejects.toBeInstanceOf(ConstraintError)
+      })
+
       it('counts changed and returned rows, and returns the latter', async () => {
         const results = await storage[method]([
           insertRealm(db, 'a'),

@@ -12,7 +12,7 @@ import {
 } from '../contract.ts'
 import { ConnectionLostError, errorOf, isPassing } from './failures.ts'
 import { mergeInserts } from './merge.ts'
-import { checkGuards, type Database, type Run, transact } from './transaction.ts'
+import { type Database, type Run, transact } from './transaction.ts'
 
 /** Bounds how long the first of a group waits for the last. */
 const GROUP = 1_000
@@ -76,10 +76,8 @@ function isOneJobsFault(error: unknown): boolean {
 }
 
 async function runTogether(run: Run, group: readonly Job[]): Promise<Outcome[]> {
-  const all = group.flatMap(({ statements }) => statements)
-  const merged = mergeInserts(all)
+  const merged = mergeInserts(group.flatMap(({ statements }) => statements))
   const results = merged.split(await run(merged.statements))
-  checkGuards(all, results)
   let start = 0
   return group.map(({ statements }) => {
     const end = start + statements.length
@@ -97,7 +95,6 @@ async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
       const results = await run([...before, SAVEPOINT, ...statements])
       const own = results.slice(before.length + 1)
       before = [RELEASE]
-      checkGuards(statements, own)
       outcomes.push({ results: own })
     } catch (error) {
       if (error instanceof ConnectionLostError || isPassing(error)) throw error

@@ -17,7 +17,7 @@ import { AppendQueue } from './append.ts'
 import { migratingClient, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 import { announcement, RealmListener } from './listener.ts'
-import { checkGuards, transact } from './transaction.ts'
+import { transact } from './transaction.ts'
 
 const READERS = 8
 const WRITERS = 8
@@ -80,14 +80,7 @@ function postgresStorage(
   return {
     dialect: postgres,
     db,
-    commit: (statements) =>
-      write(statements, () =>
-        transact(database, async (run) => {
-          const results = await run(statements)
-          checkGuards(statements, results)
-          return results
-        }),
-      ),
+    commit: (statements) => write(statements, () => transact(database, (run) => run(statements))),
     append: (statements) => write(statements, () => queue.push(statements)),
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,

@@ -26,7 +26,7 @@ export interface Database {
   readonly label: string
 }
 
-/** Sends statements within the transaction; throws the first error. */
+/** Sends statements within the transaction; throws the first error, or the first guard that did not hold. */
 export type Run = (statements: readonly Statement[]) => Promise<StatementResult[]>
 
 const BEGIN: Statement = { sql: 'begin isolation level read committed read write', parameters: [] }
@@ -99,15 +99,19 @@ async function send(
     stream.cork()
     const sent = statements
       .slice(start, start + IN_FLIGHT)
-      .map(({ sql, parameters }) =>
-        client.query<Record<string, unknown>>(sql, parameters.map(bind)),
-      )
+      .map(async ({ sql, parameters, expect }) => ({
+        expect,
+        answer: await client.query<Record<string, unknown>>(sql, parameters.map(bind)),
+      }))
     stream.uncork()
-    for (const answer of await Promise.allSettled(sent)) {
-      // Of the errors in a pipeline the first is the cause; the others say that the transaction is aborted.
-      if (answer.status === 'rejected') throw classified(answer.reason)
-      const { rowCount, rows } = answer.value
-      results.push({ count: rowCount ?? 0, rows })
+    for (const outcome of await Promise.allSettled(sent)) {
+      // Of what went wrong in a pipeline the first is the cause: the others ran although they should not have,
+      // or say that the transaction is aborted.
+      if (outcome.status === 'rejected') throw classified(outcome.reason)
+      const { expect, answer } = outcome.value
+      const count = answer.rowCount ?? 0
+      if (expect !== undefined && count !== expect.rows) throw new GuardFailedError(expect.guard)
+      results.push({ count, rows: answer.rows })
     }
   }
   return results
@@ -141,15 +145,4 @@ async function rolledBack(client: pg.PoolClient): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-export function checkGuards(
-  statements: readonly Statement[],
-  results: readonly StatementResult[],
-): void {
-  for (const [index, { expect }] of statements.entries()) {
-    if (expect !== undefined && results[index]?.count !== expect.rows) {
-      throw new GuardFailedError(expect.guard)
-    }
-  }
 }
