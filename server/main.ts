@@ -4,9 +4,15 @@ import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Config, type ConfigSources, loadConfig } from '#server/config/index.ts'
+import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger, type Logger } from '#server/platform/logger.ts'
-import { addMasterKey, dropOldMasterKeys, loadMasterKey } from '#server/platform/master-key.ts'
+import {
+  addMasterKey,
+  dropOldMasterKeys,
+  loadMasterKey,
+  masterKeyFile,
+} from '#server/platform/master-key.ts'
 import { resealEverything } from '#server/resources/reseal.ts'
 import { openStorage } from '#server/storage/open.ts'
 import manifest from '../package.json' with { type: 'json' }
@@ -163,9 +169,12 @@ export const rotate = async (
     config.database.url.startsWith('sqlite:') &&
     config.keys.key === undefined &&
     config.keys.keyFile === undefined
+  // Before the database: with a wrong folder nothing must be made in it.
+  const present = loadMasterKey(ownKey ? { keyFile: masterKeyFile(data) } : config.keys)
   const storage = await openStorage({ url: config.database.url, logger })
   try {
-    const keyring = ownKey ? addMasterKey(data) : loadMasterKey(config.keys)
+    await loadRootSecret(storage, present)
+    const keyring = ownKey ? addMasterKey(data) : present
     const resealed = await resealEverything(storage, keyring)
     if (ownKey) dropOldMasterKeys(data)
     return { resealed, kid: keyring.activeKid }

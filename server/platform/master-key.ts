@@ -53,7 +53,7 @@ function load({ key, keyFile, dataDir }: MasterKeySource): Keyring {
       'no master key: set IAMCTL_MASTER_KEY or --master-key-file (IAMCTL_MASTER_KEY_FILE)',
     )
   }
-  const file = keyFileIn(dataDir)
+  const file = masterKeyFile(dataDir)
   if (statSync(file, { throwIfNoEntry: false }) === undefined) createKeyFile(dataDir)
   return followFile(file)
 }
@@ -102,7 +102,8 @@ function followFile(file: string): Keyring {
   })
 }
 
-function keyFileIn(dataDir: string): string {
+/** Where the embedded server keeps its key. */
+export function masterKeyFile(dataDir: string): string {
   return join(dataDir, 'master.key')
 }
 
@@ -132,7 +133,7 @@ function readKeyFile(file: string): Uint8Array[] {
 /** Written apart and linked into place: of two processes that start together one wins, both agree. */
 function createKeyFile(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const file = keyFileIn(dataDir)
+  const file = masterKeyFile(dataDir)
   const draft = `${file}.${randomToken(6)}`
   writeDraft(openDraft(draft), [newKey()])
   try {
@@ -147,7 +148,7 @@ function createKeyFile(dataDir: string): void {
 
 /** The draft is the lock as well: of two rotations at the same time one would lose its new key. */
 function replaceKeys(dataDir: string, change: (keys: Uint8Array[]) => Uint8Array[]): Keyring {
-  const file = keyFileIn(dataDir)
+  const file = masterKeyFile(dataDir)
   fileVersion(file)
   const draft = `${file}.lock`
   const descriptor = lock(draft)

@@ -167,7 +167,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
 const keptChanges = 1000
 
 /** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
-const changeStatements = (
+export const changeStatements = (
   { db }: Storage,
   realm: string,
   places: readonly { kind: string; key: string }[],
