@@ -5,7 +5,7 @@
 
 import type { FastifySchemaCompiler } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 
 export interface Validation {
@@ -22,6 +22,17 @@ const nameOf = (error: FieldError): FieldError => ({
   field: error.field.replace(/^\//, ''),
 })
 
+/** Digits only: coercion also takes "0x10", "1e3" and, past every maximum, "Infinity". */
+const digits = /^-?\d{1,15}$/
+
+const misspeltIntegers = (schema: JsonSchema, value: unknown): FieldError[] =>
+  Object.entries(schema.properties ?? {}).flatMap(([field, { type }]) => {
+    const given = type === 'integer' && isObject(value) ? value[field] : undefined
+    return typeof given !== 'string' || digits.test(given)
+      ? []
+      : [{ field, code: 'type', message: 'must be an integer' }]
+  })
+
 export const createValidation = (): Validation => {
   const strict = createAjv()
   const coercing = createAjv({ coerce: true })
@@ -32,10 +43,15 @@ export const createValidation = (): Validation => {
       const ajv = isBody ? strict : coercing
       const check = lazyValidator(ajv, schema)
       asked.push(() => ajv.compile(schema))
+      if (isBody)
+        return (value: unknown) => {
+          const errors = check(value)
+          return errors.length === 0 ? true : { error: invalid(errors) }
+        }
       return (value: unknown) => {
-        const errors = check(value)
-        if (errors.length === 0) return true
-        return { error: invalid(isBody ? errors : errors.map(nameOf)) }
+        const misspelt = misspeltIntegers(schema, value)
+        const errors = misspelt.length > 0 ? misspelt : check(value).map(nameOf)
+        return errors.length === 0 ? true : { error: invalid(errors) }
       }
     },
     addSchema: (schema) => {
