@@ -1,8 +1,10 @@
 /** The audit trail, newest first. Pages are anchored at `before`, so that new events do not shift them. */
 
 import { categories, eventTypes } from '#schemas/event-types.ts'
+import { invalid } from '#schemas/problems.ts'
 import { recordOf } from '#server/events/audit.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { refusal } from '#server/storage/values.ts'
 import { type Action, bodyOf } from '../action.ts'
 
 const largest = 500
@@ -34,6 +36,14 @@ const eventSchema = bodyOf({
   detail: { type: ['string', 'null'] },
 })
 
+/** RFC 3339 has leap seconds; the clock of the events does not. */
+const momentIn = (field: string, text: string): number => {
+  const moment = Date.parse(text)
+  if (Number.isNaN(moment))
+    throw invalid([{ field, code: 'format', message: 'must be a time that exists' }])
+  return moment
+}
+
 export const listEvents = ({ db }: Pick<Storage, 'db'>): Action => ({
   operationId: 'list-events',
   method: 'GET',
@@ -50,7 +60,7 @@ export const listEvents = ({ db }: Pick<Storage, 'db'>): Action => ({
       dateFrom: { type: 'string', format: 'date-time' },
       dateTo: { type: 'string', format: 'date-time' },
       before: { type: 'integer', minimum: 1, description: 'Anchor of an earlier page.' },
-      page: { type: 'integer', minimum: 0, default: 0 },
+      page: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 0 },
       size: { type: 'integer', minimum: 1, default: 50 },
     },
     [],
@@ -68,13 +78,18 @@ export const listEvents = ({ db }: Pick<Storage, 'db'>): Action => ({
   handle: async ({ realm, query }) => {
     const asked = query as unknown as Query
     const size = Math.min(asked.size, largest)
+    // Nobody is called what cannot be stored.
+    if (refusal(asked.actor ?? null) !== undefined)
+      return { items: [], total: 0, page: asked.page, size, before: null }
     let events = db.selectFrom('audit_events').where('realm', '=', realm)
     for (const column of ['type', 'actor', 'outcome', 'category'] as const) {
       const value = asked[column]
       if (value !== undefined) events = events.where(column, '=', value)
     }
-    if (asked.dateFrom !== undefined) events = events.where('at', '>=', Date.parse(asked.dateFrom))
-    if (asked.dateTo !== undefined) events = events.where('at', '<=', Date.parse(asked.dateTo))
+    if (asked.dateFrom !== undefined)
+      events = events.where('at', '>=', momentIn('dateFrom', asked.dateFrom))
+    if (asked.dateTo !== undefined)
+      events = events.where('at', '<=', momentIn('dateTo', asked.dateTo))
     const newest = await events.select((eb) => eb.fn.max('id').as('id')).executeTakeFirstOrThrow()
     const before = asked.before ?? (newest.id === null ? null : Number(newest.id) + 1)
     if (before === null) return { items: [], total: 0, page: asked.page, size, before: null }
