@@ -12,6 +12,8 @@ export interface AdminRoute {
   readonly ofServer: boolean
   readonly resourceType: string | undefined
   readonly hasReply: boolean
+  /** Names of the query parameters. */
+  readonly query: readonly string[]
 }
 
 const writes = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -33,6 +35,9 @@ export const adminRoutes = async (parts: Parts): Promise<readonly AdminRoute[]> 
         ofServer: config?.ofServer === true,
         resourceType: config?.resourceType,
         hasReply: schema?.response !== undefined,
+        query: Object.keys(
+          (schema?.querystring as { properties?: object } | undefined)?.properties ?? {},
+        ),
       })
   })
   await app.ready()
