@@ -1,5 +1,6 @@
 /**
- * Nobody grants what they do not hold. Permissions sit on roles and travel along references marked `grants`
+ * Nobody grants what they do not hold, or changes what holds more than they do: a client's secret is a way in, and
+ * a role's name is what others grant it by. Permissions sit on roles and travel along references marked `grants`
  * (composites, a group's roles, a user's groups …) and down a tree, so one walk over the marks finds every way in.
  * What a reference meant before is looked up under the keys of before: one list of operations may swap names, and
  * a renamed role grants nothing new to whoever held it.
@@ -7,10 +8,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Doc } from '#schemas/json-schema.ts'
-import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { parentKeyOf } from '#schemas/kind.ts'
 import { effectivePermissions, type Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
-import { referencesOf, secretFields } from '#schemas/walk.ts'
+import { referencesOf } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Draft, Drafts } from './drafts.ts'
 
@@ -76,12 +77,6 @@ const permissionsOf = (state: State, start: readonly Draft[]): ReadonlySet<Permi
   return effectivePermissions(found)
 }
 
-/** Whether documents of the kind can be signed in as: who may change one could come in by it. */
-const hasCredentials = (kind: Kind): boolean => secretFields(kind).length > 0
-
-/** Grants are given by name, in files and by people: a role of theirs must not turn into a stronger one unseen. */
-const isRenamed = (draft: Draft): boolean => draft.body !== null && draft.before?.key !== draft.key
-
 export const refuseEscalation = (
   drafts: Drafts,
   changed: readonly Draft[],
@@ -94,7 +89,8 @@ export const refuseEscalation = (
     [...needed].find((permission) => !permissions.has(permission))
   for (const draft of changed) {
     const name = `${draft.kind.kind} "${draft.key}"`
-    if (draft.named && draft.before && (hasCredentials(draft.kind) || isRenamed(draft))) {
+    // Settings name a role for others; whatever else has permissions is not changed by who has less.
+    if (draft.named && draft.before && draft.kind.shape !== 'singleton') {
       const held = firstMissing(permissionsOf(then, [draft]))
       if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)
     }

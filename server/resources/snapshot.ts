@@ -167,10 +167,12 @@ export const gather = async (
   let grants = false
   for (const { operation, target } of pairs) {
     if (target) wantPath(present, operation.kind, target.key)
-    const earlier = target ? referencesOf(operation.kind, target.body) : []
+    const earlier = target
+      ? referencesOf(operation.kind, target.body).filter((reference) => reference.grants)
+      : []
     const own =
       operation.op === 'put' ? referencesOf(operation.kind, docOf(operation, target?.body)) : []
-    references.push(...own)
+    references.push(...earlier, ...own)
     grants ||= mayGrant(operation, [...earlier, ...own])
   }
   await gathering.load(present)

@@ -94,7 +94,7 @@ describe.each(backends)('random writes on $name', (backend) => {
 
     // The realm as its administrator left it.
     for (const name of numbered('role', 5))
-      await write([put(Role, name, { name, permissions: random.some(permissionKeys, 2) })], true)
+      await write([put(Role, name, { name, permissions: random.some(permissionKeys, 1) })], true)
     for (const key of groups.slice(0, 4))
       await write([put(Group, key, { name: nameIn(key), roles: random.some(roles, 1) })], true)
     for (const username of users)
