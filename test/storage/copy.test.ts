@@ -93,6 +93,25 @@ describe.each(backends)('the copy on $name', (backend) => {
     copy.close()
   })
 
+  it('shows a realm nothing of one that had its name before', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    const idsOf = async () =>
+      (await (await copy.fresh('again'))?.list('role'))?.map(({ id }) => id) ?? []
+    const path = await server.createRealm('again')
+    const first = await idsOf()
+    await server.admin.send('DELETE', path)
+    // As far as the one before, and further: neither may pass for its continuation.
+    await server.createRealm('again')
+    const second = await idsOf()
+    await server.admin.send('DELETE', path)
+    await server.createRealm('again')
+    for (const name of ['a', 'b']) await server.admin.send('POST', `${path}/roles`, { name })
+    const third = await idsOf()
+    expect([first.length, second.length, third.length]).toEqual([3, 3, 5])
+    expect(new Set([...first, ...second, ...third]).size).toBe(11)
+    copy.close()
+  })
+
   it('never lags behind its own position under concurrent reads and writes', async () => {
     const copy = createCopy(server.parts.storage, plenty)
     await role('POST', 'counter', { attributes: { n: ['0'] } })

@@ -16,6 +16,8 @@ interface Unit {
 }
 
 interface Position {
+  /** Tells a realm from one of the same name that was deleted before it was made. */
+  readonly createdAt: number
   readonly seq: number
   readonly revision: number
 }
@@ -97,18 +99,19 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   })
 
   /** A unit read while the realm moved on may be older than the position says: it is not kept. */
-  const keepIfStill = (realm: string, seq: number, name: string, unit: Unit): void => {
-    if (positions.get(realm)?.seq === seq) keep(name, unit)
+  const keepIfStill = (realm: string, at: Position, name: string, unit: Unit): void => {
+    const now = positions.get(realm)
+    if (now?.seq === at.seq && now.createdAt === at.createdAt) keep(name, unit)
   }
 
-  const loadKind = async (realm: string, kind: string, seq: number): Promise<Unit> => {
+  const loadKind = async (realm: string, kind: string, at: Position): Promise<Unit> => {
     const unit = unitOf((await reads.ofKind(db, realm, kind)).map(documentOf), true)
-    if (unit.bytes <= limits.kindBytes) keepIfStill(realm, seq, unitKey(realm, kind), unit)
+    if (unit.bytes <= limits.kindBytes) keepIfStill(realm, at, unitKey(realm, kind), unit)
     return unit
   }
 
   const loadOne = async (
-    view: { realm: string; seq: number },
+    view: Position & { readonly realm: string },
     kind: string,
     column: 'key' | 'id',
     value: string,
@@ -123,7 +126,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
       .executeTakeFirst()
     if (!row) return undefined
     const unit = unitOf([documentOf(row)], false)
-    keepIfStill(view.realm, view.seq, unitKey(view.realm, kind, row.key), unit)
+    keepIfStill(view.realm, view, unitKey(view.realm, kind, row.key), unit)
     return unit.byKey.get(row.key)
   }
 
@@ -148,7 +151,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
         return document?.id === id ? document : loadOne(view, kind, 'id', id)
       },
       list: async (kind) => [
-        ...(use(unitKey(realm, kind)) ?? (await loadKind(realm, kind, view.seq))).byKey.values(),
+        ...(use(unitKey(realm, kind)) ?? (await loadKind(realm, kind, view))).byKey.values(),
       ],
     }
   }
@@ -183,7 +186,8 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     unit: Unit,
     keys: readonly string[],
   ): Promise<void> => {
-    const { seq } = positions.get(realm) ?? { seq: 0 }
+    const at = positions.get(realm)
+    if (!at) return
     const rows = await reads.rowsByKeys(db, realm, kind, keys)
     const byKey = new Map(unit.byKey)
     for (const key of keys) byKey.delete(key)
@@ -192,7 +196,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
       [...byKey.values()].sort((a, b) => (a.key < b.key ? -1 : 1)),
       true,
     )
-    if (fresh.bytes <= limits.kindBytes) keepIfStill(realm, seq, unitKey(realm, kind), fresh)
+    if (fresh.bytes <= limits.kindBytes) keepIfStill(realm, at, unitKey(realm, kind), fresh)
   }
 
   const catchUp = async (realm: string): Promise<Position | undefined> => {
@@ -201,9 +205,10 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
       forget(realm)
       return undefined
     }
-    const to = { seq: row.seq, revision: row.revision }
+    const to = { createdAt: row.created_at, seq: row.seq, revision: row.revision }
     const from = positions.get(realm)
-    if (from && to.seq < from.seq) forget(realm)
+    const another = from && (to.createdAt !== from.createdAt || to.seq < from.seq)
+    if (another) forget(realm)
     else if (from && to.seq > from.seq && !(await applyDeltas(realm, from, to))) forget(realm)
     positions.set(realm, to)
     return to
