@@ -11,8 +11,15 @@ interface Format {
 const control = /[\u0000-\u001f\u007f-\u009f]/
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
+/** What a path must not hold, however it is encoded: nothing could be addressed by such a name. */
+const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/
+
 const isName = (value: string): boolean =>
-  !control.test(value) && !uuid.test(value) && value.trim() === value && value.isWellFormed()
+  !control.test(value) &&
+  !uuid.test(value) &&
+  !dotSegment.test(value) &&
+  value.trim() === value &&
+  value.isWellFormed()
 
 const parsed = (value: string): URL | null => (control.test(value) ? null : URL.parse(value))
 
@@ -33,12 +40,12 @@ export const formats: Readonly<Record<string, Format>> = {
   name: {
     test: isName,
     message:
-      'must be a name: no control characters, no space at either end, not shaped like a UUID',
+      'must be a name: no control characters, no outer spaces, no dot segment, not shaped like a UUID',
   },
   segment: {
     test: (value) => isName(value) && !value.includes('/'),
     message:
-      'must be a name without "/", control characters or outer spaces, not shaped like a UUID',
+      'must be a name without "/", control characters or outer spaces, not "..", not shaped like a UUID',
   },
   'realm-name': {
     test: (value) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) && !reservedRealms.has(value),
