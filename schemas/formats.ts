@@ -36,6 +36,35 @@ const reservedRealms = new Set([
 /** Schemes that run code where a browser follows them; compared in lower case, as URL parses them. */
 const scriptSchemes = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'blob:', 'about:'])
 
+const isWeb = (url: URL | null): boolean => url?.protocol === 'http:' || url?.protocol === 'https:'
+
+/** What the server adds to a redirect; an address that holds one already would be answered twice. */
+const answered = new Set([
+  'code',
+  'state',
+  'iss',
+  'error',
+  'error_description',
+  'error_uri',
+  'access_token',
+  'id_token',
+  'token_type',
+  'expires_in',
+  'session_state',
+  'response',
+])
+
+/** Nothing that a browser, a proxy and a client could read differently (CVE-2024-8883, CVE-2026-9689). */
+const isRedirectUri = (value: string): boolean => {
+  const url = parsed(value)
+  if (url === null || scriptSchemes.has(url.protocol) || !/^[!-~]+$/.test(value)) return false
+  if (/[#*\\]/.test(value) || url.username !== '' || url.password !== '') return false
+  const hasPlace = isWeb(url)
+    ? /^https?:\/\/[^/]/i.test(value)
+    : /^[a-z][a-z0-9+.-]*:\//i.test(value)
+  return hasPlace && ![...url.searchParams.keys()].some((name) => answered.has(name))
+}
+
 export const formats: Readonly<Record<string, Format>> = {
   name: {
     test: isName,
@@ -53,7 +82,7 @@ export const formats: Readonly<Record<string, Format>> = {
       'must be 1 to 63 lower-case letters, digits or "-", not starting with "-", and not a reserved word',
   },
   'web-url': {
-    test: (value) => ['http:', 'https:'].includes(parsed(value)?.protocol ?? ''),
+    test: (value) => isWeb(parsed(value)),
     message: 'must be an absolute http or https URL',
   },
   'https-url': {
@@ -64,14 +93,15 @@ export const formats: Readonly<Record<string, Format>> = {
     message: 'must be an absolute https URL without user name or password in it',
   },
   'redirect-uri': {
-    test: (value) => {
-      const url = parsed(value)
-      return url !== null && !scriptSchemes.has(url.protocol) && !/[#*\s]/.test(value)
-    },
-    message: 'must be an absolute URI without fragment, wildcard or script scheme',
+    test: isRedirectUri,
+    message:
+      'must be an absolute URI in ASCII without fragment, wildcard, user name, script scheme or OAuth parameter',
   },
   origin: {
-    test: (value) => parsed(value)?.origin === value,
+    test: (value) => {
+      const url = parsed(value)
+      return isWeb(url) && url?.origin === value && !value.includes('*')
+    },
     message: 'must be an origin such as https://shop.example, without path or trailing slash',
   },
   color: {
