@@ -1,6 +1,7 @@
 /** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
 
 import type { FastifyRequest } from 'fastify'
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 
@@ -8,6 +9,8 @@ export interface Caller {
   /** The id of the user or service account. */
   readonly actor: string
   readonly sourceIp: string
+  /** The session that the request came with, if it came with one. */
+  readonly session?: string
   /** Effective permissions in the realm of the request. */
   readonly permissions: ReadonlySet<Permission>
 }
@@ -22,6 +25,8 @@ declare module 'fastify' {
     permission?: Permission
     /** The route is of the whole server: it takes a session of the master realm. */
     ofServer?: boolean
+    /** What the handler takes as body; checked there, because a PUT may repeat read-only fields. */
+    body?: JsonSchema
     /** The path segment that audit events of this route carry. */
     resourceType?: string
   }

@@ -1,7 +1,8 @@
 import { Problem } from '#schemas/problems.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import { type Action, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
-import { refuseStale, type UserParts, userEvent, userToChange } from './users.ts'
+import { asksForMatch, refuseStale, type UserParts, userEvent, userToChange } from './users.ts'
 
 export const deleteUser = (parts: UserParts): Action => ({
   operationId: 'delete-user',
@@ -17,8 +18,17 @@ export const deleteUser = (parts: UserParts): Action => ({
     if (user.id === context.caller.actor)
       throw new Problem('conflict', 'you cannot delete yourself')
     if (user.managed === 1) return deleteManagedUser(parts, context, user)
-    return parts.recorder.commit(parts.users.deleteStatements(user.id), [
-      userEvent(context, 'ADMIN_DELETE', user.id),
-    ])
+    const event = userEvent(context, 'ADMIN_DELETE', user.id)
+    if (!asksForMatch(context))
+      return parts.recorder.commit(parts.users.deleteStatements(user.id), [event])
+    try {
+      return await parts.recorder.commit(
+        [...parts.users.updateStatements(user, user), ...parts.users.deleteStatements(user.id)],
+        [event],
+      )
+    } catch (error) {
+      if (!(error instanceof GuardFailedError)) throw error
+      throw new Problem('precondition-failed', 'the user has changed since it was read')
+    }
   },
 })

@@ -3,23 +3,42 @@
 import { User, type UserDoc } from '#schemas/kinds/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
-import { restDoor } from '#server/resources/operations.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import { type Expectation, restDoor } from '#server/resources/operations.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { contentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
-import type { UserParts } from './users.ts'
+import { asksForMatch, type UserParts, userEvent } from './users.ts'
+
+/** What is written along with the document, in the same transaction. */
+export interface DataChange {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
+}
+
+/** The document as it was when the user was read, where the caller asks for that. */
+const expectationOf = (context: ActionContext, document: StoredDocument): Expectation => ({
+  exists: true,
+  ...(asksForMatch(context) ? { etag: etagOf(document) } : {}),
+})
+
+const documentOf = async ({ view }: ActionContext, user: UserRow): Promise<StoredDocument> => {
+  const document = await view.byId(User.kind, user.id)
+  if (!document) throw new Problem('conflict', 'the user is being changed; try again')
+  return document
+}
 
 /** Writes the document of a managed user with some fields changed. */
 export const changeManagedUser = async (
   { writer }: UserParts,
-  { realm, view, caller }: ActionContext,
+  context: ActionContext,
   user: UserRow,
   change: (doc: UserDoc) => Partial<UserDoc>,
-  alongside: readonly Statement[] = [],
+  data?: DataChange,
 ): Promise<void> => {
-  const document = await view.byId(User.kind, user.id)
-  if (!document) throw new Problem('conflict', 'the user is being changed; try again')
+  const { realm, caller } = context
+  const document = await documentOf(context, user)
   const { username = document.key } = change(contentOf<UserDoc>(document))
   await writer.write({
     realm,
@@ -33,23 +52,41 @@ export const changeManagedUser = async (
         id: document.id,
         doc: (before) => ({ ...before, ...change(complete(User, before) as UserDoc) }),
         secrets: {},
+        expect: expectationOf(context, document),
       },
     ],
-    alongside: () => ({ statements: alongside, events: [] }),
+    ...(data && {
+      // Every admin write has its event; that of the document is only there where it changes.
+      alongside: ({ length }) => ({
+        statements: data.statements,
+        events: [
+          ...(length > 0 ? [] : [userEvent(context, 'ADMIN_UPDATE', user.id)]),
+          ...data.events,
+        ],
+      }),
+    }),
   })
 }
 
 export const deleteManagedUser = async (
   { writer }: UserParts,
-  { realm, view, caller }: ActionContext,
+  context: ActionContext,
   user: UserRow,
 ): Promise<void> => {
-  const document = await view.byId(User.kind, user.id)
-  if (!document) throw new Problem('conflict', 'the user is being changed; try again')
+  const { realm, caller } = context
+  const document = await documentOf(context, user)
   await writer.write({
     realm,
     caller,
     door: restDoor,
-    operations: [{ op: 'delete', kind: User, key: document.key, id: document.id }],
+    operations: [
+      {
+        op: 'delete',
+        kind: User,
+        key: document.key,
+        id: document.id,
+        expect: expectationOf(context, document),
+      },
+    ],
   })
 }

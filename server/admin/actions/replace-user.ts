@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import type { EventType } from '#schemas/event-types.ts'
+import { type FieldError, invalid } from '#schemas/problems.ts'
 import {
   changedUserRow,
   type UserFields,
@@ -37,61 +38,120 @@ const withoutReadOnly = (body: ActionContext['body'], shown: UserRecord): Partia
   return rest
 }
 
-export const replaceUser = (parts: UserParts): Action => {
-  /** What goes along with a change of the flags, in the same transaction. */
-  const consequences = (realm: string, before: UserRow, fields: UserFields): Statement[] => [
-    ...(before.enabled === 1 && !fields.enabled ? parts.sessions.revokeAllOf(before.id) : []),
-    ...(fields.locked ? [] : parts.bruteForce.unlockStatements(realm, before.id)),
-  ]
+/** How a lock changes, against what the caller was shown. */
+interface LockChange {
+  readonly locked: boolean
+  readonly statements: readonly Statement[]
+  readonly events: readonly EventType[]
+}
 
-  const replaceData = async (context: ActionContext, before: UserRow, fields: UserFields) => {
-    const after = changedUserRow(before, fields, parts.clock.now())
+/** Whether the row says anything new. */
+const isSame = (before: UserRow, after: UserRow): boolean =>
+  isDeepStrictEqual(
+    { ...before },
+    { ...after, version: before.version, updated_at: before.updated_at },
+  )
+
+/** How often a change starts anew because somebody else changed the user meanwhile. */
+const rounds = 50
+
+export const replaceUser = (parts: UserParts): Action => {
+  /** Repeating the lock that was shown changes nothing: one by failed attempts still ends by itself. */
+  const lockChange = (before: UserRow, shown: UserRecord, wanted: boolean): LockChange => {
+    if (wanted === shown.locked) return { locked: before.locked === 1, statements: [], events: [] }
+    return wanted
+      ? { locked: true, statements: [], events: ['USER_LOCKED'] }
+      : {
+          locked: false,
+          statements: parts.bruteForce.unlockStatements(before.realm, before.id),
+          events: ['USER_UNLOCKED'],
+        }
+  }
+
+  const replaceData = async (
+    context: ActionContext,
+    before: UserRow,
+    fields: UserFields,
+    lock: LockChange,
+  ): Promise<void> => {
+    const after = changedUserRow(before, { ...fields, locked: lock.locked }, parts.clock.now())
+    if (isSame(before, after) && lock.events.length === 0) return
     try {
       await parts.recorder.commit(
         [
           ...parts.users.updateStatements(before, after),
-          ...consequences(context.realm, before, fields),
+          ...(before.enabled === 1 && !fields.enabled ? parts.sessions.revokeAllOf(before.id) : []),
+          ...lock.statements,
         ],
         [
           userEvent(context, 'ADMIN_UPDATE', before.id),
-          ...(before.locked === 1 && !fields.locked
-            ? [userEvent(context, 'USER_UNLOCKED', before.id)]
-            : []),
+          ...lock.events.map((type) => userEvent(context, type, before.id)),
         ],
       )
     } catch (error) {
-      if (error instanceof GuardFailedError && context.request.headers['if-match'])
-        throw new Problem('precondition-failed', 'the user has changed since it was read')
       throw await parts.users.explain(error, after)
     }
   }
 
-  const replaceManaged = async (context: ActionContext, before: UserRow, fields: UserFields) => {
-    const { locked, email, firstName, lastName, attributes, requiredActions, ...rest } = fields
-    const { db } = parts.storage
+  const replaceManaged = async (
+    context: ActionContext,
+    before: UserRow,
+    fields: UserFields,
+    lock: LockChange,
+  ): Promise<void> => {
+    const { locked: _, email, firstName, lastName, attributes, requiredActions, ...rest } = fields
     const flag = statement(
-      db
+      parts.storage.db
         .updateTable('users')
-        .set({ locked: locked ? 1 : 0 })
+        .set((eb) => ({ locked: lock.locked ? 1 : 0, version: eb('version', '+', 1) }))
         .where('id', '=', before.id),
     )
-    await changeManagedUser(
-      parts,
-      context,
-      before,
-      () => ({
-        ...rest,
-        attributes: attributes as Record<string, string[]>,
-        requiredActions: [...requiredActions] as never,
-        ...Object.fromEntries(
-          Object.entries({ email, firstName, lastName }).map(([name, value]) => [
-            name,
-            value ?? undefined,
-          ]),
-        ),
-      }),
-      [flag, ...consequences(context.realm, before, fields)],
-    )
+    const change = () => ({
+      ...rest,
+      attributes: attributes as Record<string, string[]>,
+      requiredActions: [...requiredActions] as never,
+      ...Object.fromEntries(
+        Object.entries({ email, firstName, lastName }).map(([name, value]) => [
+          name,
+          value ?? undefined,
+        ]),
+      ),
+    })
+    const data =
+      lock.events.length === 0
+        ? undefined
+        : {
+            statements: [flag, ...lock.statements],
+            events: lock.events.map((type) => userEvent(context, type, before.id)),
+          }
+    try {
+      await changeManagedUser(parts, context, before, change, data)
+    } catch (error) {
+      throw await parts.users.explain(error, changedUserRow(before, fields, parts.clock.now()))
+    }
+  }
+
+  const replace = async (context: ActionContext): Promise<UserRow> => {
+    const before = await userToChange(parts, context)
+    refuseStale(context, before)
+    const shown = await showUser(parts, context.view, before)
+    const given = withoutReadOnly(context.body, shown)
+    // Full state: what the body leaves out goes back to its default.
+    const fields = { username: before.username, ...userDefaults, ...given }
+    const lock = lockChange(before, shown, fields.locked)
+    if (before.managed === 1) await replaceManaged(context, before, fields, lock)
+    else await replaceData(context, before, fields, lock)
+    return before
+  }
+
+  /** All who ask for no match land, one after the other; who asks for one is told when it is gone. */
+  const replaceInTurn = async (context: ActionContext): Promise<UserRow> => {
+    for (let round = 1; ; round += 1)
+      try {
+        return await replace(context)
+      } catch (error) {
+        if (!(error instanceof GuardFailedError) || round === rounds) throw error
+      }
   }
 
   return {
@@ -104,15 +164,8 @@ export const replaceUser = (parts: UserParts): Action => {
     body: bodyOf({ ...readOnlyUserFields, ...userFields }, ['username']),
     reply: { status: 200, schema: userSchema },
     handle: async (context) => {
-      const before = await userToChange(parts, context)
-      refuseStale(context, before)
-      const shown = await showUser(parts, context.view, before)
-      const given = withoutReadOnly(context.body, shown)
-      // Full state: what the body leaves out goes back to its default.
-      const fields = { username: before.username, ...userDefaults, ...given }
-      if (before.managed === 1) await replaceManaged(context, before, fields)
-      else await replaceData(context, before, fields)
-      const after = await userIn(parts, { ...context, params: { userId: before.id } })
+      const { id } = await replaceInTurn(context)
+      const after = await userIn(parts, { ...context, params: { userId: id } })
       context.reply.header('etag', userEtag(after))
       return showUser(parts, context.view, after)
     },

@@ -3,6 +3,7 @@ import { Settings } from '#schemas/kinds/settings.ts'
 import { invalid } from '#schemas/problems.ts'
 import { findIn } from '#server/resources/find.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { statement } from '#server/storage/statements.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { type UserParts, userEvent, userToChange } from './users.ts'
 
@@ -24,10 +25,13 @@ export const setUserPassword = (parts: UserParts): Action => ({
       String(context.body['newPassword']),
     )
     if (errors.length > 0) throw invalid(errors)
-    // The caller's own session goes on: they have just shown who they are.
-    const ended = user.id === context.caller.actor ? [] : parts.sessions.revokeAllOf(user.id)
+    // The session that asks for it goes on; whoever else is in with the old password is not.
+    const others = parts.storage.db
+      .deleteFrom('sessions')
+      .where('user_id', '=', user.id)
+      .where('id', '!=', context.caller.session ?? '')
     await parts.recorder.commit(
-      [...statements, ...ended],
+      [...statements, statement(others)],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
         userEvent(context, 'RESET_PASSWORD', user.id),

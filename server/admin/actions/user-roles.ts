@@ -3,8 +3,9 @@
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/resources/find.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
+import { guarded } from '#server/storage/statements.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
@@ -54,6 +55,17 @@ const refuseGrant = async (
       throw new Problem('forbidden', `the role grants ${permission}, which you do not hold`)
 }
 
+const already = 'already'
+
+/** What is so already is neither changed nor recorded. */
+const unlessAlready = async (committed: Promise<unknown>): Promise<void> => {
+  try {
+    await committed
+  } catch (error) {
+    if (!(error instanceof GuardFailedError) || error.guard !== already) throw error
+  }
+}
+
 export const assignUserRole = (parts: UserParts): Action => ({
   ...common,
   operationId: 'assign-user-role',
@@ -70,16 +82,19 @@ export const assignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: [...roles.filter((name) => name !== role.key), role.key],
       }))
-    return parts.recorder.commit(
-      [
-        statement(
-          parts.storage.db
-            .insertInto('user_roles')
-            .values({ user_id: user.id, role_id: role.id })
-            .onConflict((conflict) => conflict.doNothing()),
-        ),
-      ],
-      [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)],
+    return unlessAlready(
+      parts.recorder.commit(
+        [
+          guarded(
+            parts.storage.db
+              .insertInto('user_roles')
+              .values({ user_id: user.id, role_id: role.id })
+              .onConflict((conflict) => conflict.doNothing()),
+            already,
+          ),
+        ],
+        [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)],
+      ),
     )
   },
 })
@@ -98,16 +113,19 @@ export const unassignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: roles.filter((name) => name !== role.key),
       }))
-    return parts.recorder.commit(
-      [
-        statement(
-          parts.storage.db
-            .deleteFrom('user_roles')
-            .where('user_id', '=', user.id)
-            .where('role_id', '=', role.id),
-        ),
-      ],
-      [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} taken away`)],
+    return unlessAlready(
+      parts.recorder.commit(
+        [
+          guarded(
+            parts.storage.db
+              .deleteFrom('user_roles')
+              .where('user_id', '=', user.id)
+              .where('role_id', '=', role.id),
+            already,
+          ),
+        ],
+        [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} taken away`)],
+      ),
     )
   },
 })

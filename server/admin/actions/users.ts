@@ -152,8 +152,11 @@ export const userEvent = (
 
 export const userEtag = ({ version }: UserRow): string => `"${version}"`
 
-export const refuseStale = ({ request }: ActionContext, user: UserRow): void => {
-  const given = request.headers['if-match']
-  if (given !== undefined && given !== '*' && given !== userEtag(user))
+/** `*` asks that there is a user, which a change does anyway. */
+export const asksForMatch = ({ request }: ActionContext): boolean =>
+  !['*', undefined].includes(request.headers['if-match'])
+
+export const refuseStale = (context: ActionContext, user: UserRow): void => {
+  if (asksForMatch(context) && context.request.headers['if-match'] !== userEtag(user))
     throw new Problem('precondition-failed', 'the user has changed since it was read')
 }
