@@ -6,6 +6,7 @@ import { kinds } from '#schemas/registry.ts'
 import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
+import { monitoringRoutes } from '#server/admin/monitoring.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
@@ -41,13 +42,31 @@ const mapError = (error: unknown): Problem | undefined => {
 }
 
 export const createApp = (parts: Parts): FastifyInstance => {
-  const { config, logger, clock, copy, storage, writer, presenter } = parts
+  const { config, logger, clock, copy, storage, writer, presenter, metrics } = parts
   const cookies = createCookies(config.http.baseUrl)
   const csrf = createCsrf(parts.csrfKey)
   const pages = createPages()
   const app = createHttp({ config, logger, clock, mapError })
+  app.addHook(
+    'onResponse',
+    ({ method, routeOptions: { url } }, { statusCode, elapsedTime }, done) => {
+      metrics.request({ method, route: url, status: statusCode, seconds: elapsedTime / 1000 })
+      done()
+    },
+  )
   pages.routes(app)
-  app.register(loginRoutes({ ...parts, cookies, csrf, pages, mapError, master: masterRealm }))
+  app.register(monitoringRoutes(parts))
+  app.register(
+    loginRoutes({
+      ...parts,
+      cookies,
+      csrf,
+      pages,
+      mapError,
+      master: masterRealm,
+      onLogin: metrics.login,
+    }),
+  )
 
   app.register((admin, _options, done) => {
     insistOnDescriptions(admin)

@@ -69,7 +69,9 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     const admin = await bootstrap(parts.realms, config.bootstrap)
     const endHousekeeping = startHousekeeping(parts)
     const stop = async (): Promise<void> => {
+      parts.health.stopping()
       await endHousekeeping()
+      await sleep(config.limits.shutdownDelay * 1000)
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await parts.close()
     }

@@ -9,8 +9,10 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
 import { createUsers } from '#server/accounts/users.ts'
+import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
 import { type AuditSink, createRecorder } from '#server/events/audit.ts'
+import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -26,6 +28,7 @@ import {
 import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { createHasher } from '#server/platform/passwords/hasher.ts'
 import { deriveKey } from '#server/platform/sealing.ts'
+import { createSiblings } from '#server/platform/siblings.ts'
 import { createBehaviours } from '#server/resources/behaviours/index.ts'
 import { createPresenter } from '#server/resources/present.ts'
 import { createRealms } from '#server/resources/realms.ts'
@@ -92,6 +95,13 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const behaviours = createBehaviours({ users, passwords, ranks, copy })
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
 
+    const siblings = createSiblings()
+    const metrics = createMetrics({
+      isRealm: async (name) => (await copy.known(name)) !== undefined,
+      queues: { 'password-hashing': hasher.waiting },
+    })
+    shareFigures(siblings, metrics)
+
     const settingsOf = async (realm: string): Promise<SettingsDoc | null> => {
       const view = await copy.fresh(realm)
       const document = await view?.get(Settings.kind, Settings.kind)
@@ -113,11 +123,15 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       bruteForce,
       writer,
       settingsOf,
+      siblings,
+      metrics,
+      health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       presenter: createPresenter(behaviours, storage.db),
       realms: createRealms({ storage, writer, recorder, users, passwords, keyring, clock }),
       close: async () => {
+        siblings.close()
         copy.close()
         await hasher.close()
         await outgoing.close()

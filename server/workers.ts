@@ -4,7 +4,9 @@
  */
 
 import cluster, { type Worker } from 'node:cluster'
+import { keptFigures } from '#server/events/metrics.ts'
 import type { Logger } from '#server/platform/logger.ts'
+import { relayQuestions } from '#server/platform/siblings.ts'
 import type { Bootstrapped } from './bootstrap.ts'
 
 /** What a worker tells about its start. */
@@ -51,9 +53,10 @@ export const startAsWorker = async <T extends Running>(start: () => Promise<T>):
 
 const firstReport = (worker: Worker): Promise<Bootstrapped | null> =>
   new Promise((resolve, reject) => {
-    worker.once('message', (report: Report) => {
+    // Other messages may come first: a worker listens before it is ready.
+    worker.on('message', (report: Partial<Report>) => {
       if ('ready' in report) resolve(report.ready.admin)
-      else reject(Object.assign(new Error(report.failed.message), report.failed))
+      if ('failed' in report) reject(Object.assign(new Error(report.failed.message), report.failed))
     })
     worker.once('exit', (code, signal) =>
       reject(new WorkerError(`a worker ended (${signal ?? code}) before it was ready`)),
@@ -89,6 +92,7 @@ export const superviseWorkers = async (
     firstReport(cluster.fork()).catch((error) => logger.error({ err: error }, 'a worker failed'))
   }
 
+  relayQuestions(keptFigures)
   const first = Array.from({ length: count }, () => cluster.fork())
   try {
     const admins = await Promise.all(first.map(firstReport))

@@ -35,6 +35,7 @@ const limitFlags: readonly Flag[] = [
   ['headers-timeout', 'seconds', 'time in which the headers must have arrived'],
   ['request-timeout', 'seconds', 'time in which the whole request must have arrived'],
   ['keep-alive-timeout', 'seconds', 'time an idle connection stays open'],
+  ['shutdown-delay', 'seconds', 'time a stopping server still takes requests, no longer ready'],
   ['shutdown-timeout', 'seconds', 'time that requests under way get when the server stops'],
 ]
 

@@ -12,6 +12,7 @@ import { Problem, type ProblemCode } from '#schemas/problems.ts'
 import { printable } from '#server/accounts/names.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Recorder } from '#server/events/audit.ts'
+import { type Metrics, outcomeOf } from '#server/events/metrics.ts'
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { AdminSession } from '#server/sessions/admin-session.ts'
@@ -23,6 +24,7 @@ export interface GuardParts {
   readonly ranks: Ranks
   readonly sessions: Sessions
   readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'adminWrite'>
   readonly cookies: Cookies
   readonly csrf: Csrf
   readonly master: string
@@ -59,7 +61,7 @@ const everything: ReadonlySet<Permission> = new Set(permissionKeys)
 const nothing: ReadonlySet<Permission> = new Set()
 
 export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
-  const { copy, ranks, recorder, cookies, csrf, master } = parts
+  const { copy, ranks, recorder, metrics, cookies, csrf, master } = parts
 
   /** In its own realm by its roles; a master realm-admin is one everywhere, any other master session nowhere. */
   const permissionsIn = async (
@@ -102,11 +104,21 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     throw error
   })
 
+  const realmOf = ({ routeOptions, params }: FastifyRequest): string => {
+    const { realm = master } = params as { realm?: string }
+    return routeOptions.config.ofServer ? master : realm
+  }
+
+  // Before the answer leaves: who has it finds it counted.
+  app.addHook('onSend', async (request, { statusCode }) => {
+    const outcome = safeMethods.has(request.method) ? undefined : outcomeOf(statusCode)
+    if (outcome) await metrics.adminWrite(realmOf(request), request.method, outcome)
+  })
+
   app.decorateRequest('caller', null)
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
-    const { permission, ofServer } = request.routeOptions.config
-    const params = request.params as { realm?: string }
-    const realm = ofServer ? master : (params.realm ?? master)
+    const { permission } = request.routeOptions.config
+    const realm = realmOf(request)
     const session = await parts.resolveSession(request.cookies, realm)
     if (!session)
       throw new Problem('unauthenticated', `sign in at /realms/${encodeURIComponent(realm)}/login`)

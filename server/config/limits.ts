@@ -23,6 +23,13 @@ export const limits = defineSection({
     headersTimeout: seconds(15, 'Time in which the headers must have arrived'),
     requestTimeout: seconds(60, 'Time in which the whole request must have arrived'),
     keepAliveTimeout: seconds(65, 'Time an idle connection stays open; more than that of a proxy'),
+    shutdownDelay: Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 3600,
+      description:
+        'Time in which a server that stops still takes requests while readiness says OUT_OF_SERVICE, in seconds; for balancers that must notice first.',
+    }),
     shutdownTimeout: seconds(20, 'Time that requests under way get when the server stops'),
   },
   check: ({ headersTimeout, requestTimeout }) =>

@@ -60,6 +60,7 @@ export const createCountingHasher = (delayMs = 0): CountingHasher => {
       return false
     },
     needsRehash: (phc) => phc.startsWith('old$'),
+    waiting: () => 0,
     close: async () => {},
   }
   return hasher

@@ -86,6 +86,7 @@ describe('an option', () => {
     'headers-timeout': '0',
     'request-timeout': '0',
     'keep-alive-timeout': '0',
+    'shutdown-delay': '-1',
     'shutdown-timeout': '0',
     'breach-file': join(import.meta.dirname, 'no-such.corpus'),
     'breach-url': 'not a URL',

@@ -7,6 +7,7 @@ import { createUser } from './create-user.ts'
 import { deleteUser } from './delete-user.ts'
 import { listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
+import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
 import { readUser } from './read-user.ts'
 import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } from './realms.ts'
 import { replaceUser } from './replace-user.ts'
@@ -14,7 +15,7 @@ import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
 
-export interface ActionParts extends UserParts {
+export interface ActionParts extends UserParts, SummaryParts {
   readonly realms: Realms
 }
 
@@ -37,4 +38,5 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   unassignUserRole(parts),
   setUserPassword(parts),
   listEvents(parts.storage),
+  readMetricsSummary(parts),
 ]

@@ -16,6 +16,8 @@ export interface Hasher {
   verifyDecoy(password: string): Promise<false>
   /** Whether a hash that has just matched should be replaced by a stronger one. */
   needsRehash(phc: string): boolean
+  /** How many wait for their turn. */
+  waiting(): number
   /** Takes no more work and waits for what was taken. */
   close(): Promise<void>
 }
@@ -56,6 +58,7 @@ export function createHasher(
       parsePhc(phc) === undefined ? verifyDecoy(password) : verify(phc, password),
     verifyDecoy,
     needsRehash,
+    waiting: queue.waiting,
     close: queue.close,
   })
 }
@@ -110,6 +113,7 @@ function createQueue(concurrency: number, maxQueued: number) {
         leave()
       }
     },
+    waiting: () => waiting.length,
     close(): Promise<void> {
       closed ??= Promise.withResolvers<void>()
       if (running === 0) closed.resolve()

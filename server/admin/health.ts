@@ -1,0 +1,145 @@
+/**
+ * How the server is: a status for each of its parts (spec part 2, "Health response"; names as Spring's actuator has
+ * them). Liveness says that the process answers at all, readiness that it should get traffic; the overall status
+ * is the worst of everything. With workers each part is as bad as in the worker where it is worst.
+ */
+
+import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '#server/config/index.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Siblings } from '#server/platform/siblings.ts'
+import type { Storage } from '#server/storage/contract.ts'
+
+/** From bad to good. */
+export const statuses = ['DOWN', 'OUT_OF_SERVICE', 'UP'] as const
+export type Status = (typeof statuses)[number]
+
+type Components = Readonly<Record<string, Status>>
+
+export interface HealthParts {
+  readonly storage: Pick<Storage, 'db' | 'ping'>
+  readonly config: Pick<Config, 'runtime'>
+  readonly clock: Clock
+  readonly siblings: Siblings
+}
+
+export interface Health {
+  /** Of all processes of the server. */
+  components(): Promise<Components>
+  /** From now on this process asks for no more traffic. */
+  stopping(): void
+}
+
+/** Less free space than this and the next write may fail; the actuator's limit. */
+const leastFreeBytes = 10 * 1024 * 1024
+
+/** A database that has not answered by then is of no use to a request either. */
+const pingPatienceMs = 1500
+
+const question = 'health'
+
+export const worst = (found: Iterable<Status>): Status => {
+  const all = new Set(found)
+  return statuses.find((status) => all.has(status)) ?? 'UP'
+}
+
+const upIf = (good: boolean): Status => (good ? 'UP' : 'DOWN')
+
+const answersInTime = async (ping: () => Promise<boolean>): Promise<boolean> => {
+  const patience = new AbortController()
+  const late = sleep(pingPatienceMs, false, { signal: patience.signal }).catch(() => false)
+  try {
+    return await Promise.race([ping().catch(() => false), late])
+  } finally {
+    patience.abort()
+  }
+}
+
+/** The folder of the data need not exist, where the database is elsewhere. */
+const existing = (folder: string): string =>
+  existsSync(folder) || dirname(folder) === folder ? folder : existing(dirname(folder))
+
+const hasSpace = async (folder: string): Promise<boolean> => {
+  const { bavail, bsize } = await statfs(existing(folder))
+  return bavail * bsize >= leastFreeBytes
+}
+
+/** Whether the certificate of every key that signs is valid today; each is read once. */
+const createCertificateCheck = ({ db }: Pick<Storage, 'db'>, clock: Clock) => {
+  const validity = new Map<string, { readonly from: number; readonly to: number }>()
+  const active = db.selectFrom('signing_keys').where('status', '=', 'ACTIVE')
+
+  const learn = async (ids: readonly string[]): Promise<void> => {
+    const rows = await active.select(['id', 'certificate']).where('id', 'in', ids).execute()
+    for (const { id, certificate } of rows) {
+      const { validFrom, validTo } = new X509Certificate(Buffer.from(certificate, 'base64'))
+      validity.set(id, { from: Date.parse(validFrom), to: Date.parse(validTo) })
+    }
+  }
+
+  return async (): Promise<boolean> => {
+    const ids = (await active.select('id').execute()).map(({ id }) => id)
+    for (const id of validity.keys()) if (!ids.includes(id)) validity.delete(id)
+    const unknown = ids.filter((id) => !validity.has(id))
+    for (let first = 0; first < unknown.length; first += 500)
+      await learn(unknown.slice(first, first + 500))
+    const now = clock.now()
+    return [...validity.values()].every(({ from, to }) => from <= now && now <= to)
+  }
+}
+
+export const createHealth = ({ storage, config, clock, siblings }: HealthParts): Health => {
+  const certificatesAreValid = createCertificateCheck(storage, clock)
+  let isStopping = false
+  let underWay: Promise<Components> | undefined
+
+  const readiness = (db: Status): Status => {
+    if (db !== 'UP') return db
+    return isStopping ? 'OUT_OF_SERVICE' : 'UP'
+  }
+
+  const check = async (): Promise<Components> => {
+    const db = upIf(await answersInTime(() => storage.ping()))
+    const space = await hasSpace(config.runtime.data).catch(() => false)
+    // Without a database nothing is known of certificates; `db` tells that already.
+    const certificates = db === 'UP' ? await certificatesAreValid().catch(() => false) : true
+    return {
+      db,
+      diskSpace: upIf(space),
+      livenessState: 'UP',
+      ping: 'UP',
+      readinessState: readiness(db),
+      ssl: upIf(certificates),
+    }
+  }
+
+  /** Who asks while a check is under way gets its result: probes cannot pile up. */
+  const checkOnce = (): Promise<Components> => {
+    underWay ??= check().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+  siblings.answer(question, checkOnce)
+
+  return {
+    components: async () => {
+      const { answers, silent } = await siblings.ask(question)
+      const told = answers as readonly Components[]
+      // A process that does not answer is not alive, whatever the others say.
+      const all = silent.length > 0 ? [...told, { livenessState: 'DOWN' } as const] : told
+      const combined: Record<string, Status> = {}
+      for (const components of all)
+        for (const [name, status] of Object.entries(components))
+          combined[name] = worst([status, combined[name] ?? 'UP'])
+      return combined
+    },
+    stopping: () => {
+      isStopping = true
+    },
+  }
+}

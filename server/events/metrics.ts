@@ -1,0 +1,168 @@
+/**
+ * What the server counts (spec part 6, "Metrics"), and how the figures of several processes become one answer.
+ * A label never holds what a stranger made up: realms that do not exist are `unknown`, paths are route patterns.
+ *
+ * An admin write is a `success` when it was answered 2xx and `denied` when 401 or 403, also to somebody who is not
+ * signed in. One that was neither done nor denied (not valid, not found, a conflict) is only in the HTTP figures.
+ */
+
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Keep, Siblings } from '#server/platform/siblings.ts'
+import { registerProcessMetrics } from './process-metrics.ts'
+
+export type LoginOutcome = 'success' | 'failure'
+export type WriteOutcome = 'success' | 'denied'
+
+/** The figures of one process, in a form that travels between processes. */
+export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+export interface HandledRequest {
+  readonly method: string
+  /** The pattern of the route; none where nothing is. */
+  readonly route: string | undefined
+  readonly status: number
+  readonly seconds: number
+}
+
+/** Counting by realm resolves once it is counted and never rejects. */
+export interface Metrics {
+  login(realm: string, outcome: LoginOutcome): Promise<void>
+  tokenIssued(realm: string): Promise<void>
+  mfaChallenge(realm: string): Promise<void>
+  adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
+  request(request: HandledRequest): void
+  figures(): Promise<Figures>
+}
+
+export interface MetricsParts {
+  readonly isRealm: (name: string) => Promise<boolean>
+  /** How many wait, by the name of the queue. */
+  readonly queues?: Readonly<Record<string, () => number>>
+}
+
+const names = {
+  logins: 'svc_login_total',
+  tokens: 'svc_tokens_issued_total',
+  challenges: 'svc_mfa_challenge_total',
+  writes: 'svc_admin_write_total',
+} as const
+
+/** Seconds; most answers take milliseconds, a sign-in a tenth of a second. */
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** What became of an admin write; nothing where it was neither done nor denied. */
+export const outcomeOf = (status: number): WriteOutcome | undefined => {
+  if (status >= 200 && status < 300) return 'success'
+  return status === 401 || status === 403 ? 'denied' : undefined
+}
+
+export const createMetrics = ({ isRealm, queues = {} }: MetricsParts): Metrics => {
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name, help, labelNames, registers })
+
+  const logins = counter(names.logins, 'Sign-ins.', ['realm', 'outcome'])
+  const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
+  const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
+  const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
+  const durations = new Histogram({
+    name: 'svc_http_request_duration_seconds',
+    help: 'Time from the request to the end of the answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets,
+    registers,
+  })
+  new Gauge({
+    name: 'svc_queue_depth',
+    help: 'How many wait.',
+    labelNames: ['queue'],
+    registers,
+    collect() {
+      for (const [queue, depth] of Object.entries(queues)) this.set({ queue }, depth())
+    },
+  })
+  registerProcessMetrics(registry)
+
+  const labelOf = async (realm: string): Promise<string> => {
+    const known = await isRealm(realm).catch(() => false)
+    return known ? realm : 'unknown'
+  }
+
+  return {
+    login: async (realm, outcome) => logins.inc({ realm: await labelOf(realm), outcome }),
+    tokenIssued: async (realm) => tokens.inc({ realm: await labelOf(realm) }),
+    mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
+    adminWrite: async (realm, method, outcome) =>
+      writes.inc({ realm: await labelOf(realm), method, outcome }),
+    request: ({ method, route, status, seconds }) =>
+      durations.observe(
+        {
+          method: methods.has(method) ? method : 'other',
+          route: route ?? 'none',
+          status: `${Math.floor(status / 100)}xx`,
+        },
+        seconds,
+      ),
+    figures: () => registry.getMetricsAsJSON(),
+  }
+}
+
+/** What all processes together have to tell, in the text exposition format. */
+export const exposition = (all: readonly Figures[]): Promise<string> =>
+  AggregatorRegistry.aggregate([...all]).metrics()
+
+export const expositionType = Registry.PROMETHEUS_CONTENT_TYPE
+
+const question = 'figures'
+
+/** Lets the other processes of the server ask for the figures of this one. */
+export const shareFigures = (siblings: Siblings, metrics: Metrics): void =>
+  siblings.answer(question, () => metrics.figures())
+
+/** The figures of all processes, also of those that did not answer in time or have ended. */
+export const allFigures = async (siblings: Siblings): Promise<readonly Figures[]> => {
+  const { answers, silent, departed } = await siblings.ask(question)
+  return [...answers, ...silent, departed].filter(
+    (one): one is Figures => one !== null && one !== undefined,
+  )
+}
+
+/**
+ * What is kept of the figures of processes that ended: what counts up. Without it a total would fall when a worker
+ * dies, which a scraper takes for a restart of everything.
+ */
+const keepCounts: Keep = (kept, last) => {
+  const figures = last as Figures
+  // The declaration has the types as members of an enum; at run time they are these words.
+  const counting = figures.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+  return AggregatorRegistry.aggregate([(kept ?? []) as Figures, counting]).getMetricsAsJSON()
+}
+
+export const keptFigures: Readonly<Record<string, Keep>> = { [question]: keepCounts }
+
+export interface Totals {
+  readonly logins: Readonly<Record<LoginOutcome, number>>
+  readonly tokensIssued: number
+  readonly mfaChallenges: number
+  readonly adminWrites: Readonly<Record<WriteOutcome, number>>
+}
+
+/** The spec's counters over all realms and processes. */
+export const totalsOf = (all: readonly Figures[]): Totals => {
+  const sum = (name: string, outcome?: string): number =>
+    all
+      .flat()
+      .filter((metric) => metric.name === name)
+      .flatMap(({ values }) => values)
+      .filter(({ labels }) => outcome === undefined || labels['outcome'] === outcome)
+      .reduce((total, { value }) => total + value, 0)
+  return {
+    logins: { success: sum(names.logins, 'success'), failure: sum(names.logins, 'failure') },
+    tokensIssued: sum(names.tokens),
+    mfaChallenges: sum(names.challenges),
+    adminWrites: { success: sum(names.writes, 'success'), denied: sum(names.writes, 'denied') },
+  }
+}
