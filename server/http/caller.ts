@@ -1,6 +1,7 @@
 /** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
 
 import type { FastifyRequest } from 'fastify'
+import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -29,6 +30,10 @@ declare module 'fastify' {
     body?: JsonSchema
     /** The path segment that audit events of this route carry. */
     resourceType?: string
+    /** The ADMIN event of a write; by its method where it is not given. */
+    event?: EventType
+    /** The kind whose documents the route serves, of a declared one. */
+    kind?: string
   }
 }
 
