@@ -4,6 +4,7 @@
  * cannot be measured.
  */
 
+import { loadavg } from 'node:os'
 import { openBackends } from './backends.ts'
 import type { Bench, Measurement } from './measurement.ts'
 import { measureCreates } from './measurements/creates.ts'
@@ -32,13 +33,14 @@ const progress = (text: string): void => {
 
 const measure = async (name: string, measurement: Measurement, bench: Bench): Promise<Measured> => {
   progress(name)
+  const [loadBefore = Number.NaN] = loadavg()
   const { ms, value } = await timed(() =>
     measurement(bench).then(
       (result) => ({ result }),
       (error: unknown) => ({ error: error instanceof Error ? String(error.stack) : String(error) }),
     ),
   )
-  return { name, seconds: ms / 1000, ...value }
+  return { name, seconds: ms / 1000, loadBefore, ...value }
 }
 
 const run = async (names: readonly string[]): Promise<Measured[]> => {

@@ -1,13 +1,15 @@
 /** Results as tables for people (Markdown) and as a file for programs (JSON). */
 
 import { writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Result, Row } from './measurement.ts'
 
 export interface Measured {
   readonly name: string
   readonly seconds: number
+  /** Of the minute before: what is much above 0 was disturbed by something else. */
+  readonly loadBefore: number
   readonly result?: Result
   readonly error?: string
 }
@@ -33,12 +35,13 @@ const table = (rows: readonly Row[]): string[] => {
   ]
 }
 
-export const markdown = ({ name, seconds, result, error }: Measured): string => {
-  const heading = `## ${name}: ${result?.title ?? 'failed'} (${seconds.toFixed(0)} s)`
+export const markdown = ({ name, seconds, loadBefore, result, error }: Measured): string => {
+  const heading = `## ${name}: ${result?.title ?? 'failed'}`
+  const how = `- took ${seconds.toFixed(0)} s; load average before it ${loadBefore.toFixed(1)}`
   const body =
     result === undefined
       ? [error ?? '']
-      : [...table(result.rows), '', ...result.notes.map((note) => `- ${note}`)]
+      : [...table(result.rows), '', ...result.notes.map((note) => `- ${note}`), how]
   return `\n${[heading, '', ...body].join('\n')}\n`
 }
 
@@ -53,7 +56,6 @@ export const saveJson = (measured: readonly Measured[]): string => {
     platform: `${process.platform}-${process.arch}`,
     cores: availableParallelism(),
     processor: cpus()[0]?.model,
-    loadAverage: loadavg(),
   }
   writeFileSync(file, `${JSON.stringify({ machine, measured }, null, 2)}\n`)
   return file
