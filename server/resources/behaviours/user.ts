@@ -59,6 +59,24 @@ const memberships = ({ db }: PrepareTools, id: string): Statement[] => {
 const endSessions = ({ db }: PrepareTools, id: string): Statement =>
   statement(db.deleteFrom('sessions').where('user_id', '=', id))
 
+/** Keys are compared byte for byte, names of users are not: another document may have this user already. */
+const refuseDeclaredTwice = async (
+  { db }: PrepareTools,
+  { key }: Draft,
+  existing: UserRow,
+): Promise<void> => {
+  const other = await db
+    .selectFrom('documents')
+    .select('key')
+    .where('id', '=', existing.id)
+    .where('key', '!=', key)
+    .executeTakeFirst()
+  if (other)
+    throw new Problem('conflict', `user "${key}" is declared as "${other.key}" already`, {
+      errors: [{ field: '/username', code: 'duplicate', message: 'is taken' }],
+    })
+}
+
 export const user = (parts: UserBehaviourParts): Behaviour => {
   const { users, passwords } = parts
 
@@ -98,6 +116,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       if (existing && draft.named) await refuseUnlessOutranked(tools, existing)
       if (draft.body === null)
         return { statements: existing ? users.deleteStatements(existing.id) : [] }
+      if (!draft.before && existing) await refuseDeclaredTwice(tools, draft, existing)
       if (!draft.before) await refuseTooMany(tools)
       const fields = fieldsOf(draftValue<UserDoc>(draft))
       const id = existing?.id ?? draft.id
