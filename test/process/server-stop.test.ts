@@ -42,6 +42,7 @@ const holdRequest = async (server: ServerProcess, admin: Browserless): Promise<H
   while (!received.includes('100 Continue')) await once(socket, 'data')
   const finish = async (): Promise<string> => {
     received = ''
+    if (socket.closed) return 'the connection was closed'
     const closed = once(socket, 'close')
     socket.write(body)
     await closed
