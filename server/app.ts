@@ -7,6 +7,7 @@ import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
+import { followApi, openapiRoutes } from '#server/admin/openapi.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
@@ -54,7 +55,9 @@ export const createApp = (parts: Parts): FastifyInstance => {
       done()
     },
   )
+  followApi(app, config.http.baseUrl)
   pages.routes(app)
+  app.register(openapiRoutes)
   app.register(monitoringRoutes(parts))
   app.register(
     loginRoutes({

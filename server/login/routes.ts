@@ -21,6 +21,7 @@ import type { LoginError, Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { createBrowser } from './browser.ts'
+import { describeShow, describeSignIn, describeSignOut } from './description.ts'
 import { FORM_LIMIT, type LoginForm, readForm } from './form.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
 
@@ -182,7 +183,7 @@ export const loginRoutes =
     app.removeAllContentTypeParsers()
     await app.register(formbody, { bodyLimit: FORM_LIMIT })
     const limited = { bodyLimit: FORM_LIMIT }
-    app.get<RealmRoute>('/realms/:realm/login', show)
-    app.post<RealmRoute>('/realms/:realm/login', limited, signIn)
-    app.post<RealmRoute>('/realms/:realm/logout', limited, signOut)
+    app.get<RealmRoute>('/realms/:realm/login', describeShow, show)
+    app.post<RealmRoute>('/realms/:realm/login', { ...describeSignIn, ...limited }, signIn)
+    app.post<RealmRoute>('/realms/:realm/logout', { ...describeSignOut, ...limited }, signOut)
   }

@@ -68,7 +68,7 @@ describe('a server with workers', () => {
       const patience = { signal: AbortSignal.timeout(8000), headers: alone }
       const url = `${server.url}/monitoring/health/liveness`
       const answer = await fetch(url, patience).catch(() => undefined)
-      return answer && { status: answer.status, body: await answer.json() }
+      return answer && { status: answer.status, body: (await answer.json()) as { status: string } }
     }
     let told = await ask()
     // Half of the connections go to the one that hangs.

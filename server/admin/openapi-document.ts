@@ -1,0 +1,95 @@
+/**
+ * What the description has once instead of at every operation: the ways a request can fail, and schemas with a title,
+ * which become components under that name.
+ */
+
+import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
+import { problems } from '#schemas/problems.ts'
+
+type Json = Record<string, unknown>
+
+const methods = new Set(['get', 'post', 'put', 'patch', 'delete'])
+
+/** How any request may fail, and what only some may. */
+const always = [400, 429, 500, 503]
+const signedIn = [401, 403, 404]
+const writing = [409, 412, 413, 415]
+
+const titleOf = (status: number): string =>
+  Object.values(problems)
+    .filter((problem) => problem.status === status)
+    .map(({ title }) => title)
+    .join('; or: ')
+
+const problemName = (status: number): string => `problem-${status}`
+
+const problemReplies = (): Json =>
+  Object.fromEntries(
+    [...always, ...signedIn, ...writing].map((status) => [
+      problemName(status),
+      {
+        description: titleOf(status),
+        content: {
+          'application/problem+json': { schema: { $ref: '#/components/schemas/problem' } },
+        },
+      },
+    ]),
+  )
+
+/** Pages tell their failures themselves; what answers JSON has problem documents for those it does not name. */
+const withFailures = (method: string, operation: Json): Json => {
+  const { responses, 'x-permission': permission } = operation
+  if (!isObject(responses) || permission === undefined) return operation
+  const statuses = [...always, ...signedIn, ...(method === 'get' ? [] : writing)].sort()
+  const failures = statuses.map((status) => [
+    String(status),
+    { $ref: `#/components/responses/${problemName(status)}` },
+  ])
+  return { ...operation, responses: { ...Object.fromEntries(failures), ...responses } }
+}
+
+/** Moves schemas with a title to the components; the first of a name stays, and another one keeps its place. */
+const createHoist = (components: Json) => {
+  const hoist = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(hoist)
+    if (!isObject(value)) return value
+    const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, hoist(one)]))
+    const { title, ...schema } = inner
+    if (typeof title !== 'string' || !isObject(schema['properties'])) return inner
+    const known = components[title]
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) return inner
+    components[title] = schema
+    return { $ref: `#/components/schemas/${title}` }
+  }
+  return hoist
+}
+
+const byName = (values: Json): Json =>
+  Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+export const complete = (made: object, problem: JsonSchema): Json => {
+  // A copy without shared parts: YAML would write those as aliases.
+  const document: Json = JSON.parse(JSON.stringify(made))
+  const schemas: Json = {}
+  const hoist = createHoist(schemas)
+  hoist(problem)
+  const paths: Json = {}
+  const tags = new Set<string>()
+  for (const [path, item] of Object.entries(document['paths'] as Record<string, Json>)) {
+    const operations: Json = {}
+    for (const [method, operation] of Object.entries(item)) {
+      if (!methods.has(method)) continue
+      const told = operation as Json
+      for (const tag of told['tags'] as string[]) tags.add(tag)
+      operations[method] = withFailures(method, hoist(told) as Json)
+    }
+    paths[path] = operations
+  }
+  const components = document['components'] as Json
+  return {
+    ...document,
+    tags: [...tags].sort().map((name) => ({ name })),
+    paths: byName(paths),
+    components: { ...components, schemas: byName(schemas), responses: problemReplies() },
+  }
+}
