@@ -5,6 +5,7 @@ import type { EventType } from '#schemas/event-types.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import { usernameErrors } from '#server/accounts/names.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
@@ -74,6 +75,9 @@ export const createRealms = (parts: RealmsParts): Realms => {
   /** The administrator's rows; the role is known once the seeds have their ids. */
   const adminStatements = async (realm: string, admin: FirstAdmin) => {
     const settings = complete(Settings, {}) as SettingsDoc
+    const wrong = usernameErrors(admin.username)
+    if (wrong.length > 0)
+      throw invalid(wrong.map((error) => ({ ...error, field: '/adminUsername' })))
     const row = newUserRow({ username: admin.username }, { id: newId(), realm, now: clock.now() })
     const { statements, errors } =
       admin.passwordHash !== undefined
