@@ -92,6 +92,13 @@ export const formats: Readonly<Record<string, Format>> = {
     },
     message: 'must be an absolute https URL without user name or password in it',
   },
+  'ldap-url': {
+    test: (value) => {
+      const url = parsed(value)
+      return ['ldap:', 'ldaps:'].includes(url?.protocol ?? '') && url?.username === ''
+    },
+    message: 'must be an ldap:// or ldaps:// URL without user name or password in it',
+  },
   'redirect-uri': {
     test: isRedirectUri,
     message:

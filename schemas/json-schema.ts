@@ -24,6 +24,7 @@ export interface JsonSchema {
   readonly readOnly?: boolean
   readonly writeOnly?: boolean
   readonly description?: string
+  readonly examples?: readonly object[]
   readonly 'x-ref'?: RefMark
   readonly 'x-secret'?: SecretMark
   readonly 'x-set'?: true

@@ -82,6 +82,8 @@ export const realmId = () => readOnly(Type.String({ description: 'The realm it b
 export const createdAt = () =>
   readOnly(Type.Integer({ description: 'When it was made, in epoch milliseconds.' }))
 
-/** An object that refuses unknown fields. */
-export const fields = <T extends Parameters<typeof Type.Object>[0]>(properties: T): TObject<T> =>
-  Type.Object(properties, { additionalProperties: false })
+/** An object that refuses unknown fields. An example tells what fits together, where a schema cannot. */
+export const fields = <T extends Parameters<typeof Type.Object>[0]>(
+  properties: T,
+  options: { readonly examples?: readonly object[] } = {},
+): TObject<T> => Type.Object(properties, { additionalProperties: false, ...options })

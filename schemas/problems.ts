@@ -14,6 +14,7 @@ export const problems = {
   conflict: { status: 409, title: 'It is taken or has moved' },
   'in-use': { status: 409, title: 'Something still refers to it' },
   'built-in': { status: 409, title: 'It is built in and stays' },
+  'key-active': { status: 409, title: 'The key is in use' },
   'precondition-failed': { status: 412, title: 'It has changed since you read it' },
   'too-large': { status: 413, title: 'The request is too large' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },

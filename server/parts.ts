@@ -121,6 +121,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       ranks,
       sessions,
       bruteForce,
+      vault,
       writer,
       settingsOf,
       siblings,

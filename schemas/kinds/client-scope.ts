@@ -1,11 +1,19 @@
 import Type, { type Static } from 'typebox'
 import { defineKind } from '../kind.ts'
-import { fields, id, name, oneOf, text } from '../marks.ts'
+import { fields, id, name, oneOf, readOnly, ref, setOf, text, yamlOnly } from '../marks.ts'
 
 const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
   description: text('What granting it allows, as the consent page says it.'),
+  claims: yamlOnly(
+    setOf(ref('claim', { onDelete: 'detach' }), {
+      description: 'Claim mappers; over REST they belong to /client-scopes/{scopeId}/claims.',
+    }),
+  ),
+  protocolMappers: readOnly(
+    Type.Array(Type.String(), { description: 'Names of the claim mappers attached to it.' }),
+  ),
   protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
   attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
     default: {},

@@ -20,6 +20,8 @@ export interface Ranks {
     view: RealmView,
     roles: readonly StoredDocument[],
   ): Promise<ReadonlySet<Permission>>
+  /** Effective permissions that being in this group amounts to. */
+  permissionsOfGroup(view: RealmView, groupId: string): Promise<ReadonlySet<Permission>>
   /** Who does not hold all permissions of a user must not change them: a password is a way in. */
   refuseUnlessOutranked(
     view: RealmView,
@@ -41,6 +43,11 @@ export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
       if (group.parentId !== null) queue.push(group.parentId)
     }
     return names
+  }
+
+  const named = async (view: RealmView, names: readonly string[]): Promise<StoredDocument[]> => {
+    const found = await Promise.all(names.map((name) => view.get('role', name)))
+    return found.filter((role) => role !== undefined)
   }
 
   const closure = async (
@@ -73,19 +80,18 @@ export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
       const role = await view.byId('role', role_id)
       if (role) roles.push(role)
     }
-    for (const name of await rolesOfGroups(
+    const through = await rolesOfGroups(
       view,
       groups.map(({ group_id }) => group_id),
-    )) {
-      const role = await view.get('role', name)
-      if (role) roles.push(role)
-    }
-    return closure(view, roles)
+    )
+    return closure(view, [...roles, ...(await named(view, through))])
   }
 
   return {
     permissionsOf,
     permissionsOfRoles: closure,
+    permissionsOfGroup: async (view, groupId) =>
+      closure(view, await named(view, await rolesOfGroups(view, [groupId]))),
     refuseUnlessOutranked: async (view, permissions, userId) => {
       if (permissions.has('realm-admin')) return
       for (const held of await permissionsOf(view, userId))

@@ -5,11 +5,12 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
-import { invalid, Problem } from '#schemas/problems.ts'
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { type Caller, callerOf } from '#server/http/caller.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { refusal } from '#server/storage/values.ts'
 
 export interface ActionContext {
   readonly realm: string
@@ -33,6 +34,8 @@ export interface Action {
   readonly summary: string
   readonly query?: JsonSchema
   readonly body?: JsonSchema
+  /** In bytes, where a body may be larger than others. */
+  readonly bodyLimit?: number
   /** Status and schema of the reply. */
   readonly reply: { readonly status: 200 | 201 | 204; readonly schema: JsonSchema }
   readonly handle: (context: ActionContext) => Promise<unknown>
@@ -48,6 +51,20 @@ export const bodyOf = (
 
 const ajv = createAjv()
 
+/** Text that no database can store, wherever it stands: better refused here than failed on there. */
+const textErrors = (value: unknown, pointer = ''): FieldError[] => {
+  if (typeof value === 'string') {
+    const reason = refusal(value)
+    return reason === undefined
+      ? []
+      : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    textErrors(inner, `${pointer}/${pointerSegment(name)}`),
+  )
+}
+
 const urlOf = ({ path }: Action): string =>
   path.startsWith('/admin/') ? path : `/admin/realms/:realm${path}`
 
@@ -61,6 +78,7 @@ export const registerAction = (
   app.route({
     method: action.method,
     url: urlOf(action),
+    ...(action.bodyLimit === undefined ? {} : { bodyLimit: action.bodyLimit }),
     schema: {
       operationId: action.operationId,
       summary: action.summary,
@@ -70,6 +88,7 @@ export const registerAction = (
     config: {
       permission: action.permission,
       resourceType: action.resourceType,
+      ...(action.body ? { body: action.body } : {}),
       ...(ofServer ? { ofServer } : {}),
     },
     handler: async (request, reply) => {
@@ -77,7 +96,7 @@ export const registerAction = (
       const realm = ofServer ? master : (params['realm'] ?? '')
       const view = await copy.fresh(realm)
       if (!view) throw new Problem('not-found', `there is no realm "${realm}"`)
-      const errors = checkBody?.(request.body) ?? []
+      const errors = checkBody ? [...checkBody(request.body), ...textErrors(request.body)] : []
       if (errors.length > 0) throw invalid(errors)
       const answer = await action.handle({
         realm,

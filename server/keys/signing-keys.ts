@@ -17,6 +17,9 @@ const algorithm = {
   hash: 'SHA-256',
 }
 
+/** Under this name the changes log tells caches that a realm's keys have changed. */
+export const signingKeyKind = 'signing-key'
+
 /** Where a private key belongs: it does not open for another realm or key. */
 export const signingKeyContext = (realm: string, id: string): string => `${realm}/signing-key/${id}`
 

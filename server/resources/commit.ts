@@ -194,6 +194,24 @@ export const changeStatements = (
   ]
 }
 
+/** For data that caches hold: the realm counts up, the log names what changed, other nodes are told. */
+export const touchStatements = (
+  storage: Storage,
+  realm: string,
+  places: readonly { kind: string; key: string }[],
+): Statement[] => {
+  const count = storage.db
+    .updateTable('realms')
+    .set((eb) => ({ seq: eb('seq', '+', 1) }))
+    .where('name', '=', realm)
+  const announcement = storage.announce(realm)
+  return [
+    statement(count, { rows: 1, guard: 'realm' }),
+    ...changeStatements(storage, realm, places),
+    ...(announcement ? [announcement] : []),
+  ]
+}
+
 const eventTypes: Record<RevisionOperationRow['op'], EventType> = {
   create: 'ADMIN_CREATE',
   update: 'ADMIN_UPDATE',

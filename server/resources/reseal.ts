@@ -6,6 +6,8 @@
 
 import { sql } from 'kysely'
 import { isObject } from '#schemas/json-schema.ts'
+import { Client } from '#schemas/kinds/client.ts'
+import { pushTokenContext } from '#server/accounts/push-tokens.ts'
 import { rootSecretContext } from '#server/keys/root-secret.ts'
 import { signingKeyContext } from '#server/keys/signing-keys.ts'
 import { type Keyring, MasterKeyError, type SealedValue } from '#server/platform/sealing.ts'
@@ -47,6 +49,16 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
     one(json, `${text(row, 'realm')}/credential/${text(row, 'id')}`),
   'signing_keys.private_key': (json, row, one) =>
     one(json, signingKeyContext(text(row, 'realm'), text(row, 'id'))),
+  'client_secrets.previous': (json, row, one) =>
+    one(
+      json,
+      secretContext(
+        { realm: text(row, 'realm'), kind: Client.kind, id: text(row, 'client_id') },
+        '/secret',
+      ),
+    ),
+  'push_tokens.token': (json, row, one) =>
+    one(json, pushTokenContext(text(row, 'realm'), text(row, 'id'))),
 }
 
 const isSealed = (value: unknown): value is SealedValue =>

@@ -4,8 +4,9 @@
  */
 
 import type { FastifyInstance, HTTPMethods } from 'fastify'
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind, Shape } from '#schemas/kind.ts'
-import { readView } from '#schemas/views.ts'
+import { bodyView, readView } from '#schemas/views.ts'
 import { createVerbs, type ResourceParts, type Verbs } from './verbs.ts'
 
 interface Route {
@@ -53,31 +54,63 @@ const page = {
   additionalProperties: false,
 }
 
+/** Secrets that reads leave out are answered once, by the write that made them. */
+const writtenView = (kind: Kind): JsonSchema => {
+  const shown = readView(kind)
+  const absent = Object.entries(kind.spec.properties ?? {})
+    .filter(([, schema]) => schema['x-secret']?.read === 'absent')
+    .map(([name]) => [name, { type: 'string', description: 'Shown this once, if made.' }])
+  if (absent.length === 0) return { ...shown, title: kind.kind }
+  const properties = { ...shown.properties, ...Object.fromEntries(absent) }
+  return { ...shown, properties, title: `${kind.kind}-written` }
+}
+
 const replyOf = (kind: Kind, verb: keyof Verbs): object => {
   if (verb === 'remove') return { 204: { type: 'null' } }
-  const shown = readView(kind)
+  const shown = { ...readView(kind), title: kind.kind }
   if (verb === 'list') return { 200: { type: 'array', items: shown } }
-  return { [verb === 'create' ? 201 : 200]: shown }
+  if (verb === 'read') return { 200: shown }
+  return { [verb === 'create' ? 201 : 200]: writtenView(kind) }
 }
+
+const words = (name: string): string => name.replaceAll('-', ' ')
+
+const summaryOf = (kind: Kind, verb: keyof Verbs): string => {
+  if (verb === 'list') return `List ${words(kind.resourceType)}`
+  const one = kind.shape === 'singleton' ? 'the' : /^[aeiou]/.test(kind.kind) ? 'an' : 'a'
+  const does = verb === 'upsert' ? 'create or replace' : verb === 'remove' ? 'delete' : verb
+  return `${does.charAt(0).toUpperCase()}${does.slice(1)} ${one} ${words(kind.kind)}`
+}
+
+/** A natural key of several fields is also a path of several segments, as in /providers/EMAIL/smtp. */
+const addressesOf = (kind: Kind, path: string): { url: string; suffix: string }[] => [
+  { url: `${path}/:id`, suffix: '' },
+  ...(kind.keyFields.length > 1
+    ? [{ url: `${path}/:${kind.keyFields.join('/:')}`, suffix: '-by-key' }]
+    : []),
+]
 
 export const registerKind = (app: FastifyInstance, kind: Kind, parts: ResourceParts): void => {
   if (kind.path === null) return
   const verbs = createVerbs(kind, parts)
   const path = `/admin/realms/:realm${kind.path.replace(/\{[a-z-]+\}/, ':parent')}`
   for (const { method, one, verb } of routesOf[kind.shape])
-    app.route({
-      method,
-      url: one ? `${path}/:id` : path,
-      handler: verbs[verb],
-      schema: {
-        operationId: `${verb}-${kind.kind}`,
-        summary: `${verb} ${kind.kind}`,
-        ...(verb === 'list' ? { querystring: page } : {}),
-        response: replyOf(kind, verb),
-      },
-      config: {
-        permission: method === 'GET' ? kind.permission.read : kind.permission.write,
-        resourceType: kind.resourceType,
-      },
-    })
+    for (const { url, suffix } of one ? addressesOf(kind, path) : [{ url: path, suffix: '' }])
+      app.route({
+        method,
+        url,
+        handler: verbs[verb],
+        schema: {
+          operationId: `${verb}-${kind.kind}${suffix}`,
+          summary: summaryOf(kind, verb),
+          ...(verb === 'list' ? { querystring: page } : {}),
+          response: replyOf(kind, verb),
+        },
+        config: {
+          permission: method === 'GET' ? kind.permission.read : kind.permission.write,
+          resourceType: kind.resourceType,
+          kind: kind.kind,
+          ...(method === 'POST' || method === 'PUT' ? { body: bodyView(kind) } : {}),
+        },
+      })
 }

@@ -5,8 +5,10 @@ import { type Kind, keyOf } from '#schemas/kind.ts'
 import { ClientScope } from '#schemas/kinds/client-scope.ts'
 import { Flow } from '#schemas/kinds/flow.ts'
 import { MessageTemplate } from '#schemas/kinds/message-template.ts'
+import { Provisioning } from '#schemas/kinds/provisioning.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
+import { SubjectClaim } from '#schemas/kinds/subject-claim.ts'
 import { compact } from '#schemas/normalize.ts'
 import type { Operation } from './operations.ts'
 
@@ -106,6 +108,8 @@ const settings = (displayName?: string) => ({
 
 const sections = (displayName?: string): readonly (readonly [Kind, readonly Doc[]])[] => [
   [Settings, [settings(displayName)]],
+  [SubjectClaim, [{}]],
+  [Provisioning, [{}]],
   [Role, roles],
   [ClientScope, scopes],
   [Flow, flows],

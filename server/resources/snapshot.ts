@@ -128,7 +128,7 @@ const wantedBy = (references: readonly Reference[]): Map<string, Set<string>> =>
   return wanted
 }
 
-/** Whether the operation may hand permissions to somebody, so that all roles must be known. */
+/** Whether permissions are at stake, so that all roles must be known. */
 const mayGrant = ({ kind }: Operation, references: readonly Reference[]): boolean =>
   kind.shape === 'tree' ||
   kind.spec.properties?.['permissions'] !== undefined ||

@@ -63,14 +63,15 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
   const checkBody = lazyValidator(ajv, bodyView(kind))
 
   const scopeOf = async (request: FastifyRequest): Promise<Scope> => {
-    const params = request.params as { realm: string; parent?: string; id?: string }
+    const params = request.params as Record<string, string> & { realm: string }
     const view = await copy.fresh(params.realm)
     if (!view) throw new Problem('not-found', `there is no realm "${params.realm}"`)
     const parent =
       kind.shape === 'child' && kind.parentKind !== null
-        ? await findIn(view, kindNamed(kind.parentKind), params.parent ?? '')
+        ? await findIn(view, kindNamed(kind.parentKind), params['parent'] ?? '')
         : null
-    const name = kind.shape === 'singleton' ? kind.kind : (params.id ?? '')
+    const segments = kind.keyFields.map((field) => params[field] ?? '')
+    const name = kind.shape === 'singleton' ? kind.kind : (params['id'] ?? segments.join('/'))
     return { realm: params.realm, view, name, parent, caller: callerOf(request) }
   }
 

@@ -25,4 +25,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('revision_operations', ['realm', 'revision', 'n'], 'after'),
   sealed('credentials', ['id'], 'secret'),
   sealed('signing_keys', ['id'], 'private_key'),
+  sealed('client_secrets', ['client_id'], 'previous'),
+  sealed('push_tokens', ['id'], 'token'),
 ]

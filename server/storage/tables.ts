@@ -184,6 +184,58 @@ export interface AuditEventRow {
   revision: number | null
 }
 
+export interface OrganizationMemberRow {
+  user_id: string
+  organization_id: string
+  joined_at: number
+}
+
+/** A bearer that lets somebody provision: shown once, stored as its digest. */
+export interface ProvisioningTokenRow {
+  id: string
+  realm: string
+  purpose: 'initial-access' | 'scim'
+  hash: string
+  label: string | null
+  created_at: number
+  expires_at: number | null
+  /** How often it may be used, and how often it still may; null means any number. */
+  uses: number | null
+  remaining: number | null
+}
+
+export interface PushTokenRow {
+  id: string
+  realm: string
+  user_id: string
+  device_id: string
+  platform: 'android' | 'ios'
+  driver: string
+  /** JSON of a sealed value. */
+  token: string
+  /** Its last characters, by which a person tells devices apart. */
+  token_hint: string
+  created_at: number
+  last_seen_at: number | null
+}
+
+export interface ClientSecretRow {
+  client_id: string
+  realm: string
+  created_at: number
+  /** JSON of the secret before, as it was stored. */
+  previous: string | null
+  previous_expires_at: number | null
+}
+
+export interface AgentStateRow {
+  agent_id: string
+  status: 'PENDING' | 'ACTIVE' | 'SUSPENDED' | 'REVOKED'
+  last_reviewed_at: number | null
+  next_review_at: number | null
+  last_used_at: number | null
+}
+
 export interface Tables {
   meta: MetaRow
   realms: RealmRow
@@ -202,4 +254,9 @@ export interface Tables {
   login_guards: LoginGuardRow
   signing_keys: SigningKeyRow
   audit_events: AuditEventRow
+  organization_members: OrganizationMemberRow
+  provisioning_tokens: ProvisioningTokenRow
+  push_tokens: PushTokenRow
+  client_secrets: ClientSecretRow
+  agent_states: AgentStateRow
 }

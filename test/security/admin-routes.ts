@@ -1,5 +1,6 @@
 /** The admin routes that are really registered, so that a new one is tested without a line here. */
 
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { createApp } from '#server/app.ts'
 import type { Parts } from '#server/parts.ts'
@@ -12,6 +13,10 @@ export interface AdminRoute {
   readonly ofServer: boolean
   readonly resourceType: string | undefined
   readonly hasReply: boolean
+  /** What it takes as body. */
+  readonly body: JsonSchema | undefined
+  /** In bytes, where it is not everybody's. */
+  readonly bodyLimit: number | undefined
   /** Names of the query parameters. */
   readonly query: readonly string[]
 }
@@ -24,7 +29,7 @@ export const isWrite = ({ method }: AdminRoute): boolean => writes.has(method)
 export const adminRoutes = async (parts: Parts): Promise<readonly AdminRoute[]> => {
   const routes: AdminRoute[] = []
   const app = createApp(parts)
-  app.addHook('onRoute', ({ method, url, config, schema }) => {
+  app.addHook('onRoute', ({ method, url, config, schema, bodyLimit }) => {
     if (!url.startsWith('/admin')) return
     for (const one of [method].flat())
       routes.push({
@@ -35,6 +40,8 @@ export const adminRoutes = async (parts: Parts): Promise<readonly AdminRoute[]> 
         ofServer: config?.ofServer === true,
         resourceType: config?.resourceType,
         hasReply: schema?.response !== undefined,
+        body: config?.body,
+        bodyLimit,
         query: Object.keys(
           (schema?.querystring as { properties?: object } | undefined)?.properties ?? {},
         ),

@@ -93,7 +93,7 @@ describe.each(backends)('bodies on $name', (backend) => {
   const refused = (answer: Answer, status: number): boolean =>
     answer.status === status && answer.body.status === status
 
-  it('assign no field that is not of their route', async () => {
+  it('assign no field that is not of their route', { timeout: 120_000 }, async () => {
     for (const route of taking) await addressOf(route)
     const before = await state()
     const wrong: string[] = []
@@ -157,10 +157,10 @@ describe.each(backends)('bodies on $name', (backend) => {
     expect(await state()).toBe(before)
   })
 
-  it('are at most 1 MiB: a larger one is 413 on every route', async () => {
+  it('are at most 1 MiB: a larger one is 413 on every route that does not say otherwise', async () => {
     const wrong: string[] = []
     const filler = 'x'.repeat(1024 * 1024)
-    for (const route of taking) {
+    for (const route of taking.filter(({ bodyLimit }) => bodyLimit === undefined)) {
       const body = JSON.stringify({ ...takenBy(route)?.body, filler })
       const answer = await raw(route, await addressOf(route), body)
       if (!refused(answer, 413)) wrong.push(`${nameOf(route)}: ${answer.status}`)

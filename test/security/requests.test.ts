@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type AdminRoute, addressOf, adminRoutes, nameOf, parametersOf } from './admin-routes.ts'
-import { takenBy } from './valid-bodies.ts'
+import { bodyFor } from './valid-bodies.ts'
 
 interface RawAnswer {
   readonly status: number
@@ -103,7 +103,9 @@ describe.each(backends)('bent requests on $name', (backend) => {
     expect(wrong).toEqual([])
   })
 
-  it('with junk for a parameter of the path never make the server fail', async () => {
+  it('with junk for a parameter of the path never make the server fail', {
+    timeout: 120_000,
+  }, async () => {
     const wrong: string[] = []
     for (const route of routes)
       for (const parameter of parametersOf(route))
@@ -116,7 +118,7 @@ describe.each(backends)('bent requests on $name', (backend) => {
           'x'.repeat(1500),
         ]) {
           const url = addressOf(route, { realm: 'acme', [parameter]: value })
-          const answer = await server.admin.send(route.method, url, takenBy(route)?.body)
+          const answer = await server.admin.send(route.method, url, bodyFor(route))
           if (answer.status < 400 || answer.status >= 500)
             wrong.push(`${nameOf(route)} :${parameter}=${value}: ${answer.status}`)
         }

@@ -2,9 +2,8 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { kinds } from '#schemas/registry.ts'
-import { bodyView } from '#schemas/views.ts'
 import { userFields } from '#server/admin/actions/users.ts'
-import { leastBody } from '../support/samples.ts'
+import { leastBody, sampleOf } from '../support/samples.ts'
 import type { AdminRoute } from './admin-routes.ts'
 
 export interface TakenBody {
@@ -34,17 +33,21 @@ const written: Readonly<Record<string, () => TakenBody>> = {
   }),
 }
 
-/** Fails for a route that takes a body and is not known here. */
-export const takenBy = ({ method, operationId }: AdminRoute): TakenBody | undefined => {
-  if (!['POST', 'PUT', 'PATCH'].includes(method)) return undefined
+/** Any body that a route accepts, also where it is a list or goes with a DELETE; nothing where it takes none. */
+export const bodyFor = (route: AdminRoute): unknown =>
+  takenBy(route)?.body ?? (route.body && sampleOf(route.body))
+
+/** What a route takes as a JSON object. */
+export const takenBy = ({ method, operationId, body }: AdminRoute): TakenBody | undefined => {
+  if (!['POST', 'PUT', 'PATCH'].includes(method) || !body?.properties) return undefined
   count += 1
   const known = written[String(operationId)]
   if (known) return known()
   const kind = kinds.find((one) =>
-    [`create-${one.kind}`, `replace-${one.kind}`, `upsert-${one.kind}`].includes(
-      String(operationId),
+    ['create', 'replace', 'upsert'].some((verb) =>
+      [`${verb}-${one.kind}`, `${verb}-${one.kind}-by-key`].includes(String(operationId)),
     ),
   )
-  if (!kind) throw new Error(`say in valid-bodies.ts what ${operationId} takes`)
-  return { body: leastBody(kind), fields: bodyView(kind).properties ?? {} }
+  const valid = kind ? leastBody(kind) : (sampleOf(body) as Record<string, unknown>)
+  return { body: valid, fields: body.properties }
 }

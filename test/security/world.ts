@@ -2,7 +2,7 @@
 
 import type { Kind } from '#schemas/kind.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
-import { leastBody } from '../support/samples.ts'
+import { bodyWithReferences } from '../support/samples.ts'
 import type { TestServer } from '../support/server.ts'
 import { type AdminRoute, addressOf, parametersOf } from './admin-routes.ts'
 
@@ -46,13 +46,14 @@ export const createWorld = (server: TestServer): World => {
 
   const thing: World['thing'] = (realm, kind) =>
     once(`${realm} ${kind.kind}`, async () => {
-      const body = { ...leastBody(kind), ...keys.get(kind.kind) }
+      const own = await bodyWithReferences(kind, async (target) => (await thing(realm, target)).key)
+      const body = { ...own, ...keys.get(kind.kind) }
       keys.set(kind.kind, Object.fromEntries(kind.keyFields.map((field) => [field, body[field]])))
       const method = kind.shape === 'upsert' ? 'PUT' : 'POST'
       const answer = await server.admin.send(method, await collection(realm, kind), body)
       if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
-      const own = kind.keyFields.map((field) => answer.body[field]).join('/')
-      return { id: answer.body[kind.pathKey], key: kind.shape === 'tree' ? `/${own}` : own }
+      const key = kind.keyFields.map((field) => answer.body[field]).join('/')
+      return { id: answer.body[kind.pathKey], key: kind.shape === 'tree' ? `/${key}` : key }
     })
 
   const user: World['user'] = (realm) =>
@@ -63,15 +64,75 @@ export const createWorld = (server: TestServer): World => {
       return { id: answer.body.userId, key: answer.body.username }
     })
 
+  const data = (name: string, realm: string, make: () => Promise<string>): Promise<Thing> =>
+    once(`${realm} ${name}`, async () => {
+      const id = await make()
+      return { id, key: id }
+    })
+
+  /** Rows that are no documents, by the path below which they are found. */
+  const dataAt: Readonly<Record<string, (realm: string) => Promise<Thing>>> = {
+    '/keys/:keyId': (realm) =>
+      data('key', realm, async () => {
+        const { body } = await server.admin.send('GET', `/admin/realms/${realm}/keys`)
+        return body[0].keyId
+      }),
+    '/sessions/:id': (realm) =>
+      data('session', realm, async () => {
+        const { userId } = await server.userWith(realm, ['view-users'])
+        const { sid } = await server.parts.storage.db
+          .selectFrom('sessions')
+          .select('sid')
+          .where('user_id', '=', userId)
+          .executeTakeFirstOrThrow()
+        return sid
+      }),
+  }
+  for (const segment of ['initial-access-tokens', 'scim-tokens'])
+    Object.assign(dataAt, {
+      [`/provisioning/${segment}/:tokenId`]: (realm: string) =>
+        data(segment, realm, async () => {
+          const url = `/admin/realms/${realm}/provisioning/${segment}`
+          return (await server.admin.send('POST', url, {})).body.id
+        }),
+    })
+
+  const credential = (realm: string): Promise<Thing> =>
+    data('credential', realm, async () => {
+      const url = `/admin/realms/${realm}/users/${(await user(realm)).id}/credentials`
+      const body = { type: 'password', value: 'a password for this test 99' }
+      return (await server.admin.send('POST', url, body)).body.id
+    })
+
+  const kindOf: Readonly<Record<string, string>> = {
+    roleId: 'role',
+    clientId: 'client',
+    groupId: 'group',
+    orgId: 'organization',
+    scopeId: 'client-scope',
+    claimId: 'claim',
+  }
+
   /** Fails for a parameter that is not known here. */
   const named = async (route: AdminRoute, parameter: string, realm: string): Promise<Thing> => {
+    const path = route.url.replace('/admin/realms/:realm', '')
+    const known = dataAt[path]
+    if (known) return known(realm)
     if (parameter === 'userId') return user(realm)
-    if (parameter === 'roleId') return thing(realm, kindNamed('role'))
-    const path = route.url.replace('/admin/realms/:realm', '').replace(/\/:id$/, '')
-    const kind = routedKinds.find((one) => one.path?.replace(/\{[a-z-]+\}/, ':parent') === path)
+    if (path.endsWith('/credentials/:type/:id'))
+      return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
+    const ofName = kindOf[parameter]
+    if (ofName !== undefined) return thing(realm, kindNamed(ofName))
+    const kind = routedKinds.find((one) => {
+      const at = one.path?.replace(/\{[a-z-]+\}/, ':parent') ?? ''
+      return [`${at}/:id`, at, `${at}/:${one.keyFields.join('/:')}`].includes(path)
+    })
     const wanted = parameter === 'parent' && kind?.parentKind ? kindNamed(kind.parentKind) : kind
     if (!wanted) throw new Error(`say in world.ts what :${parameter} of ${route.url} names`)
-    return thing(realm, wanted)
+    const found = await thing(realm, wanted)
+    const part = wanted.keyFields.indexOf(parameter)
+    const value = found.key.split('/')[part] ?? ''
+    return part === -1 || wanted.keyFields.length === 1 ? found : { id: value, key: value }
   }
 
   return {

@@ -5,6 +5,7 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import { bodyView } from '#schemas/views.ts'
 
 let count = 0
@@ -21,6 +22,13 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   css: () => '.card { border: 0 }',
   email: (n) => `user-${n}@host.example`,
   regex: () => '^.+$',
+  'ldap-url': (n) => `ldaps://host-${n}.example`,
+  'phc-argon2id': () =>
+    '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
+  'realm-name': (n) => `realm-${n}`,
+  'date-time': () => '2026-01-01T00:00:00Z',
+  hostname: (n) => `host-${n}.example`,
+  uuid: () => '00000000-0000-7000-8000-000000000000',
   'event-types': () => 'LOGIN_SUCCESS,ADMIN_*',
 }
 
@@ -58,25 +66,34 @@ const objectOf = (
       .map(([name, inner]) => [name, sample(inner, n)]),
   )
 
-/** Only what must be given. */
-export const leastBody = (kind: Kind): Record<string, unknown> => {
+/** A value that a schema accepts, with what must be given and nothing else. */
+export const sampleOf = (schema: JsonSchema): unknown => {
   count += 1
-  return objectOf(bodyView(kind), count, () => false)
+  return schema.properties ? objectOf(schema, count, () => false) : sample(schema, count)
 }
 
-const meaningless = (schema: JsonSchema): boolean =>
-  schema['x-ref'] !== undefined ||
-  schema['x-only'] !== undefined ||
-  [schema.type].flat()[0] === 'object'
-
-/** Every simple field that does not name another document, with a value that is not its default. */
-export const fullBody = (
-  kind: Kind,
-  overrides: Record<string, unknown> = {},
-): Record<string, unknown> => {
-  count += 1
+/** Only what must be given; where fields must agree with each other, as the kind's example has them. */
+export const leastBody = (kind: Kind): Record<string, unknown> => {
+  const keys = new Set(kind.keyFields)
+  const [example = {}] = kind.spec.examples ?? []
+  const agreeing = Object.entries(example).filter(
+    ([name]) => !keys.has(name) || kind.shape === 'upsert',
+  )
   return {
-    ...objectOf(bodyView(kind), count, (_, schema) => !meaningless(schema)),
-    ...overrides,
+    ...(sampleOf(bodyView(kind)) as Record<string, unknown>),
+    ...Object.fromEntries(agreeing),
   }
+}
+
+/** The same, with a document behind every reference that must be given. */
+export const bodyWithReferences = async (
+  kind: Kind,
+  create: (kind: Kind) => Promise<string>,
+): Promise<Record<string, unknown>> => {
+  const body = leastBody(kind)
+  for (const [name, schema] of Object.entries(bodyView(kind).properties ?? {})) {
+    const mark = schema['x-ref']
+    if (mark && name in body) body[name] = await create(kindNamed(mark.kind))
+  }
+  return body
 }

@@ -7,7 +7,8 @@ import { insertRows } from '#server/storage/statements.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { showUser, type UserParts, userEtag, userEvent, userFields, userSchema } from './users.ts'
 
-const defaultRoleIn = async (view: RealmView): Promise<string[]> => {
+/** The role every new user gets, as a list of ids. */
+export const defaultRoleIn = async (view: RealmView): Promise<string[]> => {
   const settings = await view.get('settings', 'settings')
   const name = settings && contentOf<SettingsDoc>(settings).defaultRole
   const role = name === undefined ? undefined : await view.get('role', name)

@@ -1,21 +1,48 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
+import type { Config } from '#server/config/index.ts'
 import type { Realms } from '#server/resources/realms.ts'
 import type { Action } from '../action.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './admin-roles.ts'
+import { attachmentActions } from './attachments.ts'
+import { clientFieldActions } from './client-fields.ts'
+import {
+  type ClientSecretParts,
+  readClientSecret,
+  regenerateClientSecret,
+} from './client-secret.ts'
 import { createUser } from './create-user.ts'
+import { credentialActions } from './credentials.ts'
+import { setDefaultRole } from './default-role.ts'
 import { deleteUser } from './delete-user.ts'
+import { type FlowParts, flowActions } from './flows.ts'
+import { importUsers } from './import-users.ts'
+import { type KeyParts, keyActions } from './keys.ts'
 import { listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
+import { membershipActions } from './memberships.ts'
 import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
+import { provisioningTokenActions } from './provisioning-tokens.ts'
+import { type PushTokenParts, pushTokenActions } from './push-tokens.ts'
 import { readUser } from './read-user.ts'
+import { readEndpoints, readRealmHealth } from './realm-status.ts'
 import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } from './realms.ts'
 import { replaceUser } from './replace-user.ts'
+import { requiredActionActions } from './required-actions.ts'
+import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
 
-export interface ActionParts extends UserParts, SummaryParts {
+export interface ActionParts
+  extends UserParts,
+    SummaryParts,
+    ClientSecretParts,
+    FlowParts,
+    KeyParts,
+    PushTokenParts,
+    SessionParts {
+  readonly config: Pick<Config, 'http'>
   readonly realms: Realms
 }
 
@@ -37,6 +64,22 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   assignUserRole(parts),
   unassignUserRole(parts),
   setUserPassword(parts),
+  importUsers(parts),
+  ...credentialActions(parts),
+  ...requiredActionActions(parts),
+  ...membershipActions(parts),
+  ...attachmentActions(parts),
+  setDefaultRole(parts),
+  readClientSecret(parts),
+  regenerateClientSecret(parts),
+  ...clientFieldActions(parts),
+  ...flowActions(parts),
+  ...keyActions(parts),
+  ...provisioningTokenActions(parts),
+  ...pushTokenActions(parts),
+  ...sessionActions(parts),
+  readEndpoints(parts.config.http.baseUrl),
+  readRealmHealth(parts.storage),
   listEvents(parts.storage),
   readMetricsSummary(parts),
 ]

@@ -1,5 +1,6 @@
 /** Flows: every execution runs one thing, and no flow runs inside itself. */
 
+import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
 import type { FlowDoc } from '#schemas/kinds/flow.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { Behaviour } from '../behaviour.ts'
@@ -23,6 +24,19 @@ const runsInside = (drafts: Drafts, start: Draft): boolean => {
   return false
 }
 
+const unknownAuthenticators = (draft: Draft): FieldError[] =>
+  executionsOf(draft).flatMap(({ authenticator }, i) =>
+    authenticator === undefined || authenticatorIds.has(authenticator)
+      ? []
+      : [
+          {
+            field: `/authenticationExecutions/${i}/authenticator`,
+            code: 'unknown-authenticator',
+            message: `there is no authenticator "${authenticator}"; see /authenticators`,
+          },
+        ],
+  )
+
 export const flow: Behaviour = {
   check: (draft, drafts) => {
     const errors: FieldError[] = executionsOf(draft).flatMap((execution, i) =>
@@ -36,6 +50,7 @@ export const flow: Behaviour = {
           ]
         : [],
     )
+    errors.push(...unknownAuthenticators(draft))
     if (runsInside(drafts, draft))
       errors.push({
         field: '/authenticationExecutions',

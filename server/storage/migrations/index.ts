@@ -1,6 +1,7 @@
 /** THE list of migrations, oldest first. Append only. */
 
 import { first } from './0001-first.ts'
+import { nouns } from './0002-nouns.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [first]
+export const migrations: readonly Migration[] = [first, nouns]

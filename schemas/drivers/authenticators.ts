@@ -1,0 +1,44 @@
+/** The authenticators that a flow can name. The list is the list at /authenticators. */
+
+export interface AuthenticatorEntry {
+  readonly id: string
+  readonly displayName: string
+  readonly description: string
+}
+
+const entry = (id: string, displayName: string, description: string): AuthenticatorEntry => ({
+  id,
+  displayName,
+  description,
+})
+
+export const authenticators: readonly AuthenticatorEntry[] = [
+  entry('identify', 'Username or email', 'Asks who is signing in.'),
+  entry('username-password', 'Username and password', 'Asks for both on one page.'),
+  entry('password', 'Password', 'Asks for the password of a user who is known.'),
+  entry('totp', 'One-time code', 'A code from an authenticator app.'),
+  entry('webauthn', 'Security key', 'A passkey or security key as second factor.'),
+  entry('webauthn-passwordless', 'Passkey', 'A passkey instead of a password.'),
+  entry('email-code', 'Code by mail', 'A code sent to the email address.'),
+  entry('sms-code', 'Code by SMS', 'A code sent to the phone.'),
+  entry('email-link', 'Link by mail', 'A link sent to the email address.'),
+  entry('recovery-code', 'Recovery code', 'One of the codes kept for emergencies.'),
+  entry('push', 'Approval on a device', 'A question on an enrolled device.'),
+  entry('qr', 'QR code', 'A code scanned by an enrolled device.'),
+  entry('terms', 'Terms and conditions', 'Consent to the terms.'),
+  entry('organization', 'Organization', 'A choice among the organizations of the user.'),
+  entry('registration-profile', 'Registration: profile', 'Asks a new user for name and address.'),
+  entry('registration-password', 'Registration: password', 'Asks a new user for a password.'),
+  entry('reset-password', 'New password', 'Asks for a new password.'),
+  entry('broker-review-profile', 'Broker: profile', 'Shows what a provider told.'),
+  entry('broker-link-or-create', 'Broker: link or create', 'Links an account or makes one.'),
+  entry('condition-user-has-factor', 'If the user has a factor', 'Lets the sub-flow run if so.'),
+  entry('condition-role', 'If the user has a role', 'Lets the sub-flow run if so.'),
+  entry('condition-group', 'If the user is in a group', 'Lets the sub-flow run if so.'),
+  entry('condition-client', 'If it is for a client', 'Lets the sub-flow run if so.'),
+  entry('condition-acr', 'If a level is asked for', 'Lets the sub-flow run if so.'),
+  entry('condition-network', 'If it comes from a network', 'Lets the sub-flow run if so.'),
+  entry('condition-new-device', 'If the device is new', 'Lets the sub-flow run if so.'),
+]
+
+export const authenticatorIds: ReadonlySet<string> = new Set(authenticators.map(({ id }) => id))

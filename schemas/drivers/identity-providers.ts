@@ -1,0 +1,99 @@
+/** What each protocol of identity provider needs and takes in its `config`. The list is the list of protocols. */
+
+export interface ProviderProtocol {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
+
+const oidc: ProviderProtocol = {
+  required: ['clientId'],
+  optional: [
+    'issuer',
+    'authorizationUrl',
+    'tokenUrl',
+    'userInfoUrl',
+    'jwksUrl',
+    'logoutUrl',
+    'discoveryUrl',
+    'clientSecret',
+    'clientAuthMethod',
+    'defaultScope',
+    'pkceEnabled',
+    'pkceMethod',
+    'validateSignature',
+    'useJwksUrl',
+    'prompt',
+  ],
+}
+
+const directory: ProviderProtocol = {
+  required: ['url', 'userSearchBase'],
+  optional: [
+    'bindDn',
+    'bindPassword',
+    'userSearchFilter',
+    'uidAttribute',
+    'emailAttribute',
+    'firstNameAttribute',
+    'lastNameAttribute',
+  ],
+}
+
+const samlMetadata = ['metadataUrl', 'metadataXml']
+
+const saml: ProviderProtocol = {
+  required: ['spEntityId'],
+  optional: [
+    'ssoUrl',
+    'idpEntityId',
+    'idpSigningCertificate',
+    'assertionConsumerServiceUrl',
+    'emailAttribute',
+    'firstNameAttribute',
+    'lastNameAttribute',
+    'singleLogoutServiceUrl',
+    ...samlMetadata,
+  ],
+}
+
+const eid: ProviderProtocol = {
+  required: ['ssoUrl', 'idpEntityId', 'spEntityId', 'idpSigningCertificate', 'minimumLoa'],
+  optional: [
+    'assertionConsumerServiceUrl',
+    'spDecryptionPrivateKey',
+    'spSigningPrivateKey',
+    'spSigningCertificate',
+    'subjectAttribute',
+    'authnRequestBinding',
+    'responseBinding',
+    'artifactResolutionServiceUrl',
+    'representationEnabled',
+    'representationAttribute',
+  ],
+}
+
+export const providerProtocols = {
+  saml,
+  ldap: directory,
+  ad: directory,
+  eherkenning: eid,
+  eidas: eid,
+  oidc,
+  google: oidc,
+  microsoft: oidc,
+  github: oidc,
+  apple: oidc,
+  facebook: oidc,
+  gitlab: oidc,
+  linkedin: oidc,
+} as const satisfies Record<string, ProviderProtocol>
+
+export type ProtocolName = keyof typeof providerProtocols
+
+export const protocolNames = Object.keys(providerProtocols) as [ProtocolName, ...ProtocolName[]]
+
+/** Instead of explicit values, a SAML provider may name its metadata. */
+export const samlNeedsMetadataOr = { metadata: samlMetadata, explicit: ['ssoUrl', 'idpEntityId'] }
+
+/** What the create response of an eID scheme echoes: no keys, no certificates (spec part 2). */
+export const eidProtocols: ReadonlySet<string> = new Set(['eherkenning', 'eidas'])

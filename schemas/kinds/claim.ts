@@ -1,0 +1,29 @@
+import Type, { type Static } from 'typebox'
+import { defineKind } from '../kind.ts'
+import { fields, id, name, oneOf } from '../marks.ts'
+
+const spec = fields({
+  id: id(),
+  name: name({ format: 'segment' }),
+  protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
+  protocolMapper: Type.String({ minLength: 1, maxLength: 255, description: 'Which mapper it is.' }),
+  config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    default: {},
+    description: 'Settings of the mapper, such as claim.name and user.attribute.',
+  }),
+})
+
+export type ClaimDoc = Static<typeof spec>
+
+export const Claim = defineKind({
+  kind: 'claim',
+  shape: 'collection',
+  section: 'claims',
+  path: '/claims',
+  pathKey: 'id',
+  key: 'name',
+  permission: { read: 'manage-authorization', write: 'manage-authorization' },
+  prune: 'allowed',
+  doc: 'A claim mapper: puts a value into tokens, through the client scopes it is attached to.',
+  spec,
+})

@@ -1,0 +1,104 @@
+import Type, { type Static } from 'typebox'
+import { protocolNames } from '../drivers/identity-providers.ts'
+import { defineKind } from '../kind.ts'
+import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../marks.ts'
+
+const url = (description: string) => text(description, { format: 'web-url' })
+const pem = (description: string) => text(description, { maxLength: 20_000 })
+const key = (description: string) => secret({ read: 'null', description })
+const choice = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+/** All keys of all protocols; `drivers/identity-providers.ts` says which belong to which. */
+const config = Type.Object(
+  {
+    issuer: url('Exact issuer of an OIDC provider.'),
+    discoveryUrl: url('Its discovery document.'),
+    authorizationUrl: url('Its authorization endpoint.'),
+    tokenUrl: url('Its token endpoint.'),
+    userInfoUrl: url('Its userinfo endpoint.'),
+    jwksUrl: url('Its keys.'),
+    logoutUrl: url('Its logout endpoint.'),
+    clientId: text('Our client there.', { maxLength: 255 }),
+    clientSecret: key('Our secret there.'),
+    clientAuthMethod: Type.Optional(
+      oneOf(['client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt']),
+    ),
+    defaultScope: text('Scopes we ask for.'),
+    pkceEnabled: choice('Use PKCE.'),
+    pkceMethod: Type.Optional(oneOf(['S256'])),
+    validateSignature: choice('Verify what it signs.'),
+    useJwksUrl: choice('Take its keys from jwksUrl.'),
+    prompt: text('`prompt` we send.', { maxLength: 100 }),
+
+    ssoUrl: url('Where a SAML provider takes requests.'),
+    idpEntityId: text('Its entity id.'),
+    spEntityId: text('Our entity id there.'),
+    assertionConsumerServiceUrl: url('Where it sends assertions.'),
+    idpSigningCertificate: pem('Verifies what it signs.'),
+    singleLogoutServiceUrl: url('Where sign-outs are sent.'),
+    metadataUrl: text('Its metadata, instead of explicit values.', { format: 'https-url' }),
+    metadataXml: text('Its metadata itself.', { maxLength: 1_048_576 }),
+    emailAttribute: text('Attribute with the email address.', { maxLength: 255 }),
+    firstNameAttribute: text('Attribute with the given name.', { maxLength: 255 }),
+    lastNameAttribute: text('Attribute with the family name.', { maxLength: 255 }),
+
+    url: text('ldap:// or ldaps:// address of a directory.', { format: 'ldap-url' }),
+    bindDn: text('Whom we bind as.'),
+    bindPassword: key('The password for it.'),
+    userSearchBase: text('Where users are.'),
+    userSearchFilter: text('Filter with {0} for the username.'),
+    uidAttribute: text('Attribute with the username.', { maxLength: 255 }),
+
+    spDecryptionPrivateKey: key('Decrypts what an eID scheme sends.'),
+    spSigningPrivateKey: key('Signs our requests.'),
+    spSigningCertificate: pem('The certificate of that key.'),
+    minimumLoa: text('Least level of assurance.', { maxLength: 500 }),
+    subjectAttribute: text('Attribute that identifies the subject.', { maxLength: 500 }),
+    authnRequestBinding: text('HTTP-POST, HTTP-Redirect or a URN.', { maxLength: 255 }),
+    responseBinding: text('HTTP-POST, HTTP-Artifact or a URN.', { maxLength: 255 }),
+    artifactResolutionServiceUrl: url('Where artifacts are resolved.'),
+    representationEnabled: choice('Accept mandates (eherkenning).'),
+    representationAttribute: text('Attribute with the mandate.', { maxLength: 500 }),
+  },
+  { additionalProperties: false, default: {}, description: 'Its keys depend on the protocol.' },
+)
+
+const spec = fields(
+  {
+    realmId: realmId(),
+    alias: name({ format: 'segment' }),
+    protocol: immutable(oneOf(protocolNames)),
+    displayName: text('What the button on the sign-in page says.', { maxLength: 255 }),
+    enabled: flag(true, 'Whether it may be used.'),
+    trustEmail: flag(false, 'Take its email addresses as verified.'),
+    linkOnly: flag(false, 'Only for users who linked it, not for sign-in.'),
+    hideOnLogin: flag(false, 'Do not show it on the sign-in page.'),
+    storeToken: flag(false, 'Keep the tokens it gives.'),
+    syncMode: oneOf(['IMPORT', 'FORCE', 'LEGACY'], { default: 'IMPORT' }),
+    config,
+  },
+  {
+    examples: [
+      {
+        alias: 'directory',
+        protocol: 'ldap',
+        config: { url: 'ldaps://ldap.example', userSearchBase: 'ou=people,dc=example' },
+      },
+    ],
+  },
+)
+
+export type IdentityProviderDoc = Static<typeof spec>
+
+export const IdentityProvider = defineKind({
+  kind: 'identity-provider',
+  shape: 'collection',
+  section: 'identityProviders',
+  path: '/identity-providers',
+  pathKey: 'alias',
+  key: 'alias',
+  permission: { read: 'manage-identity-providers', write: 'manage-identity-providers' },
+  prune: 'allowed',
+  doc: 'An external provider or directory that users can sign in through.',
+  spec,
+})

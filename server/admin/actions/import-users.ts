@@ -1,0 +1,244 @@
+/**
+ * Bulk import of users, with Argon2id hashes in PHC form. All or nothing: every row is checked first and what is
+ * wrong is named by its index; then everything is written in one transaction of few, large statements.
+ */
+
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { foldName } from '#server/accounts/names.ts'
+import { changedUserRow, newUserRow, type UserFields } from '#server/accounts/user-record.ts'
+import { newId } from '#server/platform/ids.ts'
+import { formatPhc, parsePhc } from '#server/platform/passwords/phc.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
+import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { defaultRoleIn } from './create-user.ts'
+import { type UserParts, userEvent, userFields } from './users.ts'
+
+const policies = ['FAIL', 'SKIP', 'OVERWRITE'] as const
+
+type ImportedUser = Partial<UserFields> &
+  Pick<UserFields, 'username'> & { readonly credentials?: readonly { readonly value: string }[] }
+
+interface Result {
+  readonly action: 'ADDED' | 'SKIPPED' | 'OVERWRITTEN'
+  readonly resourceType: 'USER'
+  readonly resourceName: string
+  readonly id: string
+}
+
+const importedUser = bodyOf(
+  {
+    ...userFields,
+    credentials: {
+      type: 'array',
+      maxItems: 1,
+      items: bodyOf({
+        type: { type: 'string', enum: ['password'] },
+        value: { type: 'string', format: 'phc-argon2id' },
+      }),
+    },
+  },
+  ['username'],
+)
+
+const inSlices = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size),
+  )
+
+/** Users who have one of the usernames already, by folded name. */
+const existingUsers = async (
+  { storage: { db } }: UserParts,
+  realm: string,
+  users: readonly ImportedUser[],
+): Promise<Map<string, UserRow>> => {
+  const found = new Map<string, UserRow>()
+  for (const slice of inSlices(users, 1000)) {
+    const names = slice.map(({ username }) => foldName(username))
+    const rows = await db
+      .selectFrom('users')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('username_key', 'in', names)
+      .execute()
+    for (const row of rows) found.set(row.username_key, row)
+  }
+  return found
+}
+
+/** Errors of one row, named by its place in the list. */
+const atIndex = (index: number, errors: readonly FieldError[]): FieldError[] =>
+  errors.map((error) => ({ ...error, field: `/users/${index}${error.field}` }))
+
+const collect = <T>(errors: FieldError[], index: number, make: () => T): T | undefined => {
+  try {
+    return make()
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'validation') throw error
+    errors.push(...atIndex(index, error.errors))
+    return undefined
+  }
+}
+
+export const importUsers = (parts: UserParts): Action => {
+  const { users, storage, recorder, clock, ranks } = parts
+
+  const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
+    const parsed = parsePhc(user.credentials?.[0]?.value ?? '')
+    if (!user.credentials?.[0]) return []
+    if (!parsed)
+      throw invalid([
+        { field: '/credentials/0/value', code: 'format', message: 'is a hash of unbearable cost' },
+      ])
+    return [
+      {
+        id: newId(),
+        realm: row.realm,
+        user_id: row.id,
+        type: 'password',
+        label: null,
+        priority: 0,
+        secret: formatPhc(parsed),
+        created_at: clock.now(),
+      },
+    ]
+  }
+
+  const overwrite = async (
+    { view, caller }: ActionContext,
+    before: UserRow,
+    user: ImportedUser,
+  ): Promise<Statement[]> => {
+    if (before.managed === 1)
+      throw new Problem('conflict', `user "${before.username}" is managed by a file`)
+    await ranks.refuseUnlessOutranked(view, caller.permissions, before.id)
+    const { credentials, ...fields } = user
+    const after = changedUserRow(before, fields, clock.now())
+    const hash = credentials?.[0]?.value
+    const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
+      typeof parts.passwords.acceptHash
+    >[0]
+    return [
+      ...users.updateStatements(before, after),
+      ...(hash === undefined ? [] : parts.passwords.acceptHash(settings, before, hash).statements),
+    ]
+  }
+
+  return {
+    operationId: 'import-users',
+    method: 'POST',
+    path: '/users/import',
+    permission: 'manage-users',
+    resourceType: 'users',
+    summary: 'Imports many users at once, all or none',
+    bodyLimit: 64 * 1024 * 1024,
+    body: bodyOf(
+      {
+        ifResourceExists: { type: 'string', enum: policies, default: 'FAIL' },
+        users: { type: 'array', minItems: 1, maxItems: 100_000, items: importedUser },
+      },
+      ['users'],
+    ),
+    reply: {
+      status: 200,
+      schema: bodyOf({
+        added: { type: 'integer' },
+        skipped: { type: 'integer' },
+        overwritten: { type: 'integer' },
+        results: {
+          type: 'array',
+          items: bodyOf({
+            action: { type: 'string', enum: ['ADDED', 'SKIPPED', 'OVERWRITTEN'] },
+            resourceType: { type: 'string', enum: ['USER'] },
+            resourceName: { type: 'string' },
+            id: { type: 'string', format: 'uuid' },
+          }),
+        },
+      }),
+    },
+    handle: async (context) => {
+      const { realm, view } = context
+      const { ifResourceExists, users: given } = context.body as unknown as {
+        ifResourceExists: (typeof policies)[number]
+        users: ImportedUser[]
+      }
+      const existing = await existingUsers(parts, realm, given)
+      const errors: FieldError[] = []
+      const rows: UserRow[] = []
+      const credentials: CredentialRow[] = []
+      const statements: Statement[] = []
+      const results: Result[] = []
+      const seen = new Set<string>()
+      for (const [index, user] of given.entries()) {
+        const folded = foldName(user.username)
+        const before = existing.get(folded)
+        const duplicate = seen.has(folded)
+        seen.add(folded)
+        if (duplicate || (before && ifResourceExists === 'FAIL')) {
+          const message = duplicate ? 'is in the list twice' : 'exists already'
+          errors.push({ field: `/users/${index}/username`, code: 'duplicate', message })
+          continue
+        }
+        const result = { resourceType: 'USER', resourceName: user.username } as const
+        if (before && ifResourceExists === 'SKIP') {
+          results.push({ ...result, action: 'SKIPPED', id: before.id })
+        } else if (before) {
+          statements.push(...(await overwrite(context, before, user)))
+          results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
+        } else {
+          const { credentials: _, ...fields } = user
+          const row = collect(errors, index, () =>
+            newUserRow(fields, { id: newId(), realm, now: clock.now() }),
+          )
+          if (!row) continue
+          rows.push(row)
+          credentials.push(...(collect(errors, index, () => credentialOf(row, user)) ?? []))
+          results.push({ ...result, action: 'ADDED', id: row.id })
+        }
+      }
+      if (errors.length > 0) {
+        const taken = errors.every(({ code }) => code === 'duplicate')
+        if (!taken) throw invalid(errors.slice(0, 100))
+        throw new Problem('conflict', `${errors.length} users exist already`, {
+          errors: errors.slice(0, 100),
+        })
+      }
+      const names = rows.flatMap((row) =>
+        [...new Set([row.username_key, row.email_key])].flatMap((name) =>
+          name === null ? [] : [{ realm, name, user_id: row.id }],
+        ),
+      )
+      const roles = (await defaultRoleIn(view)).flatMap((role_id) =>
+        rows.map(({ id }) => ({ user_id: id, role_id })),
+      )
+      await recorder.commit(
+        [
+          ...insertRows(storage.db, 'users', rows),
+          ...insertRows(storage.db, 'user_names', names),
+          ...insertRows(storage.db, 'credentials', credentials),
+          ...insertRows(storage.db, 'user_roles', roles),
+          ...statements,
+        ],
+        results
+          .filter(({ action }) => action !== 'SKIPPED')
+          .map(({ id, action }) =>
+            userEvent(
+              context,
+              action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE',
+              id,
+              'imported',
+            ),
+          ),
+      )
+      const count = (action: Result['action']): number =>
+        results.filter((result) => result.action === action).length
+      return {
+        added: count('ADDED'),
+        skipped: count('SKIPPED'),
+        overwritten: count('OVERWRITTEN'),
+        results,
+      }
+    },
+  }
+}
