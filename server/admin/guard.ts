@@ -132,7 +132,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     const permissions = await permissionsIn(realm, session)
     if (permission === undefined || !permissions.has(permission))
       throw new Problem('forbidden', `this needs the permission ${permission ?? 'realm-admin'}`)
-    request.caller = { actor, sourceIp: request.ip, permissions }
+    request.caller = { actor, sourceIp: request.ip, session: session.session.id, permissions }
     const settings = await parts.settingsOf(session.sessionRealm)
     if (settings) await parts.sessions.touch(session.session, settings)
   })
