@@ -48,6 +48,15 @@ const withFailures = (method: string, operation: Json): Json => {
   return { ...operation, responses: { ...Object.fromEntries(failures), ...responses } }
 }
 
+/** As a reader fills them in: the path from left to right, then the query, then headers. */
+const inOrder = (operation: Json): Json => {
+  const parameters = operation['parameters'] as readonly { readonly in: string }[] | undefined
+  if (!parameters) return operation
+  const rank = ({ in: place }: { readonly in: string }): number =>
+    ['path', 'query', 'header'].indexOf(place)
+  return { ...operation, parameters: parameters.toSorted((a, b) => rank(a) - rank(b)) }
+}
+
 /** Moves schemas with a title to the components; the first of a name stays, and another one keeps its place. */
 const createHoist = (components: Json) => {
   const hoist = (value: unknown): unknown => {
@@ -81,7 +90,7 @@ export const complete = (made: object, problem: JsonSchema): Json => {
       if (!methods.has(method)) continue
       const told = operation as Json
       for (const tag of told['tags'] as string[]) tags.add(tag)
-      operations[method] = withFailures(method, hoist(told) as Json)
+      operations[method] = withFailures(method, inOrder(hoist(told) as Json))
     }
     paths[path] = operations
   }

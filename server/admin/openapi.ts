@@ -69,6 +69,10 @@ const parametersIn = (url: string) => {
   return names.length === 0 ? {} : { params: { type: 'object', properties, required: names } }
 }
 
+/** The first fixed part of the path, below the realm where there is one. */
+const tagOf = (url: string): string =>
+  url.replace(/^\/admin\/realms\/:realm\//, '/admin/').split('/')[2] ?? 'other'
+
 const ifMatch = {
   type: 'object',
   properties: {
@@ -103,7 +107,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
   if (described.operationId === undefined) return { schema: { hide: true }, url }
   const method = String(route.method)
   const { config = {} } = route
-  const { permission, kind, resourceType = 'other' } = config
+  const { permission, kind } = config
   const [reply] = Object.values(described.response ?? {})
   const body = bodyIn(method, route, reply)
   const isWrite = writes.has(method)
@@ -116,7 +120,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
     schema: {
       ...described,
       ...parametersIn(url),
-      tags: described.tags ?? [resourceType],
+      tags: described.tags ?? [tagOf(url)],
       response: replies(described.response, kind),
       ...(kind !== undefined && isWrite && method !== 'POST' ? { headers: ifMatch } : {}),
       ...(body ? { body, consumes: mediaTypes(method, route) } : {}),

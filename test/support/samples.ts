@@ -48,7 +48,7 @@ const sample = (schema: JsonSchema, n: number): unknown => {
   if (type === 'boolean') return !schema.default
   if (type === 'integer') return schema.default ?? schema['minimum'] ?? 1
   if (type === 'array')
-    return schema.items?.['x-ref'] || schema.items?.properties
+    return schema.items?.['x-ref'] || (schema.items?.properties && !schema['minItems'])
       ? []
       : [sample(schema.items ?? {}, n)]
   if (!schema.properties) return {}

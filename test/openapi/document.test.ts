@@ -1,0 +1,153 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compileErrors, parse, validate } from '@readme/openapi-parser'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createAjv } from '#schemas/ajv.ts'
+import { kinds } from '#schemas/registry.ts'
+import { createApp } from '#server/app.ts'
+import manifest from '../../package.json' with { type: 'json' }
+import { adminRoutes } from '../security/admin-routes.ts'
+import { backends } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type ApiDocument, type Operation, operationsIn, readDocument } from './document.ts'
+
+const [backend] = backends
+
+describe('the API description', () => {
+  let server: TestServer
+  let document: ApiDocument
+  let operations: readonly Operation[]
+
+  beforeAll(async () => {
+    if (!backend) throw new Error('no backend')
+    server = await startServer(backend)
+    document = await readDocument(server)
+    operations = await operationsIn(document)
+  })
+  afterAll(() => server.close())
+
+  it('is OpenAPI 3.1 in the eyes of an independent validator', async () => {
+    const result = await validate(structuredClone(document) as never)
+    expect(result.valid ? '' : compileErrors(result)).toBe('')
+    expect(document.openapi).toMatch(/^3\.1\./)
+    expect(document.info.version).toBe(manifest.version)
+  })
+
+  it('has every admin route that is registered and no other, with its permission', async () => {
+    const registered = (await adminRoutes(server.parts))
+      .filter(({ method }) => method !== 'HEAD')
+      .map(
+        ({ method, url, permission }) =>
+          `${method} ${url.replace(/:(\w+)/g, '{$1}')} ${permission}`,
+      )
+    const described = operations
+      .filter(({ path }) => path.startsWith('/admin/'))
+      .map((one) => `${one.method} ${one.path} ${one['x-permission']}`)
+    expect(described.toSorted()).toEqual(registered.toSorted())
+    expect(described.length).toBeGreaterThan(50)
+  })
+
+  it('has signing in and out, monitoring and itself', () => {
+    const others = operations
+      .filter(({ path }) => !path.startsWith('/admin/'))
+      .map(({ method, path }) => `${method} ${path}`)
+    expect(others).toEqual(
+      expect.arrayContaining([
+        'GET /realms/{realm}/login',
+        'POST /realms/{realm}/login',
+        'POST /realms/{realm}/logout',
+        'GET /monitoring/health',
+        'GET /monitoring/metrics',
+        'GET /v3/api-docs',
+        'GET /v3/api-docs.yaml',
+      ]),
+    )
+  })
+
+  it('gives every operation an id of its own, a summary, a tag and its path parameters', () => {
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
+    for (const { operationId, summary, tags, path, parameters = [] } of operations) {
+      expect(summary, operationId).toMatch(/\S/)
+      expect(tags.length, operationId).toBe(1)
+      const wanted = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+      const given = parameters.filter((one) => one.in === 'path').map(({ name }) => name)
+      expect(given.toSorted(), operationId).toEqual(wanted.toSorted())
+    }
+  })
+
+  it('says that admin reads take a session and admin writes the XSRF token too', () => {
+    for (const { operationId, method, path, security } of operations) {
+      const expected = !path.startsWith('/admin/')
+        ? []
+        : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }]
+      expect(security, operationId).toEqual(expected)
+    }
+  })
+
+  it('has a problem document for every way an admin request is refused', () => {
+    for (const { operationId, method, path, responses } of operations) {
+      if (!path.startsWith('/admin/')) continue
+      const refusals = ['400', '401', '403', '404', ...(method === 'GET' ? [] : ['409', '412'])]
+      for (const status of refusals)
+        expect(
+          responses[status]?.content?.['application/problem+json']?.schema.required,
+          `${operationId} ${status}`,
+        ).toContain('code')
+    }
+  })
+
+  it('has the body of every operation that takes one, and strict Ajv can use every schema', async () => {
+    const taking = (await adminRoutes(server.parts)).filter(({ body }) => body)
+    for (const { operationId } of taking) {
+      const one = operations.find((operation) => operation.operationId === operationId)
+      expect(one?.requestBody, String(operationId)).toBeDefined()
+    }
+    const ajv = createAjv({ fillDefaults: false })
+    const texts = operations.flatMap(({ requestBody, responses }) =>
+      [requestBody, ...Object.values(responses)].flatMap((part) =>
+        Object.values(part?.content ?? {}).map(({ schema }) => JSON.stringify(schema)),
+      ),
+    )
+    for (const text of new Set(texts)) expect(() => ajv.compile(JSON.parse(text))).not.toThrow()
+  })
+
+  it('names the schemas of kinds once and refers to them', () => {
+    for (const { kind } of kinds.filter(({ path }) => path !== null))
+      expect(Object.keys(document.components.schemas), kind).toContain(kind)
+    const text = JSON.stringify(document.paths)
+    expect(text).toContain('"$ref":"#/components/schemas/client"')
+    expect(text).not.toContain('"redirectUris"')
+  })
+
+  it('is the same as YAML, without aliases', async () => {
+    const { headers, body } = await server.anonymous.send('GET', '/v3/api-docs.yaml')
+    expect(headers['content-type']).toBe('application/yaml')
+    expect(body).not.toMatch(/: [&*]a\d+/)
+    const folder = mkdtempSync(join(tmpdir(), 'iamctl-openapi-'))
+    try {
+      writeFileSync(join(folder, 'api.yaml'), body)
+      expect(await parse(join(folder, 'api.yaml'))).toEqual(document)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('is answered to anybody, without a cookie, and not sent again to who has it', async () => {
+    const first = await server.anonymous.send('GET', '/v3/api-docs')
+    expect(first.headers['set-cookie']).toBeUndefined()
+    const again = await server.anonymous.send('GET', '/v3/api-docs', undefined, {
+      'if-none-match': String(first.headers['etag']),
+    })
+    expect([again.status, again.body]).toEqual([304, ''])
+  })
+
+  it('validates no body twice: Fastify itself is given none', async () => {
+    const schemas: unknown[] = []
+    const app = createApp(server.parts)
+    app.addHook('onRoute', ({ schema }) => void schemas.push(schema?.body))
+    await app.ready()
+    await app.close()
+    expect(schemas.filter((body) => body !== undefined)).toEqual([])
+  })
+})
