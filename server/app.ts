@@ -6,6 +6,7 @@ import { kinds } from '#schemas/registry.ts'
 import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
+import { interactiveDocs } from '#server/admin/interactive-docs.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
 import { followApi, openapiRoutes } from '#server/admin/openapi.ts'
 import { createCookies } from '#server/http/cookies.ts'
@@ -58,6 +59,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
   followApi(app, config.http.baseUrl)
   pages.routes(app)
   app.register(openapiRoutes)
+  app.register(interactiveDocs)
   app.register(monitoringRoutes(parts))
   app.register(
     loginRoutes({
