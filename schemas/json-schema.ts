@@ -7,6 +7,8 @@ export interface RefMark {
   readonly kind: string
   /** What happens to the document that holds the reference when the named one is deleted. */
   readonly onDelete: OnDelete
+  /** The value is the name of a document below the same parent, without the parent's key. */
+  readonly sibling?: true
   /** The reference hands the named role's permissions to somebody: only who holds them may write it. */
   readonly grants?: true
 }

@@ -13,7 +13,7 @@ export const ref = (
   {
     onDelete = 'refuse',
     ...mark
-  }: { onDelete?: OnDelete; grants?: true; description?: string } = {},
+  }: { onDelete?: OnDelete; grants?: true; sibling?: true; description?: string } = {},
 ) => {
   const { description, ...rest } = mark
   const xref: RefMark = { kind, onDelete, ...rest }

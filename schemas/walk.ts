@@ -8,7 +8,7 @@ import {
   type RefMark,
   type SecretMark,
 } from './json-schema.ts'
-import type { Kind } from './kind.ts'
+import { type Kind, parentKeyOf } from './kind.ts'
 
 export type Visit = (place: {
   readonly pointer: string
@@ -46,13 +46,14 @@ export interface Reference extends RefMark {
   readonly key: string
 }
 
-/** Every document that this one names. */
-export const referencesOf = (kind: Kind, doc: Doc): Reference[] => {
+/** Every document that this one names; its own key tells which siblings are meant. */
+export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => {
   const found: Reference[] = []
   walk(kind.spec, doc, ({ pointer, value, schema }) => {
     const mark = schema['x-ref']
-    if (mark && typeof value === 'string')
-      found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), key: value })
+    if (!mark || typeof value !== 'string') return
+    const target = mark.sibling ? `${parentKeyOf(kind, key) ?? ''}/${value}` : value
+    found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), key: target })
   })
   return found
 }
@@ -70,7 +71,12 @@ const replaceIn = (
   target: { kind: string; from: string; to: string | null },
 ): unknown => {
   const mark = schema['x-ref']
-  if (mark) return mark.kind === target.kind && value === target.from ? target.to : value
+  if (mark) {
+    const spelled = (key: string | null): string | null =>
+      mark.sibling && key !== null ? key.slice(key.lastIndexOf('/') + 1) : key
+    const meant = mark.kind === target.kind && value === spelled(target.from)
+    return meant ? spelled(target.to) : value
+  }
   if (Array.isArray(value)) {
     const { items } = schema
     return items

@@ -90,6 +90,24 @@ const spec = fields({
     }),
   ),
   authorizationServicesEnabled: flag(false, 'Whether it protects resources with policies (UMA).'),
+  authorizationSettings: yamlOnly(
+    Type.Object(
+      {
+        allowRemoteResourceManagement: flag(true, 'Whether the client may manage its resources.'),
+        policyEnforcementMode: oneOf(['ENFORCING', 'PERMISSIVE', 'DISABLED'], {
+          default: 'ENFORCING',
+        }),
+        decisionStrategy: oneOf(['AFFIRMATIVE', 'UNANIMOUS', 'CONSENSUS'], {
+          default: 'UNANIMOUS',
+        }),
+      },
+      {
+        additionalProperties: false,
+        default: {},
+        description: 'Over REST they belong to /clients/{clientId}/authz/settings.',
+      },
+    ),
+  ),
   consentRequired: flag(false, 'Ask the user before the first sign-in.'),
   fullScopeAllowed: flag(true, 'All roles of the user go into the token.'),
   frontchannelLogout: flag(false, 'Sign the user out through the browser.'),

@@ -2,6 +2,10 @@
 
 export { Agent } from './agent.ts'
 export { Application } from './application.ts'
+export { AuthzPermission } from './authz-permission.ts'
+export { AuthzPolicy } from './authz-policy.ts'
+export { AuthzResource } from './authz-resource.ts'
+export { AuthzScope } from './authz-scope.ts'
 export { Claim } from './claim.ts'
 export { Client } from './client.ts'
 export { ClientMapper } from './client-mapper.ts'

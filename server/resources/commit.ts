@@ -119,10 +119,12 @@ const writes = ({ storage: { db } }: CommitContext, effects: readonly Effect[]):
 const references = (context: CommitContext, effects: readonly Effect[]): Statement[] => {
   const rows = effects.flatMap(({ after }) => {
     if (!after) return []
-    const found = referencesOf(kindNamed(after.kind), after.body).flatMap(
+    const found = referencesOf(kindNamed(after.kind), after.body, after.key).map(
       ({ field, kind, key }) => {
         const target = context.drafts.find(kind, key)
-        return target ? [{ from_id: after.id, path: field, to_id: target.id }] : []
+        if (!target)
+          throw new Error(`${kind} "${key}" was not gathered for ${after.kind} "${after.key}"`)
+        return { from_id: after.id, path: field, to_id: target.id }
       },
     )
     return [...new Map(found.map((row) => [`${row.path}\n${row.to_id}`, row])).values()]

@@ -57,8 +57,8 @@ const parentIn = ({ keyOf, find }: State, draft: Draft): Draft | undefined => {
 const giversIn = (state: State, draft: Draft): Draft[] => {
   const body = state.bodyOf(draft)
   if (!body) return []
-  const named = referencesOf(draft.kind, body).flatMap(({ grants, kind, key }) =>
-    grants ? (state.find(kind, key) ?? []) : [],
+  const named = referencesOf(draft.kind, body, state.keyOf(draft) ?? '').flatMap(
+    ({ grants, kind, key }) => (grants ? (state.find(kind, key) ?? []) : []),
   )
   return [...named, parentIn(state, draft) ?? []].flat()
 }

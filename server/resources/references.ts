@@ -13,7 +13,7 @@ const shown = 20
 const referencesTo = (referrer: Draft, target: Draft): Reference[] =>
   referrer.body === null
     ? []
-    : referencesOf(referrer.kind, referrer.body).filter(
+    : referencesOf(referrer.kind, referrer.body, referrer.key).filter(
         ({ kind, key }) => kind === target.kind.kind && key === target.key,
       )
 
@@ -88,9 +88,9 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): void => {
 /** What a changed document newly refers to; the others were checked when they were written. */
 export const addedReferences = (draft: Draft): Reference[] => {
   if (draft.body === null) return []
-  const before = draft.before ? referencesOf(draft.kind, draft.before.body) : []
+  const before = draft.before ? referencesOf(draft.kind, draft.before.body, draft.before.key) : []
   const known = new Set(before.map(({ field, kind, key }) => `${field}\n${kind}\n${key}`))
-  return referencesOf(draft.kind, draft.body).filter(
+  return referencesOf(draft.kind, draft.body, draft.key).filter(
     ({ field, kind, key }) => !known.has(`${field}\n${kind}\n${key}`),
   )
 }

@@ -110,6 +110,7 @@ export const registerKind = (app: FastifyInstance, kind: Kind, parts: ResourcePa
           permission: method === 'GET' ? kind.permission.read : kind.permission.write,
           resourceType: kind.resourceType,
           kind: kind.kind,
+          ...(verb === 'upsert' ? { events: ['ADMIN_UPDATE', 'ADMIN_CREATE'] } : {}),
           ...(method === 'POST' || method === 'PUT' ? { body: bodyView(kind) } : {}),
         },
       })

@@ -64,7 +64,7 @@ class Gathering {
   /** Documents that are rewritten along with others keep their other references, which must be known too. */
   referencesOfReferrers(): Reference[] {
     return [...new Set([...this.referrers.values()].flat())].flatMap((document) =>
-      referencesOf(kindNamed(document.kind), document.body),
+      referencesOf(kindNamed(document.kind), document.body, document.key),
     )
   }
 
@@ -87,7 +87,8 @@ class Gathering {
   /** Notes whom the document refers to; says whether it must go with one of them. */
   #link(document: StoredDocument, targets: ReadonlyMap<string, StoredDocument>): boolean {
     let cascades = false
-    for (const reference of referencesOf(kindNamed(document.kind), document.body)) {
+    const { kind, body, key } = document
+    for (const reference of referencesOf(kindNamed(kind), body, key)) {
       const target = targets.get(`${reference.kind}\n${reference.key}`)
       if (!target) continue
       const known = this.referrers.get(target.id) ?? []
@@ -168,10 +169,14 @@ export const gather = async (
   for (const { operation, target } of pairs) {
     if (target) wantPath(present, operation.kind, target.key)
     const earlier = target
-      ? referencesOf(operation.kind, target.body).filter((reference) => reference.grants)
+      ? referencesOf(operation.kind, target.body, target.key).filter(
+          (reference) => reference.grants,
+        )
       : []
     const own =
-      operation.op === 'put' ? referencesOf(operation.kind, docOf(operation, target?.body)) : []
+      operation.op === 'put'
+        ? referencesOf(operation.kind, docOf(operation, target?.body), operation.key)
+        : []
     references.push(...earlier, ...own)
     grants ||= mayGrant(operation, [...earlier, ...own])
   }

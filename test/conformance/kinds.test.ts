@@ -211,7 +211,8 @@ describe.each(backends)('on $name', (backend) => {
       for (const child of childrenOf(parent)) {
         const address = await addressOf(child)
         const made = await make(child, address, await bodyOf(child))
-        const one = address.slice(0, address.lastIndexOf('/'))
+        const tail = child.path?.split('}')[1] ?? ''
+        const one = address.slice(0, -tail.length)
         const { body } = await server.admin.send('GET', one)
         const [key = ''] = parent.keyFields
         const renamed = await server.admin.send('PUT', one, { ...body, [key]: `${body[key]}-new` })

@@ -147,6 +147,39 @@ describe.each(backends)('references on $name', (backend) => {
     expect(flow.body.errors[0]).toMatchObject({ code: 'cycle' })
   })
 
+  it('resolves names among the children of one client, and follows renames there', async () => {
+    for (const clientId of ['vault', 'twin']) {
+      await send('POST', '/clients', { clientId })
+      await send('POST', `/clients/${clientId}/authz/scopes`, { name: 'read' })
+    }
+    const elsewhere = await send('POST', '/clients/vault/authz/resources', {
+      name: 'box',
+      scopes: ['write'],
+    })
+    expect(elsewhere.body.errors[0]).toMatchObject({ field: '/scopes', code: 'missing-reference' })
+    await send('POST', '/clients/vault/authz/resources', { name: 'box', scopes: ['read'] })
+    await send('POST', '/clients/twin/authz/resources', { name: 'box', scopes: ['read'] })
+    await send('PUT', '/clients/vault/authz/scopes/read', { name: 'look' })
+    const scopesIn = async (client: string) =>
+      (await send('GET', `/clients/${client}/authz/resources/box`)).body.scopes
+    expect(await scopesIn('vault')).toEqual(['look'])
+    expect(await scopesIn('twin')).toEqual(['read'])
+    const { body: vault } = await send('GET', '/clients/vault')
+    await send('PUT', '/clients/vault', { ...vault, clientId: 'safe' })
+    expect(await scopesIn('safe')).toEqual(['look'])
+    await send('DELETE', '/clients/safe/authz/scopes/look')
+    expect(await scopesIn('safe')).toEqual([])
+    const settings = await send('PUT', '/clients/safe/authz/settings', {
+      policyEnforcementMode: 'PERMISSIVE',
+    })
+    expect(settings.status).toBe(200)
+    expect((await send('GET', '/clients/safe/authz/settings')).body).toEqual({
+      allowRemoteResourceManagement: true,
+      policyEnforcementMode: 'PERMISSIVE',
+      decisionStrategy: 'UNANIMOUS',
+    })
+  })
+
   it('keeps built-in documents', async () => {
     expect((await send('DELETE', '/roles/admin')).body.code).toBe('built-in')
     expect((await send('DELETE', '/flows/browser')).body.code).toBe('built-in')
@@ -166,7 +199,7 @@ describe.each(backends)('references on $name', (backend) => {
     const refs = await db.selectFrom('document_refs').selectAll().execute()
     const place = new Map(documents.map((d) => [`${d.realm}\n${d.kind}\n${d.key}`, d.id]))
     const expected = documents.flatMap((document) =>
-      referencesOf(kindNamed(document.kind), JSON.parse(document.body)).map(
+      referencesOf(kindNamed(document.kind), JSON.parse(document.body), document.key).map(
         ({ field, kind, key }) =>
           `${document.id} ${field} ${place.get(`${document.realm}\n${kind}\n${key}`)}`,
       ),

@@ -97,7 +97,7 @@ describe('marks', () => {
       alias: 'a',
       authenticationExecutions: [{ flowAlias: 'b' }, { authenticator: 'password' }],
     }
-    expect(referencesOf(flow, doc)).toMatchObject([
+    expect(referencesOf(flow, doc, 'a')).toMatchObject([
       {
         kind: 'flow',
         key: 'b',

@@ -173,8 +173,8 @@ const historyFaults = ({ operations, documents }: Rows): string[] => {
 /** The references table and the parents are what the bodies and keys say. */
 const referenceFaults = ({ documents, refs }: Rows): string[] => {
   const ids = new Map(documents.map((row) => [`${row.realm}\n${row.kind}\n${row.key}`, row.id]))
-  const expected = documents.flatMap(({ id, realm, kind, body }) => {
-    const found = referencesOf(kindNamed(kind), JSON.parse(body) as Doc)
+  const expected = documents.flatMap(({ id, realm, kind, key, body }) => {
+    const found = referencesOf(kindNamed(kind), JSON.parse(body) as Doc, key)
     return found.map(
       (to) => `${id} ${to.field} ${ids.get(`${realm}\n${to.kind}\n${to.key}`) ?? to.key}`,
     )

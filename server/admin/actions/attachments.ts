@@ -15,14 +15,14 @@ import type { Writer } from '#server/resources/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 
-/** Writes one list of names on a document, given the list as it stands. */
-export const editNames = async (
+/** Writes one field of a document, given its value as it stands. */
+export const editField = async <T>(
   writer: Writer,
   { realm, caller }: ActionContext,
   kind: Kind,
   document: StoredDocument,
   field: string,
-  edit: (names: readonly string[]) => readonly string[],
+  edit: (value: T | undefined) => T,
 ): Promise<void> => {
   await writer.write({
     realm,
@@ -34,16 +34,15 @@ export const editNames = async (
         kind,
         key: document.key,
         id: document.id,
-        doc: (before) => ({
-          ...before,
-          [field]: edit((before[field] as readonly string[] | undefined) ?? []),
-        }),
+        doc: (before) => ({ ...before, [field]: edit(before[field] as T | undefined) }),
         secrets: {},
         expect: { exists: true },
       },
     ],
   })
 }
+
+type Names = readonly string[]
 
 interface Attachment {
   readonly holder: Kind
@@ -89,7 +88,9 @@ const actionsOf = (writer: Writer, attachment: Attachment): Action[] => {
     async (context: ActionContext): Promise<void> => {
       const document = await holderIn(context)
       const { key } = await findIn(context.view, attached, context.params[attachedParam] ?? '')
-      await editNames(writer, context, holder, document, field, (names) => change(names, key))
+      await editField<Names>(writer, context, holder, document, field, (names = []) =>
+        change(names, key),
+      )
     }
 
   const attach = (method: 'PUT' | 'POST'): Action => ({

@@ -8,7 +8,7 @@ import { findIn } from '#server/resources/find.ts'
 import type { Writer } from '#server/resources/write.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
-import { editNames } from './attachments.ts'
+import { editField } from './attachments.ts'
 
 const clientIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
   findIn(view, Client, params['clientId'] ?? '')
@@ -36,7 +36,35 @@ const roleIn = async ({ view, body }: ActionContext): Promise<{ field: string; k
   return { field: 'serviceAccountClientRoles', key: role.key }
 }
 
+const settingsSchema = Client.spec.properties?.['authorizationSettings'] ?? {}
+const { default: _, ...shownSettings } = settingsSchema
+
 export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Action[] => [
+  {
+    ...common,
+    operationId: 'read-authz-settings',
+    method: 'GET',
+    path: '/clients/:clientId/authz/settings',
+    permission: 'manage-authorization',
+    summary: "Settings of the client's authorization services",
+    reply: { status: 200, schema: shownSettings },
+    handle: async (context) => contentOf<ClientDoc>(await clientIn(context)).authorizationSettings,
+  },
+  {
+    ...common,
+    operationId: 'replace-authz-settings',
+    method: 'PUT',
+    path: '/clients/:clientId/authz/settings',
+    permission: 'manage-authorization',
+    summary: "Replaces the settings of the client's authorization services",
+    body: { ...shownSettings, required: [] },
+    reply: { status: 200, schema: shownSettings },
+    handle: async (context) => {
+      const client = await clientIn(context)
+      await editField(writer, context, Client, client, 'authorizationSettings', () => context.body)
+      return context.body
+    },
+  },
   {
     ...common,
     operationId: 'list-service-account-roles',
@@ -74,7 +102,7 @@ export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Act
           'the client has no service account: set serviceAccountsEnabled',
         )
       const { field, key } = await roleIn(context)
-      await editNames(writer, context, Client, client, field, (names) => [
+      await editField<readonly string[]>(writer, context, Client, client, field, (names = []) => [
         ...names.filter((name) => name !== key),
         key,
       ])
@@ -90,7 +118,8 @@ export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Act
     reply: noContent,
     handle: async (context) => {
       const { field, key } = await roleIn(context)
-      await editNames(writer, context, Client, await clientIn(context), field, (names) =>
+      const client = await clientIn(context)
+      await editField<readonly string[]>(writer, context, Client, client, field, (names = []) =>
         names.filter((name) => name !== key),
       )
     },
@@ -121,7 +150,7 @@ export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Act
     handle: async (context) => {
       const resources = context.body as unknown as string[]
       const client = await clientIn(context)
-      await editNames(writer, context, Client, client, 'allowedResources', () => resources)
+      await editField(writer, context, Client, client, 'allowedResources', () => resources)
       return resources.toSorted()
     },
   },
