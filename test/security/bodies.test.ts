@@ -57,6 +57,16 @@ const coveted = [
   '',
 ]
 
+/** What a form of another site can send without asking first. */
+const forms = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']
+const others = [
+  'text/plain; charset=application/json',
+  'application/xml',
+  'application/jsonp',
+  'application/json-patch+json',
+  'garbage',
+]
+
 describe.each(backends)('bodies on $name', (backend) => {
   let server: TestServer
   let world: World
@@ -93,21 +103,28 @@ describe.each(backends)('bodies on $name', (backend) => {
   const refused = (answer: Answer, status: number): boolean =>
     answer.status === status && answer.body.status === status
 
-  it('assign no field that is not of their route', { timeout: 120_000 }, async () => {
+  it('assign no field that is not of their route', async () => {
     for (const route of taking) await addressOf(route)
     const before = await state()
     const wrong: string[] = []
     for (const route of taking) {
       const { fields } = takenBy(route) ?? { fields: {} }
       const url = await addressOf(route)
-      for (const field of coveted.filter((name) => !Object.hasOwn(fields, name))) {
-        const body = { ...takenBy(route)?.body, [field]: 'mine' }
+      // A refusal names all fields of one sort: what it does not name yet is sent again without the others.
+      let left = coveted.filter((name) => !Object.hasOwn(fields, name))
+      while (left.length > 0) {
+        const body = {
+          ...takenBy(route)?.body,
+          ...Object.fromEntries(left.map((one) => [one, 'x'])),
+        }
         const answer = await server.admin.send(route.method, url, body)
-        const named = answer.body.errors?.some(
-          (error: { field: string }) => error.field === `/${field}`,
-        )
-        if (!refused(answer, 400) || !named)
-          wrong.push(`${nameOf(route)} ${field}: ${answer.status} ${JSON.stringify(answer.body)}`)
+        const named = new Set(answer.body.errors?.map(({ field }: { field: string }) => field))
+        const rest = left.filter((name) => !named.has(`/${name}`))
+        if (!refused(answer, 400) || rest.length === left.length) {
+          wrong.push(`${nameOf(route)} ${rest}: ${answer.status} ${JSON.stringify(answer.body)}`)
+          break
+        }
+        left = rest
       }
     }
     expect(wrong).toEqual([])
@@ -119,7 +136,7 @@ describe.each(backends)('bodies on $name', (backend) => {
     const wrong: string[] = []
     for (const route of taking) {
       const url = await addressOf(route)
-      for (const body of ['null', '[]', '[{}]', '"text"', '1', 'true', '""', '']) {
+      for (const body of ['null', '[{}]', '"text"', '']) {
         const answer = await raw(route, url, body)
         if (!refused(answer, 400)) wrong.push(`${nameOf(route)} ${body}: ${answer.status}`)
       }
@@ -134,25 +151,14 @@ describe.each(backends)('bodies on $name', (backend) => {
     for (const route of taking) {
       const url = await addressOf(route)
       const body = JSON.stringify(takenBy(route)?.body)
-      for (const type of [
-        'text/plain',
-        'text/plain; charset=application/json',
-        'application/x-www-form-urlencoded',
-        'multipart/form-data; boundary=x',
-        'application/xml',
-        'application/jsonp',
-        'application/json-patch+json',
-        'garbage',
-      ]) {
+      const all = route === taking[0] ? [...forms, ...others] : forms
+      for (const type of all) {
         const answer = await raw(route, url, body, type)
         if (!refused(answer, 415)) wrong.push(`${nameOf(route)} ${type}: ${answer.status}`)
       }
-      const packed = await server.admin.send(route.method, url, gzipSync(body), {
-        'content-type': 'application/json',
-        'content-encoding': 'gzip',
-      })
-      if (!refused(packed, 415)) wrong.push(`${nameOf(route)} gzip: ${packed.status}`)
     }
+    const packed = await rolePost(gzipSync('{"name":"packed"}'), { 'content-encoding': 'gzip' })
+    expect(packed.status).toBe(415)
     expect(wrong).toEqual([])
     expect(await state()).toBe(before)
   })
@@ -238,39 +244,47 @@ describe.each(backends)('bodies on $name', (backend) => {
   })
 
   it('never lead to a failure of the server, whatever a field holds', async () => {
-    const junk: unknown[] = [
-      '\u0000',
-      '\ud800',
-      'x'.repeat(5_000),
-      1e21,
-      [null],
-      ['\u0000'],
-      ['\ud800'],
-      { toString: 1 },
-    ]
+    const junk: Readonly<Record<string, readonly unknown[]>> = {
+      string: ['\u0000', '\ud800', 'x'.repeat(5_000), { toString: 1 }],
+      array: [['\u0000'], ['\ud800'], [null]],
+      integer: [1e21],
+      object: [{ toString: 1 }, { '\u0000': ['\ud800'] }],
+    }
     const ids = new Set(taking.map(({ operationId }) => operationId))
     // Replacing checks a body as making does.
     const distinct = taking.filter(
       ({ operationId }) =>
-        !ids.has(String(operationId).replace(/^replace-/, 'create-')) ||
+        !ids.has(String(operationId).replace(/^replace-(.*?)(-by-key)?$/, 'create-$1')) ||
         !String(operationId).startsWith('replace-'),
     )
     const wrong: string[] = []
     for (const route of distinct) {
       const url = await addressOf(route)
-      for (const field of Object.keys(takenBy(route)?.fields ?? {}))
-        for (const value of junk) {
-          const { method } = route
-          const answer = await server.admin.send(method, url, {
-            ...takenBy(route)?.body,
-            [field]: value,
-          })
-          if (answer.status >= 500)
-            wrong.push(`${nameOf(route)} ${field}=${JSON.stringify(value)?.slice(0, 40)}`)
-        }
+      const fields = Object.entries(takenBy(route)?.fields ?? {})
+      const send = async (given: Record<string, unknown>) => {
+        const body = { ...takenBy(route)?.body, ...given }
+        const answer = await server.admin.send(route.method, url, body)
+        if (answer.status >= 500)
+          wrong.push(`${nameOf(route)} ${JSON.stringify(given).slice(0, 80)}: ${answer.status}`)
+        return new Set(
+          answer.body.errors?.map(({ field }: { field: string }) => field.split('/')[1]),
+        )
+      }
+      for (let i = 0; i < 4; i += 1) {
+        const given = Object.fromEntries(
+          fields.flatMap(([name, { type }]) => {
+            const values = junk[[type].flat().find((one) => one !== 'null') ?? ''] ?? []
+            return i < values.length ? [[name, values[i]]] : []
+          }),
+        )
+        // What the schema refuses goes no further; the rest is tried one by one.
+        const named = await send(given)
+        for (const [name, value] of Object.entries(given))
+          if (!named.has(name)) await send({ [name]: value })
+      }
     }
     expect(wrong).toEqual([])
-  }, 60_000)
+  })
 
   it('of a write that takes none are ignored', async () => {
     const routes = (await adminRoutes(server.parts)).filter(
