@@ -13,13 +13,9 @@ import {
   loadMasterKey,
   masterKeyFile,
 } from '#server/platform/master-key.ts'
-import { resealEverything } from '#server/resources/reseal.ts'
 import { openStorage } from '#server/storage/open.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { createApp } from './app.ts'
-import { type Bootstrapped, bootstrap } from './bootstrap.ts'
-import { startHousekeeping } from './housekeeping.ts'
-import { createParts } from './parts.ts'
+import type { Bootstrapped } from './bootstrap.ts'
 import { startAsWorker, superviseWorkers } from './workers.ts'
 
 export interface Ready {
@@ -61,6 +57,13 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
+  // Loaded only here: a supervisor of workers, and a start with a wrong option, need none of it.
+  const [{ createParts }, { createApp }, { bootstrap }, { startHousekeeping }] = await Promise.all([
+    import('./parts.ts'),
+    import('./app.ts'),
+    import('./bootstrap.ts'),
+    import('./housekeeping.ts'),
+  ])
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
   try {
@@ -77,6 +80,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     }
     return { admin, stop }
   } catch (error) {
+    app.server.closeAllConnections()
     await app.close()
     await parts.close()
     throw listenError(error, config.http)
@@ -177,6 +181,7 @@ export const rotate = async (
   try {
     await loadRootSecret(storage, present)
     const keyring = ownKey ? addMasterKey(data) : present
+    const { resealEverything } = await import('#server/resources/reseal.ts')
     const resealed = await resealEverything(storage, keyring)
     if (ownKey) dropOldMasterKeys(data)
     return { resealed, kid: keyring.activeKid }
