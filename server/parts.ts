@@ -11,7 +11,8 @@ import { createRanks } from '#server/accounts/permissions.ts'
 import { createUsers } from '#server/accounts/users.ts'
 import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
-import { type AuditSink, createRecorder } from '#server/events/audit.ts'
+import { createRecorder } from '#server/events/audit.ts'
+import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -82,7 +83,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       allowHttp: config.outgoing.allowHttp,
     })
     const hasher = createHasher(await loadEngine())
-    const sinks: AuditSink[] = [(record) => logger.info(record, 'audit')]
+    const emission = defaultEmission
+    const sinks = [emitting(emission, (record) => logger.info(record, 'audit'))]
     const recorder = createRecorder(storage, clock, sinks)
     const copy = createCopy(storage, copyLimits)
     const users = createUsers(storage)
@@ -122,6 +124,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       sessions,
       bruteForce,
       vault,
+      emission,
       writer,
       settingsOf,
       siblings,

@@ -1,6 +1,7 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
 import type { Config } from '#server/config/index.ts'
+import type { EmissionConfig } from '#server/events/emission.ts'
 import type { Realms } from '#server/resources/realms.ts'
 import type { Action } from '../action.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './admin-roles.ts'
@@ -24,6 +25,7 @@ import { membershipActions } from './memberships.ts'
 import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
 import { provisioningTokenActions } from './provisioning-tokens.ts'
 import { type PushTokenParts, pushTokenActions } from './push-tokens.ts'
+import { readAuditConfig } from './read-audit-config.ts'
 import { readUser } from './read-user.ts'
 import { readEndpoints, readRealmHealth } from './realm-status.ts'
 import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } from './realms.ts'
@@ -43,6 +45,7 @@ export interface ActionParts
     PushTokenParts,
     SessionParts {
   readonly config: Pick<Config, 'http'>
+  readonly emission: EmissionConfig
   readonly realms: Realms
 }
 
@@ -81,5 +84,6 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
   listEvents(parts.storage),
+  readAuditConfig(parts.emission),
   readMetricsSummary(parts),
 ]
