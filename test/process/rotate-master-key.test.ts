@@ -167,7 +167,7 @@ describe.each(backends)('rotating the master key on $name', (backend) => {
     const { args, databaseUrl, keys } = installation
     const server = await startServerProcess(installation)
     const admin = await server.admin()
-    const names = Array.from({ length: 240 }, (_, n) => `hook-${n}`)
+    const names = Array.from({ length: 160 }, (_, n) => `hook-${n}`)
     const make = async (): Promise<void> => {
       for (let name = names.pop(); name !== undefined; name = names.pop())
         await expectStatus(admin.send('POST', `${base}/webhooks`, hook(name, `of ${name}`)), 201)
@@ -176,7 +176,7 @@ describe.each(backends)('rotating the master key on $name', (backend) => {
     await server.stop()
     const firstKeys = keys()
     const plain = openAll(await sealedValues(databaseUrl), firstKeys)
-    expect(plain.length).toBeGreaterThan(480)
+    expect(plain.length).toBeGreaterThan(320)
 
     let interrupted = 0
     for (let attempt = 0; interrupted < 3; attempt += 1) {
