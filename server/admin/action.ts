@@ -5,6 +5,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import type { EventType } from '#schemas/event-types.ts'
 import { type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
@@ -31,6 +32,8 @@ export interface Action {
   readonly path: string
   readonly permission: Permission
   readonly resourceType: string
+  /** What it records, the event of the write itself first; by its method where it is not given. */
+  readonly events?: readonly EventType[]
   readonly summary: string
   readonly query?: JsonSchema
   readonly body?: JsonSchema
@@ -88,6 +91,7 @@ export const registerAction = (
     config: {
       permission: action.permission,
       resourceType: action.resourceType,
+      ...(action.events ? { events: action.events } : {}),
       ...(action.body ? { body: action.body } : {}),
       ...(ofServer ? { ofServer } : {}),
     },

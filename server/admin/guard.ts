@@ -5,7 +5,6 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { EventType } from '#schemas/event-types.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem, type ProblemCode } from '#schemas/problems.ts'
@@ -13,6 +12,7 @@ import { printable } from '#server/accounts/names.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import { type Metrics, outcomeOf } from '#server/events/metrics.ts'
+import { eventOfMethod } from '#server/http/caller.ts'
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { AdminSession } from '#server/sessions/admin-session.ts'
@@ -36,13 +36,6 @@ export interface GuardParts {
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
-
-const denials: Readonly<Record<string, EventType>> = {
-  POST: 'ADMIN_CREATE',
-  PUT: 'ADMIN_UPDATE',
-  PATCH: 'ADMIN_UPDATE',
-  DELETE: 'ADMIN_DELETE',
-}
 
 const deniedCodes: ReadonlySet<ProblemCode> = new Set(['csrf', 'forbidden'])
 
@@ -79,7 +72,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
 
   const recordDenial = async (request: FastifyRequest, problem: Problem): Promise<void> => {
     const who = identified.get(request)
-    const type = denials[request.method]
+    const type = eventOfMethod[request.method]
     if (!who || !type || !deniedCodes.has(problem.code)) return
     if (!(await copy.known(who.realm))) return
     const resourceId = namedBy(request)

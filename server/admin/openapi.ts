@@ -16,6 +16,7 @@ import type {
 } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
+import { eventsOf } from '#server/http/caller.ts'
 import { bodyOf } from './action.ts'
 import { release } from './build-info.ts'
 import { complete } from './openapi-document.ts'
@@ -113,6 +114,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
   const isWrite = writes.has(method)
   const secured = {
     'x-permission': permission,
+    'x-audit-events': eventsOf(method, config),
     security: [isWrite ? { session: [], xsrf: [] } : { session: [] }],
   }
   return {

@@ -1,6 +1,6 @@
 /** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
 
-import type { FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Permission } from '#schemas/permissions.ts'
@@ -30,12 +30,24 @@ declare module 'fastify' {
     body?: JsonSchema
     /** The path segment that audit events of this route carry. */
     resourceType?: string
-    /** The ADMIN event of a write; by its method where it is not given. */
-    event?: EventType
+    /** What it records, the event of the write itself first; by its method where it is not given. */
+    events?: readonly EventType[]
     /** The kind whose documents the route serves, of a declared one. */
     kind?: string
   }
 }
+
+/** The event of a write that says nothing else, and of every one that is denied. */
+export const eventOfMethod: Readonly<Record<string, EventType>> = {
+  POST: 'ADMIN_CREATE',
+  PUT: 'ADMIN_UPDATE',
+  PATCH: 'ADMIN_UPDATE',
+  DELETE: 'ADMIN_DELETE',
+}
+
+/** The audit events that a route records; none for most reads. */
+export const eventsOf = (method: string, config: FastifyContextConfig = {}): readonly EventType[] =>
+  config.events ?? [eventOfMethod[method]].filter((event) => event !== undefined)
 
 export const callerOf = ({ caller }: FastifyRequest): Caller => {
   if (!caller) throw new Problem('unauthenticated', 'sign in first')

@@ -1,6 +1,7 @@
 /** What the API description says about signing in and out. */
 
 import type { RouteShorthandOptions } from 'fastify'
+import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 
 const page = (description: string) => ({
@@ -19,9 +20,11 @@ const route = (
   schema: { operationId, summary, tags: ['sign-in'], response },
 })
 
-const form = (properties: Readonly<Record<string, JsonSchema>>, required: readonly string[]) => ({
-  config: { body: { type: 'object', properties, required } },
-})
+const form = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+  events: readonly EventType[],
+) => ({ config: { body: { type: 'object', properties, required }, events } })
 
 export const describeShow = route('show-login', 'The sign-in page; sets the CSRF cookie', {
   200: page('The form, or who is signed in already.'),
@@ -44,6 +47,7 @@ export const describeSignIn = {
       _csrf: csrf,
     },
     ['username', 'password', '_csrf'],
+    ['LOGIN_SUCCESS', 'LOGIN_FAILURE', 'USER_LOCKED'],
   ),
 }
 
@@ -53,5 +57,5 @@ export const describeSignOut = {
     403: page('The form is not from this session.'),
     404: page('There is no such realm.'),
   }),
-  ...form({ _csrf: csrf }, ['_csrf']),
+  ...form({ _csrf: csrf }, ['_csrf'], ['LOGOUT']),
 }

@@ -25,6 +25,7 @@ export interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, DocumentedReply>>
   readonly 'x-permission'?: string
+  readonly 'x-audit-events'?: readonly string[]
 }
 
 type Described = Omit<Operation, 'method' | 'path'>

@@ -81,10 +81,36 @@ describe.each(backends)('every documented operation on $name', (backend) => {
     return keyOf(kind, body)
   }
 
+  /** The types of the events since the last call. */
+  let lastEvent = 0
+  const newEvents = async (): Promise<string[]> => {
+    const rows = await server.parts.storage.db
+      .selectFrom('audit_events')
+      .select(['id', 'type'])
+      .where('id', '>', lastEvent)
+      .orderBy('id')
+      .execute()
+    lastEvent = Number(rows.at(-1)?.id ?? lastEvent)
+    return rows.map(({ type }) => type)
+  }
+
   const call = async (operation: Operation, body?: unknown): Promise<Answer> => {
     const { url } = places.find(operation.path)
+    await newEvents()
     const answer = await server.admin.send(operation.method, url, body)
     check(operation, answer)
+    const declared = operation['x-audit-events'] ?? []
+    const recorded = await newEvents()
+    // A write that changes nothing records nothing; one that reaches other documents records those too.
+    if (recorded.length > 0 && answer.status < 300) {
+      const place = `${operation.operationId} recorded ${recorded.join()}`
+      expect(
+        recorded.filter((type) => declared.includes(type)),
+        place,
+      ).not.toEqual([])
+      const undeclared = recorded.filter((type) => !type.startsWith('ADMIN_'))
+      expect(declared, place).toEqual(expect.arrayContaining(undeclared))
+    }
     return answer
   }
 

@@ -86,6 +86,7 @@ export const credentialActions = (parts: UserParts): Action[] => {
       ...common,
       operationId: 'create-user-credential',
       method: 'POST',
+      events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
       path,
       summary: 'Sets the password of a user; temporary means it must be changed',
       body: bodyOf(
@@ -103,6 +104,7 @@ export const credentialActions = (parts: UserParts): Action[] => {
       ...common,
       operationId: 'delete-user-credential',
       method: 'DELETE',
+      events: ['ADMIN_UPDATE', 'REMOVE_CREDENTIAL'],
       path: `${path}/:type/:id`,
       summary: 'Revokes a credential and ends the sessions of the user',
       reply: noContent,

@@ -128,6 +128,7 @@ export const importUsers = (parts: UserParts): Action => {
   return {
     operationId: 'import-users',
     method: 'POST',
+    events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
     path: '/users/import',
     permission: 'manage-users',
     resourceType: 'users',

@@ -72,6 +72,7 @@ export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Act
       ...common,
       operationId: 'rotate-keys',
       method: 'POST',
+      events: ['ADMIN_ACTION', 'KEY_ROTATED'],
       path: '/keys/rotate',
       summary: 'Makes a new active key; the one before stays published for verification',
       reply: { status: 200, schema: keySchema },

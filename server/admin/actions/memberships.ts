@@ -13,6 +13,7 @@ import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, noContent } from '../action.ts'
+import { ignoreDone, unlessDone } from './already.ts'
 import { changeManagedUser } from './managed-user.ts'
 import { showUsers, type UserParts, userEvent, userSchema, userToChange } from './users.ts'
 
@@ -102,15 +103,17 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
     const user = await userToChange(parts, context)
     if (user.managed === 1 && membership === groups)
       return changeManagedUser(parts, context, user, (doc) => ({ groups: edit(doc.groups) }))
-    return parts.recorder.commit(
-      [data],
-      [
-        {
-          ...userEvent(context, 'ADMIN_UPDATE', user.id, detail),
-          resourceType: kind.resourceType,
-          resourceId: document.id,
-        },
-      ],
+    return ignoreDone(
+      parts.recorder.commit(
+        [unlessDone(data)],
+        [
+          {
+            ...userEvent(context, 'ADMIN_UPDATE', user.id, detail),
+            resourceType: kind.resourceType,
+            resourceId: document.id,
+          },
+        ],
+      ),
     )
   }
 
@@ -118,6 +121,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
     ...common,
     operationId: `${method === 'PUT' ? 'put' : 'add'}-${kind.kind}-member`,
     method,
+    events: ['ADMIN_UPDATE'],
     path: `${path}/:userId`,
     summary: `Makes a user a member of the ${kind.kind}`,
     reply: noContent,
@@ -155,6 +159,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
       ...common,
       operationId: `remove-${kind.kind}-member`,
       method: 'DELETE',
+      events: ['ADMIN_UPDATE'],
       path: `${path}/:userId`,
       summary: `Takes a user out of the ${kind.kind}`,
       reply: noContent,

@@ -157,6 +157,7 @@ export const replaceUser = (parts: UserParts): Action => {
   return {
     operationId: 'replace-user',
     method: 'PUT',
+    events: ['ADMIN_UPDATE', 'USER_LOCKED', 'USER_UNLOCKED'],
     path: '/users/:userId',
     permission: 'manage-users',
     resourceType: 'users',

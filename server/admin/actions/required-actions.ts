@@ -19,6 +19,7 @@ export const requiredActionActions = (parts: UserParts): Action[] => {
   const replace = (method: 'PUT' | 'POST'): Action => ({
     operationId: `${method === 'PUT' ? 'replace' : 'set'}-required-actions`,
     method,
+    events: ['ADMIN_UPDATE'],
     path,
     permission: 'manage-users',
     resourceType: 'users',

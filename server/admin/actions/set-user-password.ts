@@ -10,6 +10,7 @@ import { type UserParts, userEvent, userToChange } from './users.ts'
 export const setUserPassword = (parts: UserParts): Action => ({
   operationId: 'set-user-password',
   method: 'PUT',
+  events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
   path: '/users/:userId/password',
   permission: 'manage-users',
   resourceType: 'users',

@@ -3,10 +3,10 @@
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/resources/find.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { guarded } from '#server/storage/statements.ts'
+import { statement } from '#server/storage/statements.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { ignoreDone, unlessDone } from './already.ts'
 import { changeManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
 
@@ -55,21 +55,11 @@ const refuseGrant = async (
       throw new Problem('forbidden', `the role grants ${permission}, which you do not hold`)
 }
 
-const already = 'already'
-
-/** What is so already is neither changed nor recorded. */
-const unlessAlready = async (committed: Promise<unknown>): Promise<void> => {
-  try {
-    await committed
-  } catch (error) {
-    if (!(error instanceof GuardFailedError) || error.guard !== already) throw error
-  }
-}
-
 export const assignUserRole = (parts: UserParts): Action => ({
   ...common,
   operationId: 'assign-user-role',
   method: 'POST',
+  events: ['ADMIN_UPDATE'],
   path: '/users/:userId/roles',
   summary: 'Gives the user a realm role, by its name',
   body: bodyOf({ name: { type: 'string', minLength: 1 } }),
@@ -82,15 +72,16 @@ export const assignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: [...roles.filter((name) => name !== role.key), role.key],
       }))
-    return unlessAlready(
+    return ignoreDone(
       parts.recorder.commit(
         [
-          guarded(
-            parts.storage.db
-              .insertInto('user_roles')
-              .values({ user_id: user.id, role_id: role.id })
-              .onConflict((conflict) => conflict.doNothing()),
-            already,
+          unlessDone(
+            statement(
+              parts.storage.db
+                .insertInto('user_roles')
+                .values({ user_id: user.id, role_id: role.id })
+                .onConflict((conflict) => conflict.doNothing()),
+            ),
           ),
         ],
         [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)],
@@ -103,6 +94,7 @@ export const unassignUserRole = (parts: UserParts): Action => ({
   ...common,
   operationId: 'unassign-user-role',
   method: 'DELETE',
+  events: ['ADMIN_UPDATE'],
   path: '/users/:userId/roles/:roleId',
   summary: 'Takes a realm role from the user',
   reply: noContent,
@@ -113,15 +105,16 @@ export const unassignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: roles.filter((name) => name !== role.key),
       }))
-    return unlessAlready(
+    return ignoreDone(
       parts.recorder.commit(
         [
-          guarded(
-            parts.storage.db
-              .deleteFrom('user_roles')
-              .where('user_id', '=', user.id)
-              .where('role_id', '=', role.id),
-            already,
+          unlessDone(
+            statement(
+              parts.storage.db
+                .deleteFrom('user_roles')
+                .where('user_id', '=', user.id)
+                .where('role_id', '=', role.id),
+            ),
           ),
         ],
         [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} taken away`)],
