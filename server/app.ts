@@ -57,7 +57,10 @@ export const createApp = (parts: Parts): FastifyInstance => {
     },
   )
   followApi(app, config.http.baseUrl)
-  pages.routes(app)
+  app.register((scope, _options, done) => {
+    pages.routes(scope)
+    done()
+  })
   app.register(openapiRoutes)
   app.register(interactiveDocs)
   app.register(monitoringRoutes(parts))
