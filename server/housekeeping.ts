@@ -1,14 +1,17 @@
-/** Removes what has expired: sessions and counters of failed sign-ins. Any number of nodes may do it at once. */
+/** Counts events and removes what has expired: events, sessions, counters of failed sign-ins. Any number of nodes may do it at once. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Parts } from './parts.ts'
 
-const intervalMs = 15 * 60_000
+const intervalMs = 5 * 60_000
 
 const tidy = async (parts: Parts): Promise<void> => {
   for (const { name } of await parts.realms.list()) {
     const settings = await parts.settingsOf(name)
     if (!settings) continue
+    await parts.totals.advance(name)
+    if (settings.eventsExpiration > 0)
+      await parts.totals.forget(name, parts.clock.now() - settings.eventsExpiration * 1000)
     await parts.storage.append([
       ...parts.sessions.forgetStatements(name, settings),
       ...parts.bruteForce.forgetStatements(name, settings),

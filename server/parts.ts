@@ -14,6 +14,7 @@ import { type Config, ConfigError } from '#server/config/index.ts'
 import { createRecorder } from '#server/events/audit.ts'
 import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
+import { createTotals } from '#server/events/totals.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -86,6 +87,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const emission = defaultEmission
     const sinks = [emitting(emission, (record) => logger.info(record, 'audit'))]
     const recorder = createRecorder(storage, clock, sinks)
+    const totals = createTotals(storage, clock)
     const copy = createCopy(storage, copyLimits)
     const users = createUsers(storage)
     const breach = openBreachCheck(config.passwords, outgoing, logger)
@@ -125,6 +127,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       bruteForce,
       vault,
       emission,
+      totals,
       writer,
       settingsOf,
       siblings,

@@ -89,6 +89,7 @@ const spec = fields({
     default: 'none',
   }),
 
+  eventsExpiration: seconds(0, 'Audit events are removed after so long; 0 keeps them.'),
   clientSecretStorage: oneOf(['hashed', 'revealable'], {
     default: 'hashed',
     description: 'Whether client secrets can be shown again.',

@@ -236,6 +236,19 @@ export interface AgentStateRow {
   last_used_at: number | null
 }
 
+export interface AuditMarkRow {
+  realm: string
+  /** Events up to this id are in the totals. */
+  upto: number
+}
+
+export interface AuditTotalRow {
+  realm: string
+  type: string
+  outcome: string
+  events: number
+}
+
 export interface Tables {
   meta: MetaRow
   realms: RealmRow
@@ -254,6 +267,8 @@ export interface Tables {
   login_guards: LoginGuardRow
   signing_keys: SigningKeyRow
   audit_events: AuditEventRow
+  audit_marks: AuditMarkRow
+  audit_totals: AuditTotalRow
   organization_members: OrganizationMemberRow
   provisioning_tokens: ProvisioningTokenRow
   push_tokens: PushTokenRow

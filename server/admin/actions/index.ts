@@ -2,6 +2,7 @@
 
 import type { Config } from '#server/config/index.ts'
 import type { EmissionConfig } from '#server/events/emission.ts'
+import type { Totals } from '#server/events/totals.ts'
 import type { Realms } from '#server/resources/realms.ts'
 import type { Action } from '../action.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './admin-roles.ts'
@@ -46,6 +47,7 @@ export interface ActionParts
     SessionParts {
   readonly config: Pick<Config, 'http'>
   readonly emission: EmissionConfig
+  readonly totals: Totals
   readonly realms: Realms
 }
 
@@ -83,7 +85,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...sessionActions(parts),
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
-  listEvents(parts.storage),
+  listEvents(parts),
   readAuditConfig(parts.emission),
   readMetricsSummary(parts),
 ]

@@ -41,6 +41,13 @@ export const nouns: Migration = {
       agent_id ${text} primary key references documents (id) on delete cascade,
       status ${text} not null, last_reviewed_at bigint, next_review_at bigint, last_used_at bigint)`,
 
+    // Events counted in arrears: up to the mark of a realm, by type and outcome.
+    `create table audit_marks (
+      realm ${text} primary key references realms (name) on delete cascade, upto bigint not null)`,
+    `create table audit_totals (
+      realm ${text} not null references realms (name) on delete cascade,
+      type ${text} not null, outcome ${text} not null, events bigint not null,
+      primary key (realm, type, outcome))`,
     `create index audit_events_category on audit_events (realm, category, id)`,
     `create index audit_events_outcome on audit_events (realm, outcome, id)`,
     `create index audit_events_at on audit_events (realm, at)`,
