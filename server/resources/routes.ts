@@ -54,23 +54,30 @@ const page = {
   additionalProperties: false,
 }
 
-/** Secrets that reads leave out are answered once, by the write that made them. */
-const writtenView = (kind: Kind): JsonSchema => {
-  const shown = readView(kind)
+/** The schemas of a kind's routes, made once: there are many routes. */
+interface Views {
+  readonly shown: JsonSchema
+  /** As a write answers it: secrets that reads leave out are there once, where they were made. */
+  readonly written: JsonSchema
+  readonly body: JsonSchema
+}
+
+const viewsOf = (kind: Kind): Views => {
+  const shown = { ...readView(kind), title: kind.kind }
+  const body = bodyView(kind)
   const absent = Object.entries(kind.spec.properties ?? {})
     .filter(([, schema]) => schema['x-secret']?.read === 'absent')
     .map(([name]) => [name, { type: 'string', description: 'Shown this once, if made.' }])
-  if (absent.length === 0) return { ...shown, title: kind.kind }
+  if (absent.length === 0) return { shown, written: shown, body }
   const properties = { ...shown.properties, ...Object.fromEntries(absent) }
-  return { ...shown, properties, title: `${kind.kind}-written` }
+  return { shown, written: { ...shown, properties, title: `${kind.kind}-written` }, body }
 }
 
-const replyOf = (kind: Kind, verb: keyof Verbs): object => {
+const replyOf = ({ shown, written }: Views, verb: keyof Verbs): object => {
   if (verb === 'remove') return { 204: { type: 'null' } }
-  const shown = { ...readView(kind), title: kind.kind }
   if (verb === 'list') return { 200: { type: 'array', items: shown } }
   if (verb === 'read') return { 200: shown }
-  return { [verb === 'create' ? 201 : 200]: writtenView(kind) }
+  return { [verb === 'create' ? 201 : 200]: written }
 }
 
 const words = (name: string): string => name.replaceAll('-', ' ')
@@ -93,6 +100,7 @@ const addressesOf = (kind: Kind, path: string): { url: string; suffix: string }[
 export const registerKind = (app: FastifyInstance, kind: Kind, parts: ResourceParts): void => {
   if (kind.path === null) return
   const verbs = createVerbs(kind, parts)
+  const views = viewsOf(kind)
   const path = `/admin/realms/:realm${kind.path.replace(/\{[a-z-]+\}/, ':parent')}`
   for (const { method, one, verb } of routesOf[kind.shape])
     for (const { url, suffix } of one ? addressesOf(kind, path) : [{ url: path, suffix: '' }])
@@ -104,14 +112,14 @@ export const registerKind = (app: FastifyInstance, kind: Kind, parts: ResourcePa
           operationId: `${verb}-${kind.kind}${suffix}`,
           summary: summaryOf(kind, verb),
           ...(verb === 'list' ? { querystring: page } : {}),
-          response: replyOf(kind, verb),
+          response: replyOf(views, verb),
         },
         config: {
           permission: method === 'GET' ? kind.permission.read : kind.permission.write,
           resourceType: kind.resourceType,
           kind: kind.kind,
           ...(verb === 'upsert' ? { events: ['ADMIN_UPDATE', 'ADMIN_CREATE'] } : {}),
-          ...(method === 'POST' || method === 'PUT' ? { body: bodyView(kind) } : {}),
+          ...(method === 'POST' || method === 'PUT' ? { body: views.body } : {}),
         },
       })
 }
