@@ -17,14 +17,18 @@ const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-
 export const createAjv = ({
   coerce = false,
   fillDefaults = true,
+  checkSchemas = false,
 }: {
   /** Turn text into the type the schema wants. */
   coerce?: boolean
   /** Write defaults into the value that is checked; without, it is left as it is. */
   fillDefaults?: boolean
+  /** Check schemas against the meta-schema: tests do, so that a server need not compile it at every start. */
+  checkSchemas?: boolean
 } = {}): Validator => {
   const ajv = new Validator({
     strict: true,
+    validateSchema: checkSchemas,
     allErrors: true,
     useDefaults: fillDefaults,
     discriminator: true,

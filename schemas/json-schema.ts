@@ -56,5 +56,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Escapes one segment of a JSON pointer (RFC 6901 §3). */
-export const pointerSegment = (segment: string | number): string =>
-  String(segment).replaceAll('~', '~0').replaceAll('/', '~1')
+export const pointerSegment = (segment: string | number): string => {
+  const text = String(segment)
+  return /[~/]/.test(text) ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text
+}

@@ -65,7 +65,8 @@ export const compact = (kind: Kind, doc: Doc): Doc => tidyObject(kind.spec, { ..
 const fill = (schema: JsonSchema, value: unknown): unknown => {
   if (value === undefined) {
     if (!('default' in schema)) return undefined
-    value = structuredClone(schema.default)
+    // A list is copied below, item by item; a clone of every flag would cost more than all the rest.
+    value = isObject(schema.default) ? { ...schema.default } : schema.default
   }
   if (Array.isArray(value)) {
     const { items } = schema

@@ -99,8 +99,12 @@ export interface SecretField {
   readonly mark: SecretMark
 }
 
+const secretsOfKinds = new WeakMap<Kind, readonly SecretField[]>()
+
 /** Pointers of the secret fields that a kind's documents can have (maps of secrets are not allowed). */
-export const secretFields = (kind: Kind): SecretField[] => {
+export const secretFields = (kind: Kind): readonly SecretField[] => {
+  const known = secretsOfKinds.get(kind)
+  if (known) return known
   const found: SecretField[] = []
   const visit = (schema: JsonSchema, pointer: string): void => {
     const mark = schema['x-secret']
@@ -109,6 +113,7 @@ export const secretFields = (kind: Kind): SecretField[] => {
       visit(inner, `${pointer}/${pointerSegment(name)}`)
   }
   visit(kind.spec, '')
+  secretsOfKinds.set(kind, found)
   return found
 }
 

@@ -41,7 +41,7 @@ import { createCopy } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { openStorage } from '#server/storage/open.ts'
 
-const copyLimits = { totalBytes: 64 * 1024 * 1024, kindBytes: 8 * 1024 * 1024 }
+const copyLimits = { totalBytes: 64 * 1024 * 1024, kindBytes: 24 * 1024 * 1024 }
 
 const openCorpus = (file: string): BreachCheck => {
   try {

@@ -54,16 +54,11 @@ const namesOf = (user: UserRow): Set<string> =>
 type UserQuery = SelectQueryBuilder<Tables, 'users', unknown>
 
 /** By ranges of bytes, not LIKE: both databases then walk an index, whatever the locale and the characters. */
-const withPrefix = <Q extends UserQuery>(query: Q, prefix: string): UserQuery =>
-  prefix === ''
-    ? query
-    : query.where((eb) =>
-        eb.or(
-          (['username_key', 'email_key'] as const).map((column) =>
-            eb.and([eb(column, '>=', prefix), eb(column, '<', prefix + END)]),
-          ),
-        ),
-      )
+const withPrefix = (
+  query: UserQuery,
+  column: 'username_key' | 'email_key',
+  prefix: string,
+): UserQuery => query.where(column, '>=', prefix).where(column, '<', prefix + END)
 
 export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
   const insertNames = (user: UserRow, names: Iterable<string>): Statement[] =>
@@ -109,12 +104,30 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
     async list(realm, { search, first = 0, max = 100 }) {
       const prefix = foldName(search ?? '')
       if (refusal(prefix) !== undefined) return { users: [], total: 0 }
-      const matching = withPrefix(db.selectFrom('users').where('realm', '=', realm), prefix)
-      const [users, counted] = await Promise.all([
-        matching.selectAll().orderBy('username_key').limit(max).offset(first).execute(),
-        matching.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+      const all = db.selectFrom('users').where('realm', '=', realm)
+      const byName = prefix === '' ? all : withPrefix(all, 'username_key', prefix)
+      // Two lists without a common user instead of an OR: with that, and an order, SQLite walks all users.
+      const byEmailAlone =
+        prefix === ''
+          ? undefined
+          : withPrefix(all, 'email_key', prefix).where((eb) =>
+              eb.or([eb('username_key', '<', prefix), eb('username_key', '>=', prefix + END)]),
+            )
+      const count = async (query: UserQuery | undefined): Promise<number> => {
+        const row = await query
+          ?.select((eb) => eb.fn.countAll<number>().as('total'))
+          .executeTakeFirst()
+        return Number(row?.total ?? 0)
+      }
+      const page = byEmailAlone
+        ? byName.selectAll().unionAll(byEmailAlone.selectAll())
+        : byName.selectAll()
+      const [users, names, emails] = await Promise.all([
+        page.orderBy('username_key').limit(max).offset(first).execute(),
+        count(byName),
+        count(byEmailAlone),
       ])
-      return { users, total: Number(counted.total) }
+      return { users, total: names + emails }
     },
 
     createStatements: (user) => [

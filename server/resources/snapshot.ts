@@ -41,15 +41,16 @@ class Gathering {
 
   /** Loads by key what was not asked for before. */
   async load(wanted: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
-    for (const [kind, keys] of wanted) {
+    const loads = [...wanted].map(async ([kind, keys]) => {
       const asked = this.#asked.get(kind) ?? new Set()
       const fresh = this.#whole.has(kind) ? [] : [...keys].filter((key) => !asked.has(key))
-      if (fresh.length === 0) continue
+      if (fresh.length === 0) return
       for (const key of fresh) asked.add(key)
       this.#asked.set(kind, asked)
       const rows = await reads.rowsByKeys(this.#db, this.#realm, kind, fresh)
       this.add(rows.map(documentOf))
-    }
+    })
+    await Promise.all(loads)
   }
 
   async loadIds(ids: readonly string[]): Promise<void> {

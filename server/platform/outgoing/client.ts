@@ -6,7 +6,7 @@
 
 import type { LookupFunction } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { addressProblem, canonicalHost, parseAllowed } from './addresses.ts'
 import { OutgoingError } from './errors.ts'
 import { type Lookup, limitLookups, lookupBySystem, type ResolvedAddress } from './lookup.ts'
@@ -80,7 +80,11 @@ export function createOutgoing({
     }
     return addresses
   }
-  const agent = createAgent(resolve, timeoutMs, ca)
+  let made: Promise<Agent> | undefined
+  const agent = (): Promise<Agent> => {
+    made ??= createAgent(resolve, timeoutMs, ca)
+    return made
+  }
   const underWay = new Set<Promise<unknown>>()
 
   return Object.freeze({
@@ -89,7 +93,7 @@ export function createOutgoing({
       const url = checkUrl(request.url, { schemes: narrowed, allowed })
       const signal = AbortSignal.timeout(request.timeoutMs ?? timeoutMs)
       const exchange = async (): Promise<OutgoingResponse> => {
-        const response = await send(agent, url, request, signal)
+        const response = await send(await agent(), url, request, signal)
         return receive(response, url.host, request.maxBytes ?? maxBytes)
       }
       const work = beforeAbort(exchange(), signal).catch((error: unknown) => {
@@ -108,17 +112,18 @@ export function createOutgoing({
     },
     async close(): Promise<void> {
       await Promise.allSettled(underWay)
-      await agent.destroy()
+      await (await made)?.destroy()
     },
   })
 }
 
 /** An agent of our own: it reads no proxy from the environment and shares no connection. */
-function createAgent(
+async function createAgent(
   resolve: (hostname: string) => Promise<ResolvedAddress[]>,
   timeoutMs: number,
   ca: readonly string[],
-): Agent {
+): Promise<Agent> {
+  const { Agent } = await import('undici')
   const lookup: LookupFunction = (hostname, options, callback) => {
     const give = (addresses: ResolvedAddress[]): void => {
       const [first] = addresses

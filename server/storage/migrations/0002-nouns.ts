@@ -48,6 +48,10 @@ export const nouns: Migration = {
       realm ${text} not null references realms (name) on delete cascade,
       type ${text} not null, outcome ${text} not null, events bigint not null,
       primary key (realm, type, outcome))`,
+    // A search by address answers in the order of usernames.
+    `drop index users_email`,
+    `create index users_email on users (realm, email_key, username_key)`,
+
     `create index audit_events_category on audit_events (realm, category, id)`,
     `create index audit_events_outcome on audit_events (realm, outcome, id)`,
     `create index audit_events_at on audit_events (realm, at)`,
