@@ -4,7 +4,9 @@
  */
 
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Role } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'
@@ -22,6 +24,7 @@ export interface ClientSecretParts {
   readonly recorder: Recorder
   readonly writer: Writer
   readonly vault: Vault
+  readonly ranks: Ranks
   readonly clock: Clock
 }
 
@@ -60,7 +63,24 @@ const event = (
 
 const common = { path: '/clients/:clientId/secret', permission: 'manage-clients' } as const
 
-export const readClientSecret = ({ storage, recorder, vault }: ClientSecretParts): Action => ({
+/** A secret is a way in: who holds less than the client's service account does not get to see it. */
+const refuseUnlessOutranked = async (
+  ranks: Ranks,
+  { view, caller }: ActionContext,
+  client: StoredDocument,
+): Promise<void> => {
+  const names = contentOf<ClientDoc>(client).serviceAccountRoles
+  const roles = await Promise.all(names.map((name) => view.get(Role.kind, name)))
+  const held = await ranks.permissionsOfRoles(
+    view,
+    roles.filter((role) => role !== undefined),
+  )
+  for (const permission of held)
+    if (!caller.permissions.has(permission))
+      throw new Problem('forbidden', `the client holds ${permission}, which you do not`)
+}
+
+export const readClientSecret = (parts: ClientSecretParts): Action => ({
   ...common,
   operationId: 'read-client-secret',
   method: 'GET',
@@ -69,6 +89,7 @@ export const readClientSecret = ({ storage, recorder, vault }: ClientSecretParts
   summary: 'The secret where it is revealable; otherwise only that there is one',
   reply: { status: 200, schema: secretSchema },
   handle: async (context) => {
+    const { storage, recorder, vault, ranks } = parts
     const client = await confidentialIn(context)
     const stored = client.secrets[pointer]
     const row = await storage.db
@@ -77,7 +98,10 @@ export const readClientSecret = ({ storage, recorder, vault }: ClientSecretParts
       .where('client_id', '=', client.id)
       .executeTakeFirst()
     const value = stored ? vault.reveal(client, pointer, stored) : null
-    if (value !== null) await recorder.append([], [event(context, client, 'secret revealed')])
+    if (value !== null) {
+      await refuseUnlessOutranked(ranks, context, client)
+      await recorder.append([], [event(context, client, 'secret revealed')])
+    }
     return {
       type: 'secret',
       value,

@@ -8,7 +8,7 @@ import { contentOf } from '#server/storage/documents/document.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
-import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
+import { endOtherSessions, type UserParts, userEvent, userIn, userToChange } from './users.ts'
 
 const credentialSchema = bodyOf({
   id: { type: 'string', format: 'uuid' },
@@ -43,7 +43,6 @@ export const credentialActions = (parts: UserParts): Action[] => {
     if (prepared.errors.length > 0) throw invalid(prepared.errors)
     const actions = new Set(JSON.parse(user.required_actions) as string[])
     if (temporary) actions.add('UPDATE_PASSWORD')
-    const ended = user.id === context.caller.actor ? [] : parts.sessions.revokeAllOf(user.id)
     await parts.recorder.commit(
       [
         ...prepared.statements,
@@ -55,7 +54,7 @@ export const credentialActions = (parts: UserParts): Action[] => {
             .where('version', '=', user.version),
           `user:${user.id}`,
         ),
-        ...ended,
+        endOtherSessions(parts, context, user.id),
       ],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),

@@ -13,7 +13,7 @@ import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { defaultRoleIn } from './create-user.ts'
-import { type UserParts, userEvent, userFields } from './users.ts'
+import { endOtherSessions, type UserParts, userEvent, userFields } from './users.ts'
 
 const policies = ['FAIL', 'SKIP', 'OVERWRITE'] as const
 
@@ -71,9 +71,13 @@ const existingUsers = async (
 const atIndex = (index: number, errors: readonly FieldError[]): FieldError[] =>
   errors.map((error) => ({ ...error, field: `/users/${index}${error.field}` }))
 
-const collect = <T>(errors: FieldError[], index: number, make: () => T): T | undefined => {
+const collect = async <T>(
+  errors: FieldError[],
+  index: number,
+  make: () => Promise<T>,
+): Promise<T | undefined> => {
   try {
-    return make()
+    return await make()
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'validation') throw error
     errors.push(...atIndex(index, error.errors))
@@ -105,30 +109,55 @@ export const importUsers = (parts: UserParts): Action => {
     ]
   }
 
-  const overwrite = async (
+  /** A password for somebody who gets a role is a way to its permissions. */
+  const refuseWaysIn = async (
     { view, caller }: ActionContext,
+    roleIds: readonly string[],
+  ): Promise<void> => {
+    const roles = await Promise.all(roleIds.map((id) => view.byId('role', id)))
+    const granted = await ranks.permissionsOfRoles(
+      view,
+      roles.filter((role) => role !== undefined),
+    )
+    for (const permission of granted)
+      if (!caller.permissions.has(permission))
+        throw new Problem(
+          'forbidden',
+          `the default role grants ${permission}, which you do not hold`,
+        )
+  }
+
+  const overwrite = async (
+    context: ActionContext,
     before: UserRow,
     user: ImportedUser,
   ): Promise<Statement[]> => {
     if (before.managed === 1)
       throw new Problem('conflict', `user "${before.username}" is managed by a file`)
-    await ranks.refuseUnlessOutranked(view, caller.permissions, before.id)
+    await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
     const { credentials, ...fields } = user
     const after = changedUserRow(before, fields, clock.now())
     const hash = credentials?.[0]?.value
     const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
       typeof parts.passwords.acceptHash
     >[0]
+    const password =
+      hash === undefined
+        ? { statements: [], errors: [] }
+        : parts.passwords.acceptHash(settings, before, hash, '/credentials/0/value')
+    if (password.errors.length > 0) throw invalid(password.errors)
+    const shutOut = hash !== undefined || (before.enabled === 1 && after.enabled === 0)
     return [
       ...users.updateStatements(before, after),
-      ...(hash === undefined ? [] : parts.passwords.acceptHash(settings, before, hash).statements),
+      ...password.statements,
+      ...(shutOut ? [endOtherSessions(parts, context, before.id)] : []),
     ]
   }
 
   return {
     operationId: 'import-users',
     method: 'POST',
-    events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
+    events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'RESET_PASSWORD'],
     path: '/users/import',
     permission: 'manage-users',
     resourceType: 'users',
@@ -170,6 +199,8 @@ export const importUsers = (parts: UserParts): Action => {
       const credentials: CredentialRow[] = []
       const statements: Statement[] = []
       const results: Result[] = []
+      /** Users whose password is replaced. */
+      const reset: string[] = []
       const seen = new Set<string>()
       for (const [index, user] of given.entries()) {
         const folded = foldName(user.username)
@@ -185,16 +216,19 @@ export const importUsers = (parts: UserParts): Action => {
         if (before && ifResourceExists === 'SKIP') {
           results.push({ ...result, action: 'SKIPPED', id: before.id })
         } else if (before) {
-          statements.push(...(await overwrite(context, before, user)))
+          const changes = await collect(errors, index, () => overwrite(context, before, user))
+          statements.push(...(changes ?? []))
           results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
+          if (user.credentials?.[0]) reset.push(before.id)
         } else {
           const { credentials: _, ...fields } = user
-          const row = collect(errors, index, () =>
+          const row = await collect(errors, index, async () =>
             newUserRow(fields, { id: newId(), realm, now: clock.now() }),
           )
           if (!row) continue
           rows.push(row)
-          credentials.push(...(collect(errors, index, () => credentialOf(row, user)) ?? []))
+          const credential = await collect(errors, index, async () => credentialOf(row, user))
+          credentials.push(...(credential ?? []))
           results.push({ ...result, action: 'ADDED', id: row.id })
         }
       }
@@ -210,9 +244,9 @@ export const importUsers = (parts: UserParts): Action => {
           name === null ? [] : [{ realm, name, user_id: row.id }],
         ),
       )
-      const roles = (await defaultRoleIn(view)).flatMap((role_id) =>
-        rows.map(({ id }) => ({ user_id: id, role_id })),
-      )
+      const defaults = await defaultRoleIn(view)
+      if (credentials.length > 0) await refuseWaysIn(context, defaults)
+      const roles = defaults.flatMap((role_id) => rows.map(({ id }) => ({ user_id: id, role_id })))
       await recorder.commit(
         [
           ...insertRows(storage.db, 'users', rows),
@@ -221,16 +255,19 @@ export const importUsers = (parts: UserParts): Action => {
           ...insertRows(storage.db, 'user_roles', roles),
           ...statements,
         ],
-        results
-          .filter(({ action }) => action !== 'SKIPPED')
-          .map(({ id, action }) =>
-            userEvent(
-              context,
-              action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE',
-              id,
-              'imported',
+        [
+          ...results
+            .filter(({ action }) => action !== 'SKIPPED')
+            .map(({ id, action }) =>
+              userEvent(
+                context,
+                action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE',
+                id,
+                'imported',
+              ),
             ),
-          ),
+          ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
+        ],
       )
       const count = (action: Result['action']): number =>
         results.filter((result) => result.action === action).length

@@ -3,9 +3,8 @@ import { Settings } from '#schemas/kinds/settings.ts'
 import { invalid } from '#schemas/problems.ts'
 import { findIn } from '#server/resources/find.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
-import { type UserParts, userEvent, userToChange } from './users.ts'
+import { endOtherSessions, type UserParts, userEvent, userToChange } from './users.ts'
 
 export const setUserPassword = (parts: UserParts): Action => ({
   operationId: 'set-user-password',
@@ -26,13 +25,8 @@ export const setUserPassword = (parts: UserParts): Action => ({
       String(context.body['newPassword']),
     )
     if (errors.length > 0) throw invalid(errors)
-    // The session that asks for it goes on; whoever else is in with the old password is not.
-    const others = parts.storage.db
-      .deleteFrom('sessions')
-      .where('user_id', '=', user.id)
-      .where('id', '!=', context.caller.session ?? '')
     await parts.recorder.commit(
-      [...statements, statement(others)],
+      [...statements, endOtherSessions(parts, context, user.id)],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
         userEvent(context, 'RESET_PASSWORD', user.id),

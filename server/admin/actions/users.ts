@@ -13,8 +13,9 @@ import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Writer } from '#server/resources/write.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Storage } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
 
@@ -149,6 +150,19 @@ export const userEvent = (
   resourceId: userId,
   ...(detail === undefined ? {} : { detail }),
 })
+
+/** Whoever is in with an old password is out; only the session that asks for it goes on. */
+export const endOtherSessions = (
+  { storage: { db } }: UserParts,
+  { caller }: ActionContext,
+  userId: string,
+): Statement =>
+  statement(
+    db
+      .deleteFrom('sessions')
+      .where('user_id', '=', userId)
+      .where('id', '!=', caller.session ?? ''),
+  )
 
 export const userEtag = ({ version }: UserRow): string => `"${version}"`
 
