@@ -162,6 +162,46 @@ describe.each(backends)('passwords on $name', (backend) => {
     expect((await elsewhere.send('GET', `${base}/users`)).status).toBe(401)
   })
 
+  it('set as a credential or by an import end sessions in the same way', async () => {
+    const here = await server.userWith(realm, ['manage-users'])
+    const { username } = (await send('GET', `${base}/users/${here.userId}`)).body
+    const elsewhere = await server.signedIn(realm, username)
+    const made = await here.send('POST', `${base}/users/${here.userId}/credentials`, {
+      type: 'password',
+      value: strong(),
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    expect((await here.send('GET', `${base}/users`)).status).toBe(200)
+    expect((await elsewhere.send('GET', `${base}/users`)).status).toBe(401)
+
+    const value = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+    const overwrite = (user: object) =>
+      send('POST', `${base}/users/import`, {
+        ifResourceExists: 'OVERWRITE',
+        users: [{ username, ...user }],
+      })
+    const costly = value.replace('m=19456', 'm=4194304')
+    expect(await overwrite({ credentials: [{ type: 'password', value: costly }] })).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: '/users/0/credentials/0/value' }] },
+    })
+    expect(await overwrite({ email: 'no address' })).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: '/users/0/email' }] },
+    })
+    expect((await here.send('GET', `${base}/users`)).status).toBe(200)
+    const done = await overwrite({ credentials: [{ type: 'password', value }] })
+    expect(done, JSON.stringify(done.body)).toMatchObject({ status: 200, body: { overwritten: 1 } })
+    expect((await here.send('GET', `${base}/users`)).status).toBe(401)
+    const [reset] = (await send('GET', `${base}/events?type=RESET_PASSWORD`)).body.items
+    expect(reset).toMatchObject({ resourceId: here.userId, detail: 'imported' })
+
+    const other = await server.userWith(realm, ['view-users'])
+    const name = (await send('GET', `${base}/users/${other.userId}`)).body.username
+    await overwrite({ username: name, enabled: false })
+    expect((await other.send('GET', `${base}/users`)).status).toBe(401)
+  })
+
   it('are recorded as an act of the administrator and as a matter of security, without a word of them', async () => {
     const { userId } = await make()
     const password = strong()

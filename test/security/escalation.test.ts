@@ -13,6 +13,15 @@ import { gains, grantsOf, principalsOf } from './powers.ts'
 const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
 const others = permissionKeys.filter((key) => key !== 'realm-admin')
 const base = '/admin/realms/acme'
+/** A hash of the attacker's choice. */
+const phc = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+const workload = {
+  name: 'builder',
+  issuer: 'https://issuer.example',
+  subject: 'repo:acme/app',
+  audience: 'iamctl',
+  clientId: 'pipeline',
+}
 const secret = 'a secret of more than thirty-two characters'
 
 describe.each(backends)('escalation on $name', (backend) => {
@@ -34,6 +43,11 @@ describe.each(backends)('escalation on $name', (backend) => {
     server = await startServer(backend)
     await server.createRealm('acme')
     admin = await server.userWith('acme', ['realm-admin'])
+    const { body: settings } = await server.admin.send('GET', `${base}/settings`)
+    await server.admin.send('PUT', `${base}/settings`, {
+      ...settings,
+      clientSecretStorage: 'revealable',
+    })
     await put(Group, '/Admins', { name: 'Admins', roles: ['admin'] })
     await put(Group, '/Admins/Night', { name: 'Night' })
     await put(ClientKind, 'pipeline', {
@@ -42,6 +56,14 @@ describe.each(backends)('escalation on $name', (backend) => {
       grantTypes: ['client_credentials'],
       serviceAccountRoles: ['admin'],
     })
+    await put(ClientKind, 'helper', { clientId: 'helper', serviceAccountsEnabled: true })
+    for (const [path, body] of [
+      ['/workload-identity', workload],
+      ['/agents', { name: 'robot', clientId: 'pipeline' }],
+      ['/users', { username: 'boss-to-be' }],
+    ] as const)
+      expect((await server.admin.send('POST', `${base}${path}`, body)).status, path).toBe(201)
+    await server.admin.send('POST', `${base}/users/boss-to-be/roles`, { name: 'admin' })
     await put(User, 'managed-admin', { username: 'managed-admin', groups: ['/Admins'] })
     const find = async (path: string, field: string) =>
       (await server.admin.send('GET', `${base}${path}`)).body[field]
@@ -102,10 +124,59 @@ describe.each(backends)('escalation on $name', (backend) => {
         },
       ],
       ['DELETE', '/clients/pipeline'],
+      ['GET', '/clients/pipeline/secret'],
+      ['POST', '/clients/pipeline/secret', {}],
+      ['PUT', '/clients/pipeline/allowed-resources', ['https://attacker.example/']],
+      ['POST', '/clients/helper/service-account/roles', { name: 'admin' }],
+      ['DELETE', '/clients/pipeline/service-account/roles', { name: 'admin' }],
+      ['POST', '/workload-identity', { ...workload, name: `w-${ownName}` }],
+      ['PUT', '/workload-identity/builder', { ...workload, issuer: 'https://attacker.example' }],
+      ['DELETE', '/workload-identity/builder'],
+      ['POST', '/agents', { name: `a-${ownName}`, clientId: 'pipeline' }],
+      ['PUT', '/agents/robot', { name: 'robot', clientId: 'pipeline', allowedDelegation: true }],
+      ['PUT', `/groups/${groupId}/roles/admin`],
+      ['POST', `/groups/${groupId}/roles/${ids['adminRole']}`],
+      ['DELETE', `/groups/${ids['admins']}/roles/admin`],
+      ['PUT', `/groups/${ids['admins']}/members/${caller.userId}`],
+      ['POST', `/groups/${ids['night']}/members/${caller.userId}`],
+      ['DELETE', `/groups/${ids['admins']}/members/${ids['managedAdmin']}`],
+      ['PUT', '/roles/admin/default'],
+      [
+        'POST',
+        '/users/import',
+        {
+          ifResourceExists: 'OVERWRITE',
+          users: [{ username: 'boss-to-be', credentials: [{ type: 'password', value: phc }] }],
+        },
+      ],
+      [
+        'POST',
+        '/users/import',
+        { users: [{ username: `i-${ownName}`, roles: ['admin'], groups: ['/Admins'] }] },
+      ],
       ['POST', '/clients', { clientId: `c-${ownName}`, serviceAccountRoles: ['admin'] }],
       ...[admin.userId, ids['managedAdmin'] ?? ''].flatMap(
         (target): [string, string, unknown?][] => [
           ['PUT', `/users/${target}/password`, { newPassword: 'the attacker knows this one' }],
+          [
+            'POST',
+            `/users/${target}/credentials`,
+            { type: 'password', value: 'the attacker knows' },
+          ],
+          ['PUT', `/users/${target}/required-actions`, ['UPDATE_PASSWORD']],
+          ['POST', `/users/${target}/required-actions`, []],
+          ['DELETE', `/users/${target}/credentials/password/${target}`],
+          [
+            'POST',
+            '/messaging/push-tokens',
+            {
+              userId: target,
+              deviceId: 'mine',
+              platform: 'ios',
+              driver: 'apns',
+              token: 'x'.repeat(32),
+            },
+          ],
           ['PUT', `/users/${target}`, { username: 'boss', email: 'attacker@evil.example' }],
           ['PUT', `/users/${target}`, { username: 'boss', enabled: false }],
           ['PUT', `/users/${target}`, { username: 'boss', locked: true }],
@@ -126,7 +197,7 @@ describe.each(backends)('escalation on $name', (backend) => {
     const wrong: string[] = []
     for (const [method, path, body] of requests) {
       const answer = await caller.send(method, `${base}${path}`, body)
-      if (![400, 403].includes(answer.status))
+      if (![400, 403, 409].includes(answer.status))
         wrong.push(`${method} ${path} ${JSON.stringify(body)}: ${answer.status}`)
     }
     expect(wrong).toEqual([])
@@ -140,7 +211,7 @@ describe.each(backends)('escalation on $name', (backend) => {
     const wrong: string[] = []
     for (const [method, path, body] of await attacks(caller)) {
       const answer = await caller.send(method, `${base}${path}`, body)
-      if (![400, 403].includes(answer.status))
+      if (![400, 403, 409].includes(answer.status))
         wrong.push(`${method} ${path} ${JSON.stringify(body)}: ${answer.status}`)
     }
     expect(wrong).toEqual([])
@@ -263,6 +334,22 @@ describe.each(backends)('escalation on $name', (backend) => {
     expect(gains(before, await principalsOf(server, 'acme'), new Set(few))).toEqual([])
   })
 
+  it('does not come from importing somebody who gets a default role with more than the caller has', async () => {
+    await server.createRealm('open')
+    const at = '/admin/realms/open'
+    const { body: settings } = await server.admin.send('GET', `${at}/settings`)
+    await server.admin.send('PUT', `${at}/settings`, { ...settings, defaultRole: 'auditor' })
+    const caller = await server.userWith('open', ['manage-users'])
+    const users = [{ username: 'planted', credentials: [{ type: 'password', value: phc }] }]
+    expect((await caller.send('POST', `${at}/users/import`, { users })).status).toBe(403)
+    const bare = await caller.send('POST', `${at}/users/import`, { users: [{ username: 'bare' }] })
+    expect(bare.status, JSON.stringify(bare.body)).toBe(200)
+    expect(
+      (await caller.send('PUT', `${at}/users/bare/password`, { newPassword: 'nobody guesses it' }))
+        .status,
+    ).toBe(403)
+  })
+
   describe('who holds a permission', () => {
     it('may hand it on: to a user, into a role, and as the default role', async () => {
       const few: Permission[] = ['manage-users', 'manage-roles', 'manage-realm']
@@ -325,6 +412,12 @@ describe.each(backends)('escalation on $name', (backend) => {
         `${base}/groups/${encodeURIComponent('/Castle/Keep/Top')}`,
       )
       expect(found.body.roleNames).toEqual(['auditor'])
+    })
+
+    it('may see the secret of a client that holds no more, where secrets can be seen', async () => {
+      const caller = await server.userWith('acme', ['manage-clients'])
+      const seen = await caller.send('GET', `${base}/clients/helper/secret`)
+      expect(seen).toMatchObject({ status: 200, body: { value: expect.any(String) } })
     })
 
     it('may change a client whose service account holds no more than they do', async () => {
