@@ -81,6 +81,7 @@ describe('the interactive page', () => {
   it('shows what an operation takes and answers, field by field', async () => {
     const { page, faults } = await open({}, '#create-client')
     const operation = page.locator('#create-client')
+    expect(await operation.textContent()).toContain('Records ADMIN_CREATE.')
     const body = operation.locator('.content').first()
     expect(await body.textContent()).toContain('client-create')
     const field = body.locator('li', { has: page.locator('code', { hasText: /^redirectUris$/ }) })

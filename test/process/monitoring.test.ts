@@ -1,4 +1,5 @@
 /** Monitoring of a whole server: with workers it speaks for all of them, and while stopping it says so. */
+import { existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Sample, samplesIn, sumOf } from '../monitoring/exposition.ts'
@@ -107,7 +108,27 @@ describe('the bundle', () => {
     const server = await startServerProcess(await newInstallation(backend))
     const { body } = await get(anonymous(server.url), '/monitoring/info')
     expect(Date.parse(body.build.time)).toBeLessThanOrEqual(Date.now())
-    expect(body.git.commit.id).toMatch(/^[0-9a-f]{40}$/)
+    // Sources without a repository have no commit to tell.
+    const repository = new URL('../../.git', import.meta.url)
+    const commit = existsSync(repository) ? expect.stringMatching(/^[0-9a-f]{40}$/) : null
+    expect(body.git.commit.id).toEqual(commit)
+    await server.stop()
+  })
+
+  it('holds the API description and the page that shows it', async () => {
+    const [backend] = backends
+    if (!backend) return
+    const server = await startServerProcess(await newInstallation(backend))
+    const client = anonymous(server.url)
+    const { body } = await get(client, '/v3/api-docs')
+    expect(body.openapi).toBe('3.1.0')
+    expect(Object.keys(body.paths)).toContain('/admin/realms/{realm}/clients')
+    expect((await get(client, '/v3/api-docs.yaml')).body).toMatch(/^openapi: 3\.1\.0\n/)
+    const page = await get(client, '/interactive-docs.html')
+    for (const [, file = ''] of String(page.body).matchAll(
+      /(?:src|href)="(\/interactive-docs\/[^"]+)"/g,
+    ))
+      expect((await get(client, file)).status, file).toBe(200)
     await server.stop()
   })
 })

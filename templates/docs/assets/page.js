@@ -54,8 +54,16 @@ const repliesOf = (operation, resolve) => [
   }),
 ]
 
+/** What an operation leaves in the audit trail. */
+const eventsOf = (operation) => {
+  const events = operation['x-audit-events'] ?? []
+  return events.length === 0
+    ? []
+    : [el('p', { className: 'about', textContent: `Records ${events.join(', ')}.` })]
+}
+
 const insideOf = (operation, resolve) => {
-  const parts = []
+  const parts = eventsOf(operation)
   if (operation.method === 'GET') parts.push(heading('Try it'), requestForm(operation, defaults))
   parts.push(...parametersOf(operation, resolve))
   if (operation.requestBody)
