@@ -92,6 +92,10 @@ export const formats: Readonly<Record<string, Format>> = {
     },
     message: 'must be an absolute https URL without user name or password in it',
   },
+  'resource-uri': {
+    test: (value) => /^\/[!-~]*$/.test(value) || (isWeb(parsed(value)) && !/\s/.test(value)),
+    message: 'must be a path that begins with "/", or an absolute http or https URL',
+  },
   'ldap-url': {
     test: (value) => {
       const url = parsed(value)

@@ -7,7 +7,9 @@ const spec = fields({
   name: name({ format: 'segment' }),
   displayName: text('What people see.', { maxLength: 255 }),
   type: text('Groups resources that are alike.', { maxLength: 255 }),
-  uris: setOf(Type.String({ minLength: 1, maxLength: 2000 }), { description: 'Where it is.' }),
+  uris: setOf(Type.String({ format: 'resource-uri', maxLength: 2000 }), {
+    description: 'Where it is: paths or addresses, with `*` for anything.',
+  }),
   scopes: setOf(ref('authz-scope', { onDelete: 'detach', sibling: true }), {
     description: 'What can be done with it.',
   }),

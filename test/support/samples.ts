@@ -22,6 +22,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   css: () => '.card { border: 0 }',
   email: (n) => `user-${n}@host.example`,
   regex: () => '^.+$',
+  'resource-uri': (n) => `/resources/${n}/*`,
   'ldap-url': (n) => `ldaps://host-${n}.example`,
   'phc-argon2id': () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
