@@ -12,7 +12,15 @@ import type { FieldError } from './problems.ts'
 
 export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
-const markKeywords = ['x-ref', 'x-secret', 'x-set', 'x-immutable', 'x-only', 'x-alias']
+const markKeywords = [
+  'x-ref',
+  'x-secret',
+  'x-set',
+  'x-immutable',
+  'x-only',
+  'x-alias',
+  'x-show-unset',
+]
 
 export const createAjv = ({
   coerce = false,

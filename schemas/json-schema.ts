@@ -33,6 +33,8 @@ export interface JsonSchema {
   readonly 'x-immutable'?: true
   /** Other spellings of a value, by the one that is stored. */
   readonly 'x-alias'?: Readonly<Record<string, string>>
+  /** Of an object: reads show members that are not set as null, which means inherited. */
+  readonly 'x-show-unset'?: true
   readonly 'x-only'?: 'yaml' | 'rest'
   readonly [keyword: string]: unknown
 }

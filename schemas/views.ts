@@ -22,16 +22,24 @@ const object = (properties: Properties, required: readonly string[]): JsonSchema
   additionalProperties: false,
 })
 
-/** Defaults make a field optional for who writes it (TypeBox calls it required all the same). */
-const writable = (schema: JsonSchema): JsonSchema => {
+/**
+ * Defaults make a field optional for who writes it (TypeBox calls it required all the same). Over REST a member that
+ * is not set may be given as null, as reads show it; in a file null is an error.
+ */
+const writable = (schema: JsonSchema, nulls: boolean): JsonSchema => {
   const { required, properties, items, ...rest } = schema
   return {
     ...rest,
-    ...(items ? { items: writable(items) } : {}),
+    ...(items ? { items: writable(items, nulls) } : {}),
     ...(properties
       ? {
           properties: Object.fromEntries(
-            Object.entries(properties).map(([name, inner]) => [name, writable(inner)]),
+            Object.entries(properties).map(([name, inner]) => [
+              name,
+              nulls && isOptional(schema, name)
+                ? nullable(writable(inner, nulls))
+                : writable(inner, nulls),
+            ]),
           ),
           required: (required ?? []).filter((name) => !('default' in (properties[name] ?? {}))),
         }
@@ -43,7 +51,8 @@ const bodyFields = (kind: Kind): Properties => {
   const chosen: Properties = {}
   for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
     if (schema.readOnly || schema['x-only'] === 'yaml') continue
-    chosen[name] = isOptional(kind.spec, name) ? nullable(writable(schema)) : writable(schema)
+    const body = writable(schema, true)
+    chosen[name] = isOptional(kind.spec, name) ? nullable(body) : body
   }
   return chosen
 }
@@ -60,6 +69,8 @@ const readableObject = (schema: JsonSchema): JsonSchema => {
   const properties: Properties = {}
   for (const [name, inner] of Object.entries(schema.properties)) {
     if (inner['x-secret']) properties[`${name}Set`] = { type: 'boolean', readOnly: true }
+    else if (schema['x-show-unset'] && isOptional(schema, name))
+      properties[name] = nullable(readableObject(inner))
     else properties[name] = readableObject(inner)
   }
   const required = (schema.required ?? []).filter((name) => name in properties)
@@ -104,7 +115,7 @@ export const documentView = (kind: Kind): JsonSchema => {
   const properties = Object.fromEntries(
     Object.entries(kind.spec.properties ?? {})
       .filter(([, schema]) => isStored(schema))
-      .map(([name, schema]) => [name, writable(schema)]),
+      .map(([name, schema]) => [name, writable(schema, false)]),
   )
   return object(properties, requiredOf(kind))
 }
@@ -113,7 +124,7 @@ export const documentView = (kind: Kind): JsonSchema => {
 export const yamlView = (kind: Kind, kinds: readonly Kind[]): JsonSchema => {
   const properties: Properties = {}
   for (const [name, schema] of Object.entries(kind.spec.properties ?? {}))
-    if (!schema.readOnly && schema['x-only'] !== 'rest') properties[name] = writable(schema)
+    if (!schema.readOnly && schema['x-only'] !== 'rest') properties[name] = writable(schema, false)
   for (const child of kinds.filter((other) => other.parentKind === kind.kind))
     properties[child.section] =
       child.kind === kind.kind

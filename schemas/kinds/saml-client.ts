@@ -28,7 +28,12 @@ const options = Type.Object(
     audienceRestrictions: setOf(Type.String({ minLength: 1, maxLength: 500 })),
     requestSignatureAlgorithms: setOf(Type.String({ format: 'web-url', maxLength: 500 })),
   },
-  { additionalProperties: false, default: {}, description: 'Settings of this service provider.' },
+  {
+    additionalProperties: false,
+    default: {},
+    description: 'Settings of this service provider; null inherits.',
+    'x-show-unset': true,
+  },
 )
 
 const spec = fields({

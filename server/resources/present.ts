@@ -48,6 +48,7 @@ const withFlags = (
     if (inner['x-secret']) {
       if (document.secrets[place] !== undefined) shown[`${name}Set`] = true
     } else if (name in shown) shown[name] = withFlags(inner, shown[name], document, place)
+    else if (schema['x-show-unset']) shown[name] = null
   }
   return shown
 }

@@ -341,6 +341,13 @@ describe.each(backends)('on $name', (backend) => {
     expect(made.body).toMatchObject({ applicationId: null, options: { includeAttributes: true } })
     const read = await send('GET', `/saml-clients/${encodeURIComponent(entityId)}`)
     expect(read.body.applicationId).toBe(`acme|${entityId}`)
+    expect(read.body.options).toMatchObject({ signAssertion: null, nameIdFormat: null })
+    const { applicationId: _, ...body } = read.body
+    const put = await send('PUT', `/saml-clients/${encodeURIComponent(entityId)}`, {
+      ...body,
+      options: { ...body.options, signAssertion: false },
+    })
+    expect(put.body.options).toEqual({ ...body.options, signAssertion: false })
   })
 
   it('a messaging provider is put by channel and driver and deleted by both', async () => {
