@@ -8,7 +8,9 @@ import { loadavg } from 'node:os'
 import { openBackends } from './backends.ts'
 import type { Bench, Measurement } from './measurement.ts'
 import { measureCreates } from './measurements/creates.ts'
+import { measureEvents } from './measurements/events.ts'
 import { measureGroupCommit } from './measurements/group-commit.ts'
+import { measureImport } from './measurements/import.ts'
 import { measureLists } from './measurements/lists.ts'
 import { measureSignIns } from './measurements/sign-ins.ts'
 import { measureStartUp } from './measurements/start-up.ts'
@@ -24,6 +26,8 @@ const measurements: Readonly<Record<string, Measurement>> = {
   'group-commit': measureGroupCommit,
   lists: measureLists,
   users: measureUsers,
+  import: measureImport,
+  events: measureEvents,
   'sign-ins': measureSignIns,
 }
 
