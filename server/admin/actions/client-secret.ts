@@ -18,6 +18,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { statement } from '#server/storage/statements.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { actionEvent } from '../event.ts'
 
 export interface ClientSecretParts {
   readonly storage: Storage
@@ -46,20 +47,8 @@ const confidentialIn = async ({ view, params }: ActionContext): Promise<StoredDo
   return client
 }
 
-const event = (
-  { realm, caller }: ActionContext,
-  client: StoredDocument,
-  detail: string,
-): AuditEvent => ({
-  type: 'UPDATE_CREDENTIAL',
-  realm,
-  actor: caller.actor,
-  sourceIp: caller.sourceIp,
-  outcome: 'SUCCESS',
-  resourceType: Client.resourceType,
-  resourceId: client.id,
-  detail,
-})
+const event = (context: ActionContext, client: StoredDocument, detail: string): AuditEvent =>
+  actionEvent(context, 'UPDATE_CREDENTIAL', { type: Client.resourceType, id: client.id }, detail)
 
 const common = { path: '/clients/:clientId/secret', permission: 'manage-clients' } as const
 

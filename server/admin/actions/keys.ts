@@ -10,6 +10,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { actionEvent } from '../event.ts'
 
 export interface KeyParts {
   readonly storage: Storage
@@ -39,16 +40,6 @@ const shown = (row: SigningKeyRow) => ({
 })
 
 const common = { permission: 'manage-realm', resourceType: 'keys' } as const
-
-const eventOf = ({ realm, caller }: ActionContext, resourceId: string) =>
-  ({
-    realm,
-    actor: caller.actor,
-    sourceIp: caller.sourceIp,
-    outcome: 'SUCCESS',
-    resourceType: 'keys',
-    resourceId,
-  }) as const
 
 export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Action[] => {
   const { db } = storage
@@ -93,8 +84,8 @@ export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Act
             ...touchStatements(storage, realm, [{ kind: signingKeyKind, key: key.id }]),
           ],
           [
-            { ...eventOf(context, key.id), type: 'ADMIN_ACTION', detail: 'rotated' },
-            { ...eventOf(context, key.id), type: 'KEY_ROTATED' },
+            actionEvent(context, 'ADMIN_ACTION', { type: 'keys', id: key.id }, 'rotated'),
+            actionEvent(context, 'KEY_ROTATED', { type: 'keys', id: key.id }),
           ],
         )
         return shown(key)
@@ -121,7 +112,7 @@ export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Act
             ),
             ...touchStatements(storage, context.realm, [{ kind: signingKeyKind, key: id }]),
           ],
-          [{ ...eventOf(context, id), type: 'ADMIN_DELETE' }],
+          [actionEvent(context, 'ADMIN_DELETE', { type: 'keys', id })],
         )
       },
     },

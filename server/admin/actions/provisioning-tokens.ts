@@ -1,14 +1,15 @@
 /** Bearers that let others provision: initial access tokens (RFC 7591 §3) and SCIM tokens. Shown once, stored hashed. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, bodyOf, noContent } from '../action.ts'
+import { actionEvent } from '../event.ts'
 
 export interface TokenParts {
   readonly storage: Storage
@@ -51,16 +52,6 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
   const { storage, recorder, clock } = parts
   const path = `/provisioning/${segment}`
   const common = { permission: 'manage-realm', resourceType: segment } as const
-  const event = ({ realm, caller }: ActionContext, type: AuditEvent['type'], id: string) =>
-    ({
-      type,
-      realm,
-      actor: caller.actor,
-      sourceIp: caller.sourceIp,
-      outcome: 'SUCCESS',
-      resourceType: segment,
-      resourceId: id,
-    }) as const
 
   return [
     {
@@ -100,7 +91,7 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           remaining: count ?? null,
         }
         await recorder.commit(insertRows(storage.db, 'provisioning_tokens', [row]), [
-          event(context, 'ADMIN_CREATE', row.id),
+          actionEvent(context, 'ADMIN_CREATE', { type: segment, id: row.id }),
         ])
         context.reply.header('location', `${context.request.url.split('?')[0]}/${row.id}`)
         return { ...shown(row), token }
@@ -139,7 +130,10 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           .where('realm', '=', context.realm)
           .where('purpose', '=', purpose)
         try {
-          await recorder.commit([guarded(remove, 'token')], [event(context, 'ADMIN_DELETE', id)])
+          await recorder.commit(
+            [guarded(remove, 'token')],
+            [actionEvent(context, 'ADMIN_DELETE', { type: segment, id })],
+          )
         } catch (error) {
           if (!(error instanceof GuardFailedError)) throw error
           throw new Problem('not-found', `there is no token "${id}"`)

@@ -8,6 +8,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
+import { actionEvent } from '../event.ts'
 
 export interface SessionParts {
   readonly sessions: Sessions
@@ -81,19 +82,12 @@ export const sessionActions = ({ sessions, recorder, settingsOf }: SessionParts)
     resourceType: 'sessions',
     summary: 'Ends a session at once',
     reply: noContent,
-    handle: async ({ realm, params, caller }) => {
+    handle: async (context) => {
+      const { realm, params } = context
       const id = params['id'] ?? ''
       try {
         await recorder.commit(sessions.revokeStatements(realm, id), [
-          {
-            type: 'ADMIN_DELETE',
-            realm,
-            actor: caller.actor,
-            sourceIp: caller.sourceIp,
-            outcome: 'SUCCESS',
-            resourceType: 'sessions',
-            resourceId: id,
-          },
+          actionEvent(context, 'ADMIN_DELETE', { type: 'sessions', id }),
         ])
       } catch (error) {
         if (!(error instanceof GuardFailedError)) throw error

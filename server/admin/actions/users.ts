@@ -18,6 +18,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
+import { actionEvent } from '../event.ts'
 
 export interface UserParts {
   readonly storage: Storage
@@ -136,20 +137,11 @@ export const showUser = async (
 }
 
 export const userEvent = (
-  { realm, caller }: ActionContext,
+  context: ActionContext,
   type: EventType,
   userId: string,
   detail?: string,
-): AuditEvent => ({
-  type,
-  realm,
-  actor: caller.actor,
-  sourceIp: caller.sourceIp,
-  outcome: 'SUCCESS',
-  resourceType: 'users',
-  resourceId: userId,
-  ...(detail === undefined ? {} : { detail }),
-})
+): AuditEvent => actionEvent(context, type, { type: 'users', id: userId }, detail)
 
 /** Whoever is in with an old password is out; only the session that asks for it goes on. */
 export const endOtherSessions = (

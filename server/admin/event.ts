@@ -1,0 +1,21 @@
+/** What an action that succeeded tells the audit: who did what to what. */
+
+import type { EventType } from '#schemas/event-types.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import type { ActionContext } from './action.ts'
+
+export const actionEvent = (
+  { realm, caller }: Pick<ActionContext, 'realm' | 'caller'>,
+  type: EventType,
+  resource: { readonly type: string; readonly id: string },
+  detail?: string,
+): AuditEvent => ({
+  type,
+  realm,
+  actor: caller.actor,
+  sourceIp: caller.sourceIp,
+  outcome: 'SUCCESS',
+  resourceType: resource.type,
+  resourceId: resource.id,
+  ...(detail === undefined ? {} : { detail }),
+})
