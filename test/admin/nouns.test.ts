@@ -1,8 +1,7 @@
-/** The verbs beyond CRUD: memberships, attachments, secrets, keys, tokens, sessions, flows and import. */
+/** The verbs beyond CRUD: memberships, attachments, secrets, keys, tokens, sessions and flows. */
 
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -421,65 +420,5 @@ describe.each(backends)('on $name', (backend) => {
     await send('PUT', '/settings', { ...settings, enabled: false })
     expect((await send('GET', '/health')).body.status).toBe('DOWN')
     await send('PUT', '/settings', settings)
-  })
-
-  describe('the import of users', () => {
-    const users = (n: number, prefix: string) =>
-      Array.from({ length: n }, (_, i) => ({
-        username: `${prefix}-${i}`,
-        email: `${prefix}-${i}@a.example`,
-      }))
-
-    it('adds all with their hashes, in one transaction', async () => {
-      const value = await (await loadEngine()).hash('imported password 1')
-      const list = users(300, 'bulk').map((user) => ({
-        ...user,
-        credentials: [{ type: 'password', value }],
-      }))
-      const answer = await send('POST', '/users/import', { users: list })
-      expect(answer.status, JSON.stringify(answer.body).slice(0, 500)).toBe(200)
-      expect(answer.body).toMatchObject({ added: 300, skipped: 0, overwritten: 0 })
-      const one = (await send('GET', '/users/bulk-7')).body
-      expect(one).toMatchObject({ email: 'bulk-7@a.example', roles: ['user'] })
-      expect((await send('GET', `/users/${one.userId}/credentials`)).body).toHaveLength(1)
-    })
-
-    it('fails, skips or overwrites those who exist', async () => {
-      await send('POST', '/users/import', { users: users(3, 'dup') })
-      const failed = await send('POST', '/users/import', { users: users(4, 'dup') })
-      expect(failed.status).toBe(409)
-      expect(failed.body.errors).toHaveLength(3)
-      expect((await send('GET', '/users/dup-3')).status).toBe(404)
-      const skip = await send('POST', '/users/import', {
-        ifResourceExists: 'SKIP',
-        users: users(4, 'dup'),
-      })
-      expect(skip.body).toMatchObject({ added: 1, skipped: 3 })
-      const over = await send('POST', '/users/import', {
-        ifResourceExists: 'OVERWRITE',
-        users: [{ username: 'dup-0', firstName: 'Over' }],
-      })
-      expect(over.body).toMatchObject({ overwritten: 1 })
-      expect((await send('GET', '/users/dup-0')).body.firstName).toBe('Over')
-    })
-
-    it('names every wrong row by its index and adds none', async () => {
-      const list = [
-        { username: 'fine' },
-        { username: 'a b' },
-        { username: 'ok', email: 'not-an-address' },
-      ]
-      const answer = await send('POST', '/users/import', { users: list })
-      expect(answer.status).toBe(400)
-      expect(answer.body.errors.map(({ field }: { field: string }) => field)).toEqual([
-        '/users/1/username',
-        '/users/2/email',
-      ])
-      expect((await send('GET', '/users/fine')).status).toBe(404)
-      const twice = await send('POST', '/users/import', {
-        users: [{ username: 'x' }, { username: 'X' }],
-      })
-      expect(twice.body.errors[0]).toMatchObject({ field: '/users/1/username', code: 'duplicate' })
-    })
   })
 })

@@ -13,6 +13,7 @@ import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { defaultRoleIn } from './create-user.ts'
+import { inSlices, openNames } from './import-names.ts'
 import { endOtherSessions, type UserParts, userEvent, userFields } from './users.ts'
 
 const policies = ['FAIL', 'SKIP', 'OVERWRITE'] as const
@@ -41,11 +42,6 @@ const importedUser = bodyOf(
   },
   ['username'],
 )
-
-const inSlices = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size),
-  )
 
 /** Users who have one of the usernames already, by folded name. */
 const existingUsers = async (
@@ -201,19 +197,24 @@ export const importUsers = (parts: UserParts): Action => {
       const results: Result[] = []
       /** Users whose password is replaced. */
       const reset: string[] = []
-      const seen = new Set<string>()
+      const names = await openNames(storage.db, realm, given)
       for (const [index, user] of given.entries()) {
         const folded = foldName(user.username)
         const before = existing.get(folded)
-        const duplicate = seen.has(folded)
-        seen.add(folded)
-        if (duplicate || (before && ifResourceExists === 'FAIL')) {
-          const message = duplicate ? 'is in the list twice' : 'exists already'
-          errors.push({ field: `/users/${index}/username`, code: 'duplicate', message })
+        const skipped = before !== undefined && ifResourceExists === 'SKIP'
+        const exists = {
+          field: `/users/${index}/username`,
+          code: 'duplicate',
+          message: 'exists already',
+        }
+        const refused = before !== undefined && ifResourceExists === 'FAIL'
+        const taken = skipped ? [] : refused ? [exists] : names.claim(index, user, before?.id)
+        if (taken.length > 0) {
+          errors.push(...taken)
           continue
         }
         const result = { resourceType: 'USER', resourceName: user.username } as const
-        if (before && ifResourceExists === 'SKIP') {
+        if (skipped) {
           results.push({ ...result, action: 'SKIPPED', id: before.id })
         } else if (before) {
           const changes = await collect(errors, index, () => overwrite(context, before, user))
@@ -233,13 +234,13 @@ export const importUsers = (parts: UserParts): Action => {
         }
       }
       if (errors.length > 0) {
-        const taken = errors.every(({ code }) => code === 'duplicate')
-        if (!taken) throw invalid(errors.slice(0, 100))
-        throw new Problem('conflict', `${errors.length} users exist already`, {
+        const onlyTaken = errors.every(({ code }) => code === 'duplicate')
+        if (!onlyTaken) throw invalid(errors.slice(0, 100))
+        throw new Problem('conflict', `${errors.length} names are taken`, {
           errors: errors.slice(0, 100),
         })
       }
-      const names = rows.flatMap((row) =>
+      const nameRows = rows.flatMap((row) =>
         [...new Set([row.username_key, row.email_key])].flatMap((name) =>
           name === null ? [] : [{ realm, name, user_id: row.id }],
         ),
@@ -250,7 +251,7 @@ export const importUsers = (parts: UserParts): Action => {
       await recorder.commit(
         [
           ...insertRows(storage.db, 'users', rows),
-          ...insertRows(storage.db, 'user_names', names),
+          ...insertRows(storage.db, 'user_names', nameRows),
           ...insertRows(storage.db, 'credentials', credentials),
           ...insertRows(storage.db, 'user_roles', roles),
           ...statements,
