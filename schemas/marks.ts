@@ -13,11 +13,22 @@ export const ref = (
   {
     onDelete = 'refuse',
     ...mark
-  }: { onDelete?: OnDelete; grants?: true; sibling?: true; description?: string } = {},
+  }: {
+    onDelete?: OnDelete
+    grants?: true
+    sibling?: true
+    default?: string
+    description?: string
+  } = {},
 ) => {
-  const { description, ...rest } = mark
+  const { description, default: fallback, ...rest } = mark
   const xref: RefMark = { kind, onDelete, ...rest }
-  return Type.String({ minLength: 1, 'x-ref': xref, ...(description ? { description } : {}) })
+  return Type.String({
+    minLength: 1,
+    'x-ref': xref,
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(description ? { description } : {}),
+  })
 }
 
 /** A value that goes in and never comes out. */

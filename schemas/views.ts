@@ -24,7 +24,7 @@ const object = (properties: Properties, required: readonly string[]): JsonSchema
 
 /**
  * Defaults make a field optional for who writes it (TypeBox calls it required all the same). Over REST a member that
- * is not set may be given as null, as reads show it; in a file null is an error.
+ * is not set may be given as null, as reads show it.
  */
 const writable = (schema: JsonSchema, nulls: boolean): JsonSchema => {
   const { required, properties, items, ...rest } = schema
@@ -120,22 +120,37 @@ export const documentView = (kind: Kind): JsonSchema => {
   return object(properties, requiredOf(kind))
 }
 
-/** An entry of the kind's section in a realm's YAML, with its children nested. */
+/**
+ * An entry of the kind's section in a realm's YAML, with its children nested. Null says that an optional field is not
+ * set, which only makes a difference where the document is built in and was born with a value.
+ */
 export const yamlView = (kind: Kind, kinds: readonly Kind[]): JsonSchema => {
   const properties: Properties = {}
-  for (const [name, schema] of Object.entries(kind.spec.properties ?? {}))
-    if (!schema.readOnly && schema['x-only'] !== 'rest') properties[name] = writable(schema, false)
+  for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
+    if (schema.readOnly || schema['x-only'] === 'rest') continue
+    const written = writable(schema, true)
+    properties[name] = isOptional(kind.spec, name) ? nullable(written) : written
+  }
   for (const child of kinds.filter((other) => other.parentKind === kind.kind))
     properties[child.section] =
       child.kind === kind.kind
         ? { type: 'array', items: { $ref: `#/$defs/${kind.kind}` }, description: child.doc }
         : { ...sectionView(child, kinds), description: child.doc }
-  if (kind.shape !== 'singleton')
-    properties['renamedFrom'] = {
-      type: 'string',
-      description: 'The key it had before: renames it instead of deleting and creating.',
-    }
+  if (kind.shape !== 'singleton') Object.assign(properties, entryWords)
   return { ...object(properties, requiredOf(kind)), description: kind.doc }
+}
+
+/** What an entry can say about itself that is not part of the document. */
+const entryWords: Properties = {
+  renamedFrom: {
+    type: 'string',
+    minLength: 1,
+    description: 'The name it had before: renames it instead of deleting and creating.',
+  },
+  protected: {
+    type: 'boolean',
+    description: 'Refuse to delete it, from whatever door, until an apply takes this back.',
+  },
 }
 
 export const sectionView = (kind: Kind, kinds: readonly Kind[]): JsonSchema =>

@@ -46,10 +46,25 @@ export interface Reference extends RefMark {
   readonly key: string
 }
 
+const defaultsOfKinds = new WeakMap<Kind, Doc>()
+
+/** The fields that name a document also where they are left out. */
+const defaultReferences = (kind: Kind): Doc => {
+  const known = defaultsOfKinds.get(kind)
+  if (known) return known
+  const found = Object.fromEntries(
+    Object.entries(kind.spec.properties ?? {}).flatMap(([field, schema]) =>
+      schema['x-ref'] && 'default' in schema ? [[field, schema.default]] : [],
+    ),
+  )
+  defaultsOfKinds.set(kind, found)
+  return found
+}
+
 /** Every document that this one names; its own key tells which siblings are meant. */
 export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => {
   const found: Reference[] = []
-  walk(kind.spec, doc, ({ pointer, value, schema }) => {
+  walk(kind.spec, { ...defaultReferences(kind), ...doc }, ({ pointer, value, schema }) => {
     const mark = schema['x-ref']
     if (!mark || typeof value !== 'string') return
     const target = mark.sibling ? `${parentKeyOf(kind, key) ?? ''}/${value}` : value
@@ -63,7 +78,7 @@ export const replaceReferences = (
   kind: Kind,
   doc: Doc,
   target: { readonly kind: string; readonly from: string; readonly to: string | null },
-): Doc => replaceIn(kind.spec, doc, target) as Doc
+): Doc => replaceIn(kind.spec, { ...defaultReferences(kind), ...doc }, target) as Doc
 
 const replaceIn = (
   schema: JsonSchema,

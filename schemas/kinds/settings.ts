@@ -94,10 +94,15 @@ const spec = fields({
     default: 'hashed',
     description: 'Whether client secrets can be shown again.',
   }),
-  defaultRole: Type.Optional(
-    ref('role', { grants: true, description: 'The role every new user gets.' }),
-  ),
-  browserFlow: Type.Optional(ref('flow', { description: 'The flow of a sign-in in a browser.' })),
+  defaultRole: ref('role', {
+    grants: true,
+    default: 'user',
+    description: 'The role every new user gets.',
+  }),
+  browserFlow: ref('flow', {
+    default: 'browser',
+    description: 'The flow of a sign-in in a browser.',
+  }),
 })
 
 export type SettingsDoc = Static<typeof spec>

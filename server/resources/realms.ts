@@ -5,6 +5,7 @@ import type { EventType } from '#schemas/event-types.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import { seeds } from '#schemas/seeds.ts'
 import { usernameErrors } from '#server/accounts/names.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow } from '#server/accounts/user-record.ts'
@@ -18,8 +19,7 @@ import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { RealmRow } from '#server/storage/tables.ts'
-import { bootstrapDoor } from './operations.ts'
-import { seedOperations } from './seeds.ts'
+import { bootstrapDoor, type Operation } from './operations.ts'
 import type { Writer } from './write.ts'
 
 /** The realm whose administrators administer every realm. */
@@ -65,6 +65,17 @@ const realmEvent = (type: EventType, realm: string, caller: Caller): AuditEvent 
   resourceType: 'realms',
   resourceId: realm,
 })
+
+/** What the realm is born with, as operations like any other. */
+export const seedOperations = (displayName?: string): Operation[] =>
+  seeds.map(({ kind, key, doc }) => ({
+    op: 'put',
+    kind,
+    key,
+    doc: kind === Settings && displayName !== undefined ? { ...doc, displayName } : doc,
+    secrets: {},
+    expect: { exists: false },
+  }))
 
 const checkName = lazyValidator(createAjv(), { type: 'string', format: 'realm-name' })
 

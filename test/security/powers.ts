@@ -2,6 +2,7 @@
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { RoleDoc } from '#schemas/kinds/role.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -68,10 +69,10 @@ const clientsOf = async (server: TestServer, view: RealmView): Promise<Principal
 /** The default role is what whoever comes next will hold. */
 const newcomers = async (server: TestServer, view: RealmView): Promise<Principal> => {
   const settings = await view.get('settings', 'settings')
-  const name = settings?.body['defaultRole']
+  const name = settings && contentOf<SettingsDoc>(settings).defaultRole
   return {
     name: 'newcomers',
-    permissions: await ofRoles(server, view, typeof name === 'string' ? [name] : []),
+    permissions: await ofRoles(server, view, name === undefined ? [] : [name]),
     wayIn: '',
   }
 }

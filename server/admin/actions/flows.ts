@@ -24,8 +24,6 @@ const reply = { status: 200, schema: readView(Flow) } as const
 
 const browserFlowIn = async ({ view }: ActionContext): Promise<StoredDocument> => {
   const { browserFlow } = contentOf<SettingsDoc>(await findIn(view, Settings, Settings.kind))
-  if (browserFlow === undefined)
-    throw new Problem('not-found', 'the realm has no browser flow: set settings.browserFlow')
   return findIn(view, Flow, browserFlow)
 }
 

@@ -1,8 +1,9 @@
 /** Realms themselves: for administrators of the master realm. */
 
 import { Problem } from '#schemas/problems.ts'
+import { nest } from '#schemas/realm-document.ts'
+import { seeds } from '#schemas/seeds.ts'
 import type { Realms } from '#server/resources/realms.ts'
-import { realmDefaults } from '#server/resources/seeds.ts'
 import type { RealmRow } from '#server/storage/tables.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 
@@ -97,5 +98,5 @@ export const readRealmDefaults = (): Action => ({
   path: '/admin/realm-defaults',
   summary: 'What a fresh realm holds, in the shape of a realm file',
   reply: { status: 200, schema: { type: 'object', additionalProperties: true } },
-  handle: async () => realmDefaults(),
+  handle: async () => nest(seeds.map(({ kind, key, doc }) => ({ kind, key, value: doc }))),
 })

@@ -1,5 +1,7 @@
 /** Roles: a role does not contain itself, and one of them is the realm's default. */
 
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import type { Behaviour } from '../behaviour.ts'
 import type { Draft, Drafts } from '../drafts.ts'
 
@@ -25,7 +27,8 @@ export const role: Behaviour = {
       : [],
 
   present: async (documents, { view }) => {
-    const settings = await view.get('settings', 'settings')
-    return documents.map(({ key }) => ({ default: settings?.body['defaultRole'] === key }))
+    const settings = await view.get(Settings.kind, Settings.kind)
+    const defaultRole = settings && contentOf<SettingsDoc>(settings).defaultRole
+    return documents.map(({ key }) => ({ default: defaultRole === key }))
   },
 }

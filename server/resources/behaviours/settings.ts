@@ -21,7 +21,7 @@ export const settings: Behaviour = {
         code: 'range',
         message: 'must not be less than ssoSessionIdleTimeout',
       })
-    const flow = value.browserFlow && drafts.find('flow', value.browserFlow)
+    const flow = drafts.find('flow', value.browserFlow)
     if (flow && flow.body?.['topLevel'] === false)
       errors.push({
         field: '/browserFlow',

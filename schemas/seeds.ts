@@ -1,16 +1,18 @@
-/** What every realm is born with (spec part 1, decisions.md), as operations like any other. */
+/**
+ * What every realm is born with (spec part 1, decisions.md). Shared, because a file may refer to it and names only
+ * what it changes of it: what an entry for a built-in document leaves out is what the document was born with.
+ */
 
-import type { Doc } from '#schemas/json-schema.ts'
-import { type Kind, keyOf } from '#schemas/kind.ts'
-import { ClientScope } from '#schemas/kinds/client-scope.ts'
-import { Flow } from '#schemas/kinds/flow.ts'
-import { MessageTemplate } from '#schemas/kinds/message-template.ts'
-import { Provisioning } from '#schemas/kinds/provisioning.ts'
-import { Role } from '#schemas/kinds/role.ts'
-import { Settings } from '#schemas/kinds/settings.ts'
-import { SubjectClaim } from '#schemas/kinds/subject-claim.ts'
-import { compact } from '#schemas/normalize.ts'
-import type { Operation } from './operations.ts'
+import type { Doc } from './json-schema.ts'
+import { type Kind, keyOf } from './kind.ts'
+import { ClientScope } from './kinds/client-scope.ts'
+import { Flow } from './kinds/flow.ts'
+import { MessageTemplate } from './kinds/message-template.ts'
+import { Provisioning } from './kinds/provisioning.ts'
+import { Role } from './kinds/role.ts'
+import { Settings } from './kinds/settings.ts'
+import { SubjectClaim } from './kinds/subject-claim.ts'
+import { compact } from './normalize.ts'
 
 const roles = [
   {
@@ -100,14 +102,8 @@ const templates = [
   },
 ]
 
-const settings = (displayName?: string) => ({
-  ...(displayName === undefined ? {} : { displayName }),
-  defaultRole: 'user',
-  browserFlow: 'browser',
-})
-
-const sections = (displayName?: string): readonly (readonly [Kind, readonly Doc[]])[] => [
-  [Settings, [settings(displayName)]],
+const sections: readonly (readonly [Kind, readonly Doc[]])[] = [
+  [Settings, [{}]],
   [SubjectClaim, [{}]],
   [Provisioning, [{}]],
   [Role, roles],
@@ -116,23 +112,18 @@ const sections = (displayName?: string): readonly (readonly [Kind, readonly Doc[
   [MessageTemplate, templates.map((template) => ({ locale: 'en', ...template }))],
 ]
 
-export const seedOperations = (displayName?: string): Operation[] =>
-  sections(displayName).flatMap(([kind, docs]) =>
-    docs.map((doc) => ({
-      op: 'put' as const,
-      kind,
-      key: keyOf(kind, doc),
-      doc,
-      secrets: {},
-      expect: { exists: false },
-    })),
-  )
+export interface Seed {
+  readonly kind: Kind
+  readonly key: string
+  /** In its compact form. */
+  readonly doc: Doc
+}
 
-/** The same in the shape of a realm's YAML, for `GET /admin/realm-defaults`. */
-export const realmDefaults = (): Record<string, unknown> =>
-  Object.fromEntries(
-    sections().map(([kind, docs]) => {
-      const values = docs.map((doc) => compact(kind, doc))
-      return [kind.section, kind.shape === 'singleton' ? values[0] : values]
-    }),
-  )
+export const seeds: readonly Seed[] = sections.flatMap(([kind, docs]) =>
+  docs.map((doc) => ({ kind, key: keyOf(kind, doc), doc: compact(kind, doc) })),
+)
+
+const byPlace = new Map(seeds.map((seed) => [`${seed.kind.kind}\n${seed.key}`, seed]))
+
+export const seedOf = (kind: Kind, key: string): Seed | undefined =>
+  byPlace.get(`${kind.kind}\n${key}`)

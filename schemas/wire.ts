@@ -1,0 +1,210 @@
+/**
+ * What server and CLI say to each other about a whole realm: export, compare, changeset, revisions (design.md part 4).
+ * The bodies that the CLI sends are checked against these schemas by the server.
+ */
+
+import Type, { type Static } from 'typebox'
+import type { FieldChange } from './diff.ts'
+import type { Doc } from './json-schema.ts'
+
+/** Of exports, changesets and saved plans; another one is refused rather than misread. */
+export const formatVersion = 1
+
+/** At most so many operations in one changeset. */
+export const mostOperations = 100_000
+
+export type DocumentOrigin = 'built-in' | 'declared' | 'manual' | 'runtime'
+
+/** Who changed something last, when, and through which door. */
+export interface LastChange {
+  readonly revision: number
+  readonly at: number
+  readonly actor: string
+  /** The username, where the actor is a user who still exists. */
+  readonly actorName: string | null
+  readonly source: string
+  readonly message: string | null
+}
+
+export interface DocumentMeta {
+  readonly id?: string
+  readonly hash: string
+  readonly origin: DocumentOrigin
+  readonly owner: string | null
+  readonly protected: boolean
+  readonly updatedAt: number
+  /** With `?history=true`. */
+  readonly lastChange?: LastChange
+}
+
+/** A realm's configuration: `realm`, the sections of a realm file, and what is known about the documents. */
+export interface RealmExport {
+  readonly formatVersion: typeof formatVersion
+  readonly realm: string
+  readonly revision: number
+  readonly meta: {
+    /** Over all documents of the section that are in this export. */
+    readonly sections: Readonly<Record<string, string>>
+    /** By kind and key. */
+    readonly documents: Readonly<Record<string, Readonly<Record<string, DocumentMeta>>>>
+    /** By kind and key, of documents that existed once: with `?history=true`. */
+    readonly deleted?: Readonly<Record<string, Readonly<Record<string, LastChange>>>>
+  }
+  readonly [section: string]: unknown
+}
+
+const name = Type.String({ minLength: 1, maxLength: 255 })
+const hash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const closed = { additionalProperties: false } as const
+
+export const sourceName = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]{0,126}$',
+  description: 'Names the estate: what it applies is owned by it.',
+})
+
+const place = { kind: name, key: Type.String({ minLength: 1, maxLength: 2000 }) }
+
+export const compareRequest = Type.Object(
+  {
+    source: sourceName,
+    sectionHashes: Type.Record(Type.String(), hash, {
+      description: 'Of each section of the files: over the documents that stand there.',
+    }),
+    secrets: Type.Optional(
+      Type.Array(Type.Object({ ...place, pointer: name, value: Type.String() }, closed), {
+        maxItems: mostOperations,
+      }),
+    ),
+  },
+  closed,
+)
+export type CompareRequest = Static<typeof compareRequest>
+
+export interface Place {
+  readonly kind: string
+  readonly key: string
+}
+export interface SecretPlace extends Place {
+  readonly pointer: string
+}
+
+export interface CompareReply {
+  readonly revision: number
+  /** Sections that were given, and whose documents owned by the source are others than the files say. */
+  readonly differingSections: readonly string[]
+  readonly differingSecrets: readonly SecretPlace[]
+  /** In the sections that were given: configuration that the source does not own; the first of them, and how many. */
+  readonly unmanaged: readonly (Place & { readonly owner: string | null })[]
+  readonly unmanagedCount: number
+  /** Owned by the source, in sections that were not given. */
+  readonly orphaned: readonly Place[]
+  readonly orphanedCount: number
+}
+
+const operation = Type.Object(
+  {
+    op: Type.Unsafe<'put' | 'delete' | 'rename'>({
+      type: 'string',
+      enum: ['put', 'delete', 'rename'],
+    }),
+    ...place,
+    doc: Type.Optional(
+      Type.Unsafe<Doc>({
+        type: 'object',
+        description: 'Full state, without secrets; of put and rename.',
+      }),
+    ),
+    ifHash: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description: 'The content hash it must have now; null: it must not exist.',
+      }),
+    ),
+    from: Type.Optional({ ...place.key, description: 'Of rename: the key it has now.' }),
+    secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
+    protected: Type.Optional(Type.Boolean()),
+  },
+  closed,
+)
+export type ChangesetOperation = Static<typeof operation>
+
+/** Everything but the operations; in a body of lines, the first one. */
+export const changesetHead = Type.Object(
+  {
+    formatVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: formatVersion })),
+    baseRevision: Type.Integer({ minimum: 0 }),
+    createRealm: Type.Optional(Type.Boolean()),
+    message: Type.Optional(Type.String({ maxLength: 2000 })),
+    provenance: Type.Optional(
+      Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 2000 }), {
+        maxProperties: 20,
+        description: 'Git commit, repository, CI run …',
+      }),
+    ),
+    source: sourceName,
+    dryRun: Type.Optional(Type.Boolean()),
+    allowUnrelated: Type.Optional(
+      Type.Boolean({ description: 'Go on when the realm moved, but none of these documents did.' }),
+    ),
+    takeOver: Type.Optional(
+      Type.Boolean({ description: 'Also write documents that another source owns.' }),
+    ),
+  },
+  closed,
+)
+export type ChangesetHead = Static<typeof changesetHead>
+
+export const changesetOperation = operation
+export const changesetRequest = Type.Object(
+  {
+    ...changesetHead.properties,
+    operations: Type.Array(operation, { maxItems: mostOperations }),
+  },
+  closed,
+)
+export type ChangesetRequest = Static<typeof changesetRequest>
+
+/** What a deletion, a lock-out or a narrowing reaches beyond the document itself. */
+export interface Impact extends Place {
+  readonly sessions: number
+  readonly users: number
+  /** Of a group, an organization or a role: who is in it or holds it. */
+  readonly members: number
+  /** Documents that are changed or deleted along with it. */
+  readonly documents: number
+}
+
+export interface ChangesetChange extends Place {
+  readonly op: 'create' | 'update' | 'rename' | 'delete'
+  readonly from?: string
+  /** What changes; values of secrets are never in it. */
+  readonly fields: readonly FieldChange[]
+  readonly secrets: readonly string[]
+}
+
+export interface ChangesetReply {
+  /** The revision afterwards; of a dry run, the one it was decided on. */
+  readonly revision: number
+  readonly dryRun: boolean
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+  readonly changes: readonly ChangesetChange[]
+  readonly impacts: readonly Impact[]
+}
+
+/** In the problem of a stale changeset: what others did meanwhile. */
+export interface Moved extends LastChange {
+  readonly changes: readonly (Place & { readonly op: ChangesetChange['op'] })[]
+}
+
+export interface RevisionSummary extends LastChange {
+  readonly provenance: Readonly<Record<string, string>> | null
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+}
+
+export interface RevisionDetail extends RevisionSummary {
+  readonly changes: readonly ChangesetChange[]
+}
