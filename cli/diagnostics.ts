@@ -1,0 +1,25 @@
+/** What is wrong, or unwise, in a person's files: all of it at once, each with its place, a stable code and a remedy. */
+
+/** Where something stands; lines and columns are counted from 1. */
+export interface Place {
+  /** As the person named it: relative to where they are. */
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** One behind the last column, where it ends on the same line. */
+  readonly endColumn?: number
+}
+
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning'
+  /** Stable: people grep for it and switch warnings off by it. */
+  readonly code: string
+  readonly message: string
+  readonly place?: Place
+  /** What to do about it, such as "did you mean …". */
+  readonly hint?: string
+  readonly related?: readonly { readonly message: string; readonly place: Place }[]
+}
+
+export const hasErrors = (diagnostics: readonly Diagnostic[]): boolean =>
+  diagnostics.some(({ severity }) => severity === 'error')

@@ -1,0 +1,32 @@
+/** Realms as they stand in a person's files, with the way back from every value to its line. */
+
+import type { Doc } from '#schemas/json-schema.ts'
+import type { Diagnostic, Place } from '../diagnostics.ts'
+
+/** Where the value of a secret comes from; the value itself is fetched only by plan and apply. */
+export type SecretSource =
+  | { readonly from: 'env'; readonly name: string }
+  | { readonly from: 'file'; readonly path: string }
+  | { readonly from: 'exec'; readonly command: string }
+  /** Written out in the file itself. */
+  | { readonly from: 'literal'; readonly file: string; readonly pointer: string }
+
+export interface LoadedRealm {
+  readonly realm: string
+  /**
+   * All parts and overlays as one value in the shape of a realm file: variables in their place, anchors and merge keys
+   * resolved, secrets as they are written (`${env:NAME}` …).
+   */
+  readonly value: Doc
+  /** The place of what a JSON pointer into `value` names: of the value, or of the key before it. */
+  placeOf(pointer: string, what?: 'value' | 'key'): Place | undefined
+  readonly files: readonly string[]
+}
+
+export interface Loaded {
+  readonly realms: readonly LoadedRealm[]
+  /** What could not be read. Realms that are listed all the same hold what could. */
+  readonly diagnostics: readonly Diagnostic[]
+  /** The text of a file that a diagnostic names, for its code frame. */
+  textOf(file: string): string | undefined
+}
