@@ -53,16 +53,23 @@ const pointerOf = (error: ErrorObject): string => {
     return `${error.instancePath}/${pointerSegment(error.params['additionalProperty'])}`
   if (error.keyword === 'required')
     return `${error.instancePath}/${pointerSegment(error.params['missingProperty'])}`
+  if (error.keyword === 'discriminator')
+    return `${error.instancePath}/${pointerSegment(error.params['tag'])}`
   return error.instancePath
 }
 
-const codes: Record<string, string> = { additionalProperties: 'unknown-field' }
+const codes: Record<string, string> = {
+  additionalProperties: 'unknown-field',
+  discriminator: 'enum',
+}
 
 const messageOf = (error: ErrorObject): string => {
   if (error.keyword === 'additionalProperties') return 'unknown field'
   if (error.keyword === 'required') return 'is required'
   if (error.keyword === 'enum')
     return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
+  if (error.keyword === 'discriminator')
+    return error.params['tagValue'] === undefined ? 'is required' : 'must be one that is known'
   if (error.keyword === 'format')
     return formats[error.params['format']]?.message ?? error.message ?? 'has a wrong format'
   return error.message ?? 'is not valid'

@@ -134,6 +134,14 @@ export const formats: Readonly<Record<string, Format>> = {
     test: (value) => !control.test(value) && !uuid.test(value) && !/\s/.test(value),
     message: 'must be a name without white space or control characters, not shaped like a UUID',
   },
+  'otp-secret': {
+    // RFC 4226 §4 asks for 128 bits at least. Base32 has no text of these lengths modulo 8.
+    test: (value) => {
+      const digits = value.replace(/={1,6}$/, '')
+      return /^[A-Z2-7]{26,128}$/i.test(digits) && ![1, 3, 6].includes(digits.length % 8)
+    },
+    message: 'must be a secret of 16 to 80 bytes in base32',
+  },
   'phc-argon2id': {
     test: (value) =>
       /^\$argon2id\$v=19\$m=\d+,(?:t=\d+,p=\d+|p=\d+,t=\d+)\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(

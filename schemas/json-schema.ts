@@ -20,6 +20,7 @@ export interface JsonSchema {
   readonly additionalProperties?: boolean | JsonSchema
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly items?: JsonSchema
+  readonly oneOf?: readonly JsonSchema[]
   readonly enum?: readonly unknown[]
   readonly default?: unknown
   readonly format?: string

@@ -9,7 +9,7 @@ import { stdSerializers } from 'pino'
 export const REDACTED = '[redacted]'
 
 const SECRET_NAME =
-  /(?:password|password[-_]?hash|phc|passphrase|secrets?|tokens?|authorization|cookies?|credentials?|(?:api|private|master|signing)[-_]?key|assertion|code[-_]?verifier|saml[-_]?response|recovery[-_]?codes?|otp)$/i
+  /(?:password|password[-_]?hash|phc|passphrase|secrets?|tokens?|authorization|cookies?|credentials?|(?:api|private|master|signing)[-_]?key|assertion|code[-_]?verifier|saml[-_]?response|recovery[-_]?codes?|otp|otpauth[-_]?ur[il])$/i
 /** The private members of a JWK (RFC 7518 §6). */
 const JWK_PRIVATE = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'])
 

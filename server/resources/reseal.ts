@@ -7,6 +7,7 @@
 import { sql } from 'kysely'
 import { isObject } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
+import { credentialContext } from '#server/accounts/credentials.ts'
 import { pushTokenContext } from '#server/accounts/push-tokens.ts'
 import { rootSecretContext } from '#server/keys/root-secret.ts'
 import { signingKeyContext } from '#server/keys/signing-keys.ts'
@@ -46,7 +47,7 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
   'revision_operations.before': historySide,
   'revision_operations.after': historySide,
   'credentials.secret': (json, row, one) =>
-    one(json, `${text(row, 'realm')}/credential/${text(row, 'id')}`),
+    one(json, credentialContext(text(row, 'realm'), text(row, 'id'))),
   'signing_keys.private_key': (json, row, one) =>
     one(json, signingKeyContext(text(row, 'realm'), text(row, 'id'))),
   'client_secrets.previous': (json, row, one) =>
@@ -147,7 +148,7 @@ const resealColumn = async (
 
   const resealRow = async (row: Row): Promise<void> => {
     const before = text(row, column)
-    // Not everything in these columns is sealed: a password is a hash.
+    // Not everything in these columns is sealed: a password is a hash, recovery codes are digests.
     if (!before.startsWith('{')) return
     const after = JSON.stringify(change(JSON.parse(before), row, one))
     if (after === before) return

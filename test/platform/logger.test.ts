@@ -54,6 +54,7 @@ describe('a secret', () => {
     'code_verifier',
     'otp',
     'totp',
+    'otpauthUri',
   ]
 
   it.each(names)('named %s does not reach the log, at any depth', (name) => {

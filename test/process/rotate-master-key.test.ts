@@ -68,6 +68,7 @@ const hook = (name: string, secret?: string) => ({
 })
 
 const base = '/admin/realms/master'
+const otpSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
 
 const expectStatus = async (answer: ReturnType<Browserless['send']>, status: number) => {
   const { status: got, body } = await answer
@@ -90,12 +91,26 @@ const fill = async (admin: Browserless): Promise<void> => {
   await expectStatus(admin.send('PUT', '/admin/realms/acme/settings', revealable), 200)
   const secret = 'a client secret of more than 32 characters'
   await post('/admin/realms/acme/clients', { clientId: 'jwt', secret })
+  const { userId } = await post('/admin/realms/acme/users', { username: 'anna' })
+  const credentials = `/admin/realms/acme/users/${userId}/credentials`
+  await post(credentials, { type: 'otp', secret: otpSecret })
+  await post(credentials, { type: 'recovery-codes' })
 }
 
+/** What is only ever compared: secrets, passwords and recovery codes. */
 const hashes = (url: string): Promise<string[]> =>
   withStorage(url, async ({ db }) => {
     const rows = await db.selectFrom('documents').select('sealed').orderBy('id').execute()
-    return rows.flatMap(({ sealed }) => [...(sealed ?? '').matchAll(/"hmac":"[^"]+"/g)].flat())
+    const credentials = await db
+      .selectFrom('credentials')
+      .select('secret')
+      .where('type', '!=', 'otp')
+      .orderBy('id')
+      .execute()
+    return [
+      ...rows.flatMap(({ sealed }) => [...(sealed ?? '').matchAll(/"hmac":"[^"]+"/g)].flat()),
+      ...credentials.map(({ secret }) => secret),
+    ]
   })
 
 const plainSecrets = [
@@ -103,6 +118,7 @@ const plainSecrets = [
   'the second secret of kept',
   'the secret of deleted',
   'a client secret of more than 32 characters',
+  JSON.stringify({ secret: otpSecret, algorithm: 'SHA1', digits: 6, period: 30 }),
 ]
 
 /** Nothing refers to another key than the present one, and everything opens with that one alone. */
@@ -134,7 +150,7 @@ describe.each(backends)('rotating the master key on $name', (backend) => {
     expect(plain).toEqual(expect.arrayContaining(plainSecrets))
     expect(await dump(databaseUrl)).toContain(ringOf(oldKeys).activeKid)
     const hashed = await hashes(databaseUrl)
-    expect(hashed).toHaveLength(1)
+    expect(hashed).toHaveLength(3)
 
     const ended = await rotate(installation)
     expect(ended.stderr).toMatch(

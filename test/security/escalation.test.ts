@@ -163,6 +163,8 @@ describe.each(backends)('escalation on $name', (backend) => {
             `/users/${target}/credentials`,
             { type: 'password', value: 'the attacker knows' },
           ],
+          ['POST', `/users/${target}/credentials`, { type: 'otp' }],
+          ['POST', `/users/${target}/credentials`, { type: 'recovery-codes' }],
           ['PUT', `/users/${target}/required-actions`, ['UPDATE_PASSWORD']],
           ['POST', `/users/${target}/required-actions`, []],
           ['DELETE', `/users/${target}/credentials/password/${target}`],

@@ -33,6 +33,10 @@ const written: Readonly<Record<string, () => TakenBody>> = {
   }),
 }
 
+/** A route once for each body that it takes, where it takes one of several. */
+export const variantsOf = (route: AdminRoute): readonly AdminRoute[] =>
+  route.body?.oneOf?.map((body) => ({ ...route, body })) ?? [route]
+
 /** Any body that a route accepts, also where it is a list or goes with a DELETE; nothing where it takes none. */
 export const bodyFor = (route: AdminRoute): unknown =>
   takenBy(route)?.body ?? (route.body && sampleOf(route.body))

@@ -69,6 +69,8 @@ const objectOf = (
 
 /** A value that a schema accepts, with what must be given and nothing else. */
 export const sampleOf = (schema: JsonSchema): unknown => {
+  const [alternative] = schema.oneOf ?? []
+  if (alternative) return sampleOf(alternative)
   count += 1
   return schema.properties ? objectOf(schema, count, () => false) : sample(schema, count)
 }

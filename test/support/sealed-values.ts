@@ -47,6 +47,7 @@ export const sealedValues = async (url: string): Promise<Found[]> =>
       .orderBy('n')
       .execute()
     const keys = await db.selectFrom('signing_keys').selectAll().orderBy('id').execute()
+    const credentials = await db.selectFrom('credentials').selectAll().orderBy('id').execute()
     return [
       ...meta
         .filter(({ value }) => value.includes('"kid"'))
@@ -66,6 +67,13 @@ export const sealedValues = async (url: string): Promise<Found[]> =>
         context: `${realm}/signing-key/${id}`,
         ...(JSON.parse(private_key) as { kid: string; v: string }),
       })),
+      ...credentials
+        .filter(({ type }) => type === 'otp')
+        .map(({ realm, id, secret }) => ({
+          where: `one-time password of ${realm}`,
+          context: `${realm}/credential/${id}`,
+          ...(JSON.parse(secret) as { kid: string; v: string }),
+        })),
     ]
   })
 

@@ -1,70 +1,33 @@
 /** Credentials of a user as an administrator sees and manages them. What is stored never comes out. */
 
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { invalid, Problem } from '#schemas/problems.ts'
-import { findIn } from '#server/resources/find.ts'
+import { Problem } from '#schemas/problems.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import { guarded } from '#server/storage/statements.ts'
-import type { CredentialRow } from '#server/storage/tables.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
-import { endOtherSessions, type UserParts, userEvent, userIn, userToChange } from './users.ts'
-
-const credentialSchema = bodyOf({
-  id: { type: 'string', format: 'uuid' },
-  type: { type: 'string' },
-  userLabel: { type: ['string', 'null'] },
-  createdDate: { type: 'integer' },
-  priority: { type: 'integer' },
-})
-
-const shown = (row: CredentialRow) => ({
-  id: row.id,
-  type: row.type,
-  userLabel: row.label,
-  createdDate: row.created_at,
-  priority: row.priority,
-})
+import { type Action, bodyOf, noContent } from '../action.ts'
+import { otpCredential } from './credential-otp.ts'
+import { passwordCredential } from './credential-password.ts'
+import { recoveryCodesCredential } from './credential-recovery-codes.ts'
+import {
+  type CredentialParts,
+  credentialFields,
+  type SettableType,
+  shown,
+} from './credential-type.ts'
+import { userEvent, userIn, userToChange } from './users.ts'
 
 const common = { permission: 'manage-users', resourceType: 'users' } as const
 const path = '/users/:userId/credentials'
 
-export const credentialActions = (parts: UserParts): Action[] => {
+export const credentialActions = (parts: CredentialParts): Action[] => {
   const { db } = parts.storage
-  const credentialsOf = (userId: string) =>
-    db.selectFrom('credentials').selectAll().where('user_id', '=', userId)
 
-  /** A temporary password must be changed at the next sign-in. */
-  const setPassword = async (context: ActionContext) => {
-    const { value, temporary = false } = context.body as { value: string; temporary?: boolean }
-    const user = await userToChange(parts, context)
-    const settings = contentOf<SettingsDoc>(await findIn(context.view, Settings, Settings.kind))
-    const prepared = await parts.passwords.prepare(settings, user, value, '/value')
-    if (prepared.errors.length > 0) throw invalid(prepared.errors)
-    const actions = new Set(JSON.parse(user.required_actions) as string[])
-    if (temporary) actions.add('UPDATE_PASSWORD')
-    await parts.recorder.commit(
-      [
-        ...prepared.statements,
-        guarded(
-          db
-            .updateTable('users')
-            .set({ required_actions: JSON.stringify([...actions]), version: user.version + 1 })
-            .where('id', '=', user.id)
-            .where('version', '=', user.version),
-          `user:${user.id}`,
-        ),
-        endOtherSessions(parts, context, user.id),
-      ],
-      [
-        userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
-        userEvent(context, 'RESET_PASSWORD', user.id),
-      ],
-    )
-    return shown(
-      await credentialsOf(user.id).where('type', '=', 'password').executeTakeFirstOrThrow(),
-    )
+  /** THE list of types that can be set, by the `type` of their body. */
+  const types: Readonly<Record<string, SettableType>> = {
+    password: passwordCredential(parts),
+    otp: otpCredential(parts),
+    'recovery-codes': recoveryCodesCredential(parts),
   }
+  const settable = Object.values(types)
 
   return [
     {
@@ -74,10 +37,16 @@ export const credentialActions = (parts: UserParts): Action[] => {
       path,
       permission: 'view-users',
       summary: 'Credentials of a user, without what they hold',
-      reply: { status: 200, schema: { type: 'array', items: credentialSchema } },
+      reply: { status: 200, schema: { type: 'array', items: bodyOf(credentialFields) } },
       handle: async (context) => {
         const user = await userIn(parts, context)
-        const rows = await credentialsOf(user.id).orderBy('priority').orderBy('id').execute()
+        const rows = await db
+          .selectFrom('credentials')
+          .selectAll()
+          .where('user_id', '=', user.id)
+          .orderBy('priority')
+          .orderBy('id')
+          .execute()
         return rows.map(shown)
       },
     },
@@ -85,19 +54,25 @@ export const credentialActions = (parts: UserParts): Action[] => {
       ...common,
       operationId: 'create-user-credential',
       method: 'POST',
-      events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
+      events: [...new Set(settable.flatMap(({ events }) => events))],
       path,
-      summary: 'Sets the password of a user; temporary means it must be changed',
-      body: bodyOf(
-        {
-          type: { type: 'string', enum: ['password'] },
-          value: { type: 'string', minLength: 1, maxLength: 1024 },
-          temporary: { type: 'boolean' },
-        },
-        ['type', 'value'],
-      ),
-      reply: { status: 201, schema: credentialSchema },
-      handle: setPassword,
+      summary: 'Sets a credential, ends the sessions of the user, and shows what it made up once',
+      body: {
+        type: 'object',
+        discriminator: { propertyName: 'type' },
+        oneOf: settable.map(({ body }) => body),
+      },
+      reply: {
+        status: 201,
+        schema: bodyOf(
+          Object.assign({}, credentialFields, ...settable.map(({ shownOnce }) => shownOnce)),
+          Object.keys(credentialFields),
+        ),
+      },
+      handle: async (context) => {
+        const user = await userToChange(parts, context)
+        return types[String(context.body['type'])]?.set(context, user)
+      },
     },
     {
       ...common,

@@ -1,10 +1,6 @@
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { Settings } from '#schemas/kinds/settings.ts'
 import { invalid } from '#schemas/problems.ts'
-import { findIn } from '#server/resources/find.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
-import { endOtherSessions, type UserParts, userEvent, userToChange } from './users.ts'
+import { endOtherSessions, settingsIn, type UserParts, userEvent, userToChange } from './users.ts'
 
 export const setUserPassword = (parts: UserParts): Action => ({
   operationId: 'set-user-password',
@@ -18,7 +14,7 @@ export const setUserPassword = (parts: UserParts): Action => ({
   reply: noContent,
   handle: async (context) => {
     const user = await userToChange(parts, context)
-    const settings = contentOf<SettingsDoc>(await findIn(context.view, Settings, Settings.kind))
+    const settings = await settingsIn(context)
     const { statements, errors } = await parts.passwords.prepare(
       settings,
       user,

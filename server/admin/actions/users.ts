@@ -2,6 +2,7 @@
 
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { requiredActions } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { BruteForce } from '#server/accounts/brute-force.ts'
@@ -11,10 +12,12 @@ import { type UserRecord, userRecord } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { findIn } from '#server/resources/find.ts'
 import type { Writer } from '#server/resources/write.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
@@ -89,6 +92,10 @@ export const userToChange = async (parts: UserParts, context: ActionContext): Pr
   await parts.ranks.refuseUnlessOutranked(context.view, context.caller.permissions, user.id)
   return user
 }
+
+/** The settings of the realm that the request is about. */
+export const settingsIn = async ({ view }: ActionContext): Promise<SettingsDoc> =>
+  contentOf<SettingsDoc>(await findIn(view, Settings, Settings.kind))
 
 interface Membership {
   readonly user_id: string
