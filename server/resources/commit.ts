@@ -54,6 +54,7 @@ const kept = (document: StoredDocument | null): string | null =>
     parentId: document.parentId,
     origin: document.origin,
     owner: document.owner,
+    protected: document.protected,
     body: document.body,
     secrets: document.secrets,
   })

@@ -71,6 +71,7 @@ export const effectOf = (
     key: draft.key,
     parentId: parent?.id ?? null,
     ...pick(provenance(draft, context.door)),
+    protected: before?.protected ?? false,
     version: (before?.version ?? 0) + 1,
     hash: contentHash(body),
     body,

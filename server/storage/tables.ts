@@ -35,6 +35,8 @@ export interface DocumentRow {
   sealed: string | null
   created_at: number
   updated_at: number
+  /** Nothing deletes it, whatever the door. */
+  protected: number
 }
 
 export interface DocumentRefRow {
@@ -249,6 +251,16 @@ export interface AuditTotalRow {
   events: number
 }
 
+/** The answer to a changeset, for whoever asks again with the same key. */
+export interface IdempotencyKeyRow {
+  realm: string
+  key: string
+  /** SHA-256 of the body it came with. */
+  request_hash: string
+  reply: string
+  at: number
+}
+
 export interface Tables {
   meta: MetaRow
   realms: RealmRow
@@ -274,4 +286,5 @@ export interface Tables {
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow
   agent_states: AgentStateRow
+  idempotency_keys: IdempotencyKeyRow
 }

@@ -17,6 +17,8 @@ export interface StoredDocument {
   readonly parentId: string | null
   readonly origin: Origin
   readonly owner: string | null
+  /** Nothing deletes it, directly or along with something else. */
+  readonly protected: boolean
   readonly version: number
   readonly hash: string
   /** The compact canonical form. */
@@ -36,6 +38,7 @@ export const documentOf = (row: DocumentRow): StoredDocument => ({
   parentId: row.parent_id,
   origin: row.origin,
   owner: row.owner,
+  protected: row.protected === 1,
   version: row.version,
   hash: row.hash,
   body: JSON.parse(row.body) as Doc,
@@ -59,6 +62,7 @@ export const rowOf = (document: StoredDocument): DocumentRow => ({
   sealed: Object.keys(document.secrets).length > 0 ? JSON.stringify(document.secrets) : null,
   created_at: document.createdAt,
   updated_at: document.updatedAt,
+  protected: document.protected ? 1 : 0,
 })
 
 const completed = new WeakMap<StoredDocument, Doc>()

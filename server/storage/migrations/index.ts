@@ -2,6 +2,7 @@
 
 import { first } from './0001-first.ts'
 import { nouns } from './0002-nouns.ts'
+import { changesets } from './0003-changesets.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [first, nouns]
+export const migrations: readonly Migration[] = [first, nouns, changesets]

@@ -23,6 +23,7 @@ export const documentRow = (realm: string, key: string): DocumentRow => ({
   sealed: null,
   created_at: 1,
   updated_at: 1,
+  protected: 0,
 })
 
 export const eventRow = (realm: string, type: string): Omit<AuditEventRow, 'id'> => ({
