@@ -5,7 +5,7 @@
 
 import { type Doc, isObject, type JsonSchema, pointerSegment } from './json-schema.ts'
 import { type Kind, keyOf, parentKeyOf } from './kind.ts'
-import { childrenOf, kinds } from './registry.ts'
+import { childrenOf, kindNamed, kinds } from './registry.ts'
 
 /** One document as it is written down. */
 export interface Entry {
@@ -33,11 +33,6 @@ export interface FlatRealm {
   readonly listings: readonly Listing[]
 }
 
-/** The kinds that have a section of their own, in the order of the list. */
-export const sectionKinds: readonly Kind[] = kinds.filter(
-  (kind) => kind.parentKind === null || kind.shape === 'tree',
-)
-
 const sectionsOfKinds = new Map<Kind, string>()
 
 /** The top-level section under which documents of a kind stand. */
@@ -49,6 +44,47 @@ export const sectionOf = (kind: Kind): string => {
   sectionsOfKinds.set(kind, found)
   return found
 }
+
+const sectionsNamedBy = (schema: JsonSchema): string[] => {
+  const mark = schema['x-ref']
+  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
+  return [...(mark ? [sectionOf(kindNamed(mark.kind))] : []), ...inner.flatMap(sectionsNamedBy)]
+}
+
+const inReadingOrder = (list: readonly Kind[]): Kind[] => {
+  const needs = new Map(
+    list.map(({ section }) => [
+      section,
+      new Set(
+        kinds
+          .filter((kind) => sectionOf(kind) === section)
+          .flatMap(({ spec }) => sectionsNamedBy(spec))
+          .filter((needed) => needed !== section),
+      ),
+    ]),
+  )
+  const ordered: Kind[] = list.filter(({ shape }) => shape === 'singleton')
+  let rest = list.filter(({ shape }) => shape !== 'singleton')
+  while (rest.length > 0) {
+    const waiting = new Set(rest.map(({ section }) => section))
+    const free = rest.find(({ section }) =>
+      [...(needs.get(section) ?? [])].every((needed) => !waiting.has(needed)),
+    )
+    const next = free ?? rest[0]
+    if (!next) break
+    ordered.push(next)
+    rest = rest.filter((kind) => kind !== next)
+  }
+  return ordered
+}
+
+/**
+ * The kinds that have a section of their own, in the order in which a file is read best: what there is one of comes
+ * first, then everything after what it refers to.
+ */
+export const sectionKinds: readonly Kind[] = inReadingOrder(
+  kinds.filter((kind) => kind.parentKind === null || kind.shape === 'tree'),
+)
 
 /** The old key: of a tree a whole path, or a name; a name stands above the same parent. */
 const formerKey = (kind: Kind, from: unknown, parentKey: string | null): string | null => {
@@ -119,7 +155,7 @@ export interface Written {
 
 const byKey = (a: Written, b: Written): number => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)
 
-/** The sections that these documents make, each sorted by key, kinds in the order of the list. */
+/** The sections that these documents make, each sorted by key. */
 export const nest = (documents: readonly Written[]): Record<string, unknown> => {
   const families = Map.groupBy(
     documents.toSorted(byKey),
