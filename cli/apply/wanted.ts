@@ -1,0 +1,82 @@
+/** What the files ask of one realm: its documents in canonical form, the lists that are there, and its secrets. */
+
+import { type Desired, desiredOf } from '#schemas/desired.ts'
+import { type FlatRealm, flatten, sectionOf } from '#schemas/realm-document.ts'
+import { sectionHash } from '#schemas/section-hash.ts'
+import { secretFields } from '#schemas/walk.ts'
+import type { CompareRequest, SecretPlace } from '#schemas/wire.ts'
+import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
+
+export interface WantedSecret extends SecretPlace {
+  /** Into the realm value. */
+  readonly sourcePointer: string
+  readonly source: SecretSource
+  /** Used when the document is made, and never compared afterwards. */
+  readonly initial: boolean
+}
+
+export interface Wanted {
+  readonly loaded: LoadedRealm
+  readonly desired: readonly Desired[]
+  readonly listings: FlatRealm['listings']
+  readonly secrets: readonly WantedSecret[]
+}
+
+export type SourceOf = (text: string, pointer: string, loaded: LoadedRealm) => SecretSource
+
+const initialPointers = ({ kind }: Desired): ReadonlySet<string> =>
+  new Set(
+    secretFields(kind).flatMap(({ pointer, mark }) => (mark.store === 'initial' ? [pointer] : [])),
+  )
+
+export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
+  const { entries, listings } = flatten(loaded.value)
+  const desired = entries.map(desiredOf)
+  const secrets = desired.flatMap((document) => {
+    const initial = initialPointers(document)
+    return Object.entries(document.secrets).map(([pointer, text]) => {
+      const sourcePointer = `${document.pointer}${pointer}`
+      return {
+        kind: document.kind.kind,
+        key: document.key,
+        pointer,
+        sourcePointer,
+        source: sourceOf(text, sourcePointer, loaded),
+        initial: initial.has(pointer),
+      }
+    })
+  })
+  return { loaded, desired, listings, secrets }
+}
+
+/** The sections that stand in the files, singletons included. */
+export const sectionsOf = ({ desired, listings }: Wanted): string[] => [
+  ...new Set([...listings, ...desired].map(({ kind }) => sectionOf(kind))),
+]
+
+export const comparison = (
+  wanted: Wanted,
+  source: string,
+  valueOf: (secret: WantedSecret) => string | undefined,
+): CompareRequest => {
+  const bySection = Map.groupBy(wanted.desired, ({ kind }) => sectionOf(kind))
+  const sectionHashes = Object.fromEntries(
+    sectionsOf(wanted).map((section) => [
+      section,
+      sectionHash(
+        (bySection.get(section) ?? []).map(({ kind, key, hash, protected: isProtected }) => ({
+          kind: kind.kind,
+          key,
+          hash,
+          protected: isProtected,
+        })),
+      ),
+    ]),
+  )
+  const secrets = wanted.secrets.flatMap((secret) => {
+    const value = secret.initial ? undefined : valueOf(secret)
+    const { kind, key, pointer } = secret
+    return value === undefined ? [] : [{ kind, key, pointer, value }]
+  })
+  return { source, sectionHashes, ...(secrets.length > 0 ? { secrets } : {}) }
+}
