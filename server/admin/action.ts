@@ -7,9 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { EventType } from '#schemas/event-types.ts'
 import { type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
-import type { Permission } from '#schemas/permissions.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
-import { type Caller, callerOf } from '#server/http/caller.ts'
+import { type Caller, callerOf, type RoutePermission } from '#server/http/caller.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { refusal } from '#server/storage/values.ts'
 
@@ -25,12 +24,15 @@ export interface ActionContext {
   readonly reply: FastifyReply
 }
 
-export interface Action {
+/** Of a realm that this request may be about to make. */
+export type RealmlessContext = Omit<ActionContext, 'view'>
+
+interface Described {
   readonly operationId: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below /admin/realms/:realm; an absolute one is of the whole server and takes a `master` session. */
   readonly path: string
-  readonly permission: Permission
+  readonly permission: RoutePermission
   readonly resourceType: string
   /** What it records, the event of the write itself first; by its method where it is not given. */
   readonly events?: readonly EventType[]
@@ -39,10 +41,27 @@ export interface Action {
   readonly body?: JsonSchema
   /** In bytes, where a body may be larger than others. */
   readonly bodyLimit?: number
+  /**
+   * Media types of a body that is too large to be held in memory: the handler reads and checks it, from the stream
+   * that is the request's body.
+   */
+  readonly streams?: readonly string[]
   /** Status and schema of the reply. */
   readonly reply: { readonly status: 200 | 201 | 204; readonly schema: JsonSchema }
-  readonly handle: (context: ActionContext) => Promise<unknown>
 }
+
+export type Action = Described &
+  (
+    | {
+        readonly realmOptional?: false
+        readonly handle: (context: ActionContext) => Promise<unknown>
+      }
+    | {
+        /** The realm of the path need not exist. */
+        readonly realmOptional: true
+        readonly handle: (context: RealmlessContext) => Promise<unknown>
+      }
+  )
 
 export const noContent = { status: 204, schema: { type: 'null' } } as const
 
@@ -71,12 +90,40 @@ const textErrors = (value: unknown, pointer = ''): FieldError[] => {
 const urlOf = ({ path }: Action): string =>
   path.startsWith('/admin/') ? path : `/admin/realms/:realm${path}`
 
-export const registerAction = (
-  app: FastifyInstance,
+interface ActionParts {
+  readonly copy: Copy
+  readonly master: string
+}
+
+export const registerAction = (app: FastifyInstance, action: Action, parts: ActionParts): void => {
+  const { streams } = action
+  if (!streams) {
+    addRoute(app, action, parts)
+    return
+  }
+  // A scope of its own: how bodies are read is a matter of the scope.
+  app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser([...streams], (_request, payload, parsed) => parsed(null, payload))
+    addRoute(scope, action, parts)
+    done()
+  })
+}
+
+/** What answers a request to the realm; it must be there, unless the action says otherwise. */
+const openedIn = async (
   action: Action,
-  { copy, master }: { readonly copy: Copy; readonly master: string },
-): void => {
-  const checkBody = action.body && lazyValidator(ajv, action.body)
+  realm: string,
+  copy: Copy,
+): Promise<(context: RealmlessContext) => Promise<unknown>> => {
+  if (action.realmOptional) return action.handle
+  const view = await copy.fresh(realm)
+  if (!view) throw new Problem('not-found', `there is no realm "${realm}"`)
+  return (context) => action.handle({ ...context, view })
+}
+
+const addRoute = (app: FastifyInstance, action: Action, { copy, master }: ActionParts): void => {
+  const checkBody = action.body && !action.streams && lazyValidator(ajv, action.body)
   const ofServer = action.path.startsWith('/admin/')
   app.route({
     method: action.method,
@@ -94,17 +141,16 @@ export const registerAction = (
       ...(action.events ? { events: action.events } : {}),
       ...(action.body ? { body: action.body } : {}),
       ...(ofServer ? { ofServer } : {}),
+      ...(action.streams ? { bodyTypes: action.streams } : {}),
     },
     handler: async (request, reply) => {
       const params = request.params as Record<string, string>
       const realm = ofServer ? master : (params['realm'] ?? '')
-      const view = await copy.fresh(realm)
-      if (!view) throw new Problem('not-found', `there is no realm "${realm}"`)
+      const handle = await openedIn(action, realm, copy)
       const errors = checkBody ? [...checkBody(request.body), ...textErrors(request.body)] : []
       if (errors.length > 0) throw invalid(errors)
-      const answer = await action.handle({
+      const answer = await handle({
         realm,
-        view,
         params,
         caller: callerOf(request),
         query: request.query as Record<string, unknown>,

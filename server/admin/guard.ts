@@ -12,7 +12,7 @@ import { printable } from '#server/accounts/names.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import { type Metrics, outcomeOf } from '#server/events/metrics.ts'
-import { eventOfMethod } from '#server/http/caller.ts'
+import { eventOfMethod, type RoutePermission } from '#server/http/caller.ts'
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { AdminSession } from '#server/sessions/admin-session.ts'
@@ -49,6 +49,9 @@ const namedBy = ({ routeOptions, params }: FastifyRequest): string | undefined =
     : undefined
   return value === undefined ? undefined : printable(value, 255)
 }
+
+const needed = (permission: RoutePermission | undefined): string =>
+  permission === 'per-kind' ? 'a permission' : `the permission ${permission ?? 'realm-admin'}`
 
 const everything: ReadonlySet<Permission> = new Set(permissionKeys)
 const nothing: ReadonlySet<Permission> = new Set()
@@ -123,8 +126,11 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
       throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
     if (reading) reply.setCookie(cookies.xsrf.name, csrf.tokenFor(binding), cookies.xsrf.options)
     const permissions = await permissionsIn(realm, session)
-    if (permission === undefined || !permissions.has(permission))
-      throw new Problem('forbidden', `this needs the permission ${permission ?? 'realm-admin'}`)
+    const allowed =
+      permission === 'per-kind'
+        ? permissions.size > 0
+        : permission !== undefined && permissions.has(permission)
+    if (!allowed) throw new Problem('forbidden', `this needs ${needed(permission)}`)
     request.caller = { actor, sourceIp: request.ip, session: session.session.id, permissions }
     const settings = await parts.settingsOf(session.sessionRealm)
     if (settings) await parts.sessions.touch(session.session, settings)

@@ -53,6 +53,7 @@ const bodyIn = (method: string, { config = {} }: RouteOptions, reply: JsonSchema
 }
 
 const mediaTypes = (method: string, { config }: RouteOptions): string[] => {
+  if (config?.bodyTypes) return [...config.bodyTypes]
   if (config?.permission === undefined) return ['application/x-www-form-urlencoded']
   return method === 'PATCH'
     ? ['application/json', 'application/merge-patch+json']
@@ -108,12 +109,16 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
   if (described.operationId === undefined) return { schema: { hide: true }, url }
   const method = String(route.method)
   const { config = {} } = route
-  const { permission, kind } = config
+  const { permission, resourceType, ofServer, kind } = config
   const [reply] = Object.values(described.response ?? {})
   const body = bodyIn(method, route, reply)
   const isWrite = writes.has(method)
   const secured = {
     'x-permission': permission,
+    'x-resource-type': resourceType,
+    ...(kind === undefined ? {} : { 'x-kind': kind }),
+    ...(ofServer ? { 'x-of-server': true } : {}),
+    ...(route.bodyLimit === undefined ? {} : { 'x-body-limit': route.bodyLimit }),
     'x-audit-events': eventsOf(method, config),
     security: [isWrite ? { session: [], xsrf: [] } : { session: [] }],
   }

@@ -16,6 +16,12 @@ export interface Caller {
   readonly permissions: ReadonlySet<Permission>
 }
 
+/**
+ * What a route asks for. `per-kind` lets in whoever holds any permission at all: the handler asks for those of the
+ * kinds that the request turns out to be about.
+ */
+export type RoutePermission = Permission | 'per-kind'
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard on every admin request that passes it. */
@@ -23,9 +29,11 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** The permission an admin route needs; the server does not boot with an admin route that lacks one. */
-    permission?: Permission
+    permission?: RoutePermission
     /** The route is of the whole server: it takes a session of the master realm. */
     ofServer?: boolean
+    /** The media types of the body, where it is not JSON alone. */
+    bodyTypes?: readonly string[]
     /** What the handler takes as body; checked there, because a PUT may repeat read-only fields. */
     body?: JsonSchema
     /** The path segment that audit events of this route carry. */

@@ -1,17 +1,24 @@
-/** The admin routes that are really registered, so that a new one is tested without a line here. */
+/**
+ * The admin routes as the served API description tells them, so that a new one is tested without a line here.
+ * That the description leaves none out is tested in test/openapi/document.test.ts.
+ */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import type { Permission } from '#schemas/permissions.ts'
-import { createApp } from '#server/app.ts'
-import type { Parts } from '#server/parts.ts'
+import { type Operation, readDocument, resolvedIn } from '../openapi/document.ts'
+import type { TestServer } from '../support/server.ts'
 
 export interface AdminRoute {
   readonly method: string
-  readonly url: string
-  readonly operationId: unknown
-  readonly permission: Permission | undefined
+  /** `/admin/realms/{realm}/users` */
+  readonly path: string
+  readonly operationId: string
+  /** Names of the security schemes that a request must satisfy. */
+  readonly security: readonly string[]
+  readonly permission: string | undefined
   readonly ofServer: boolean
   readonly resourceType: string | undefined
+  /** The kind whose documents it serves, of a declared one. */
+  readonly kind: string | undefined
   readonly hasReply: boolean
   /** What it takes as body. */
   readonly body: JsonSchema | undefined
@@ -21,35 +28,35 @@ export interface AdminRoute {
   readonly query: readonly string[]
 }
 
-const writes = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** What takes the XSRF token beside the session. */
+export const isWrite = ({ security }: AdminRoute): boolean => security.includes('xsrf')
 
-export const isWrite = ({ method }: AdminRoute): boolean => writes.has(method)
+const routeOf = (method: string, path: string, operation: Operation): AdminRoute => ({
+  method,
+  path,
+  operationId: operation.operationId,
+  security: operation.security.flatMap((schemes) => Object.keys(schemes)),
+  permission: operation['x-permission'],
+  ofServer: operation['x-of-server'] === true,
+  resourceType: operation['x-resource-type'],
+  kind: operation['x-kind'],
+  hasReply: Object.keys(operation.responses).some((status) => status.startsWith('2')),
+  body: operation.requestBody?.content['application/json']?.schema,
+  bodyLimit: operation['x-body-limit'],
+  query: (operation.parameters ?? []).flatMap((one) => (one.in === 'query' ? [one.name] : [])),
+})
 
-/** Routes are registered when the app gets ready: a hook that is added before sees them all. */
-export const adminRoutes = async (parts: Parts): Promise<readonly AdminRoute[]> => {
-  const routes: AdminRoute[] = []
-  const app = createApp(parts)
-  app.addHook('onRoute', ({ method, url, config, schema, bodyLimit }) => {
-    if (!url.startsWith('/admin')) return
-    for (const one of [method].flat())
-      routes.push({
-        method: one,
-        url,
-        operationId: schema && 'operationId' in schema ? schema.operationId : undefined,
-        permission: config?.permission,
-        ofServer: config?.ofServer === true,
-        resourceType: config?.resourceType,
-        hasReply: schema?.response !== undefined,
-        body: config?.body,
-        bodyLimit,
-        query: Object.keys(
-          (schema?.querystring as { properties?: object } | undefined)?.properties ?? {},
-        ),
-      })
-  })
-  await app.ready()
-  await app.close()
-  return routes
+export const adminRoutes = async (server: TestServer): Promise<readonly AdminRoute[]> => {
+  const document = await readDocument(server)
+  return Object.entries(document.paths)
+    .filter(([path]) => path.startsWith('/admin/'))
+    .flatMap(([path, item]) =>
+      Object.entries(item).flatMap(([method, operation]) => {
+        const route = routeOf(method.toUpperCase(), path, resolvedIn(document, operation))
+        // What answers GET answers HEAD too (RFC 9110 §9.1), which no description spells out.
+        return method === 'get' ? [route, { ...route, method: 'HEAD' }] : [route]
+      }),
+    )
 }
 
 /** A name that nothing has. */
@@ -57,12 +64,12 @@ export const nobody = 'nobody-has-this-name'
 
 /** The address of a route: values by parameter name, and one that nothing has for the others. */
 export const addressOf = (
-  { url }: AdminRoute,
+  { path }: AdminRoute,
   values: Readonly<Record<string, string>>,
   otherwise = nobody,
-): string => url.replace(/:([A-Za-z]+)/g, (_, name: string) => values[name] ?? otherwise)
+): string => path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? otherwise)
 
-export const parametersOf = ({ url }: AdminRoute): string[] =>
-  [...url.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => name ?? '')
+export const parametersOf = ({ path }: AdminRoute): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
 
-export const nameOf = ({ method, url }: AdminRoute): string => `${method} ${url}`
+export const nameOf = ({ method, path }: AdminRoute): string => `${method} ${path}`
