@@ -134,6 +134,10 @@ export const formats: Readonly<Record<string, Format>> = {
     test: (value) => !control.test(value) && !uuid.test(value) && !/\s/.test(value),
     message: 'must be a name without white space or control characters, not shaped like a UUID',
   },
+  'time-span': {
+    test: (value) => /^[1-9]\d{0,4}[hdw]$/.test(value),
+    message: 'must be a number of hours, days or weeks, such as 12h, 90d or 4w',
+  },
   'otp-secret': {
     // RFC 4226 §4 asks for 128 bits at least. Base32 has no text of these lengths modulo 8.
     test: (value) => {

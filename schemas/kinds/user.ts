@@ -35,6 +35,9 @@ const spec = fields({
   groups: setOf(ref('group', { onDelete: 'detach', grants: true }), {
     description: 'Groups they are in, as /path.',
   }),
+  organizations: setOf(ref('organization', { onDelete: 'detach' }), {
+    description: 'Organizations they are members of.',
+  }),
   initialPassword: secret({
     store: 'initial',
     read: 'absent',

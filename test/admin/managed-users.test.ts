@@ -269,4 +269,28 @@ describe.each(backends)('managed users on $name', (backend) => {
       .execute()
     expect(credentials).toHaveLength(1)
   })
+
+  it('are in the organizations that the document names, and have joined when they joined', async () => {
+    for (const alias of ['north', 'south'])
+      await send('POST', `${base}/organizations`, { alias, name: alias })
+    const user = await declare({ organizations: ['north'] })
+    const members = () =>
+      server.parts.storage.db
+        .selectFrom('organization_members')
+        .innerJoin('documents', 'documents.id', 'organization_members.organization_id')
+        .select(['key', 'joined_at'])
+        .where('user_id', '=', user.userId)
+        .orderBy('key')
+        .execute()
+    const [first] = await members()
+    expect(first?.key).toBe('north')
+    const before = await revision()
+    await send('PUT', `${base}/organizations/south/members/${user.userId}`)
+    expect(await revision()).toBe(before + 1)
+    expect(await members()).toEqual([first, { key: 'south', joined_at: expect.any(Number) }])
+    await send('DELETE', `${base}/organizations/north`)
+    expect((await members()).map(({ key }) => key)).toEqual(['south'])
+    await send('DELETE', `${base}/organizations/south/members/${user.userId}`)
+    expect(await members()).toEqual([])
+  })
 })

@@ -28,6 +28,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
     '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
   'realm-name': (n) => `realm-${n}`,
   'date-time': () => '2026-01-01T00:00:00Z',
+  'time-span': () => '90d',
   hostname: (n) => `host-${n}.example`,
   uuid: () => '00000000-0000-7000-8000-000000000000',
   'event-types': () => 'LOGIN_SUCCESS,ADMIN_*',

@@ -1,6 +1,6 @@
 /**
  * Members of groups and organizations: both verb sets of the spec (PUT and POST), idempotent, 204. A managed
- * user's groups are configuration and are changed through the write path.
+ * user's memberships are configuration and are changed through the write path.
  */
 
 import type { Kind } from '#schemas/kind.ts'
@@ -21,6 +21,8 @@ import { showUsers, type UserParts, userEvent, userSchema, userToChange } from '
 interface Membership {
   readonly kind: Kind
   readonly param: string
+  /** The field of a managed user that names it. */
+  readonly field: 'groups' | 'organizations'
   readonly members: (parts: UserParts, id: string) => Promise<UserRow[]>
   readonly join: (parts: UserParts, userId: string, id: string) => Statement
   readonly leave: (parts: UserParts, userId: string, id: string) => Statement
@@ -31,6 +33,7 @@ interface Membership {
 const groups: Membership = {
   kind: Group,
   param: 'groupId',
+  field: 'groups',
   members: ({ storage: { db } }, id) =>
     db
       .selectFrom('users')
@@ -60,6 +63,7 @@ const groups: Membership = {
 const organizations: Membership = {
   kind: Organization,
   param: 'orgId',
+  field: 'organizations',
   members: ({ storage: { db } }, id) =>
     db
       .selectFrom('users')
@@ -86,23 +90,23 @@ const organizations: Membership = {
 }
 
 const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
-  const { kind, param } = membership
+  const { kind, param, field } = membership
   const path = `${kind.path}/:${param}/members`
   const common = { resourceType: kind.resourceType, permission: 'manage-organizations' } as const
   const documentIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
     findIn(view, kind, params[param] ?? '')
 
-  /** A managed user's groups stand in a file; organizations are data for everybody. */
+  /** Those of a managed user stand in a file. */
   const change = async (
     context: ActionContext,
     document: StoredDocument,
     data: Statement,
-    edit: (groups: readonly string[]) => string[],
+    edit: (keys: readonly string[]) => string[],
     detail: string,
   ): Promise<unknown> => {
     const user = await userToChange(parts, context)
-    if (user.managed === 1 && membership === groups)
-      return changeManagedUser(parts, context, user, (doc) => ({ groups: edit(doc.groups) }))
+    if (user.managed === 1)
+      return changeManagedUser(parts, context, user, (doc) => ({ [field]: edit(doc[field]) }))
     return ignoreDone(
       parts.recorder.commit(
         [unlessDone(data)],

@@ -39,8 +39,33 @@ const fieldsOf = (user: UserDoc) => ({
   requiredActions: user.requiredActions,
 })
 
+/** Who stays a member has joined when they joined. */
+const organizations = ({ db, now }: PrepareTools, id: string): Statement[] => {
+  const named = db
+    .selectFrom('document_refs')
+    .select('to_id')
+    .where('from_id', '=', id)
+    .where('path', '=', '/organizations')
+  return [
+    statement(
+      db
+        .deleteFrom('organization_members')
+        .where('user_id', '=', id)
+        .where('organization_id', 'not in', named),
+    ),
+    statement({
+      compile: () =>
+        sql`insert into organization_members (user_id, organization_id, joined_at)
+          select from_id, to_id, cast(${now} as bigint) from document_refs
+          where from_id = ${id} and path = '/organizations'
+          on conflict do nothing`.compile(db),
+    }),
+  ]
+}
+
 /** Memberships follow the references of the document, whatever keys they had a moment ago. */
-const memberships = ({ db }: PrepareTools, id: string): Statement[] => {
+const memberships = (tools: PrepareTools, id: string): Statement[] => {
+  const { db } = tools
   const copyOf = (table: string, column: string, paths: readonly string[]): Statement =>
     statement({
       compile: () =>
@@ -53,6 +78,7 @@ const memberships = ({ db }: PrepareTools, id: string): Statement[] => {
     statement(db.deleteFrom('user_groups').where('user_id', '=', id)),
     copyOf('user_roles', 'role_id', ['/roles', '/clientRoles']),
     copyOf('user_groups', 'group_id', ['/groups']),
+    ...organizations(tools, id),
   ]
 }
 
