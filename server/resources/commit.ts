@@ -10,6 +10,7 @@ import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { changeStatements } from '#server/storage/documents/changes.ts'
 import { rowOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { RevisionOperationRow } from '#server/storage/tables.ts'
@@ -163,55 +164,6 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         after: kept(effect.after),
       })),
     ),
-  ]
-}
-
-/** A node that is further behind than this forgets its copy and reads anew. */
-const keptChanges = 1000
-
-/** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
-export const changeStatements = (
-  { db }: Storage,
-  realm: string,
-  places: readonly { kind: string; key: string }[],
-): Statement[] => {
-  const unique = [...new Map(places.map((at) => [`${at.kind}\n${at.key}`, at])).values()]
-  const entries = inSlices(unique, 1000).map((part) =>
-    statement({
-      compile: () =>
-        sql`with touched (kind, key) as (values ${sql.join(
-          part.map(({ kind, key }) => sql`(${kind}, ${key})`),
-        )})
-        insert into changes (realm, seq, kind, key)
-        select realms.name, realms.seq, touched.kind, touched.key
-        from realms, touched where realms.name = ${realm}`.compile(db),
-    }),
-  )
-  const oldest = db
-    .selectFrom('realms')
-    .select((eb) => eb('seq', '-', keptChanges).as('seq'))
-    .where('name', '=', realm)
-  return [
-    ...entries,
-    statement(db.deleteFrom('changes').where('realm', '=', realm).where('seq', '<=', oldest)),
-  ]
-}
-
-/** For data that caches hold: the realm counts up, the log names what changed, other nodes are told. */
-export const touchStatements = (
-  storage: Storage,
-  realm: string,
-  places: readonly { kind: string; key: string }[],
-): Statement[] => {
-  const count = storage.db
-    .updateTable('realms')
-    .set((eb) => ({ seq: eb('seq', '+', 1) }))
-    .where('name', '=', realm)
-  const announcement = storage.announce(realm)
-  return [
-    statement(count, { rows: 1, guard: 'realm' }),
-    ...changeStatements(storage, realm, places),
-    ...(announcement ? [announcement] : []),
   ]
 }
 

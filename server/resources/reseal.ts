@@ -13,9 +13,9 @@ import { rootSecretContext } from '#server/keys/root-secret.ts'
 import { signingKeyContext } from '#server/keys/signing-keys.ts'
 import { type Keyring, MasterKeyError, type SealedValue } from '#server/platform/sealing.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { changeStatements } from '#server/storage/documents/changes.ts'
 import { type SealedColumn, sealedColumns } from '#server/storage/sealed-columns.ts'
 import { guarded } from '#server/storage/statements.ts'
-import { changeStatements } from './commit.ts'
 import { secretContext } from './secrets.ts'
 
 type Row = Readonly<Record<string, unknown>>

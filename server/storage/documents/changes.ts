@@ -1,0 +1,59 @@
+/** The log of what changed in a realm, which every node's copy follows. */
+
+import { sql } from 'kysely'
+import type { Statement, Storage } from '../contract.ts'
+import { statement } from '../statements.ts'
+
+const inSlices = <T>(values: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size),
+  )
+
+/** A node that is further behind than this forgets its copy and reads anew. */
+const keptChanges = 1000
+
+/** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
+export const changeStatements = (
+  { db }: Storage,
+  realm: string,
+  places: readonly { kind: string; key: string }[],
+): Statement[] => {
+  const unique = [...new Map(places.map((at) => [`${at.kind}\n${at.key}`, at])).values()]
+  const entries = inSlices(unique, 1000).map((part) =>
+    statement({
+      compile: () =>
+        sql`with touched (kind, key) as (values ${sql.join(
+          part.map(({ kind, key }) => sql`(${kind}, ${key})`),
+        )})
+        insert into changes (realm, seq, kind, key)
+        select realms.name, realms.seq, touched.kind, touched.key
+        from realms, touched where realms.name = ${realm}`.compile(db),
+    }),
+  )
+  const oldest = db
+    .selectFrom('realms')
+    .select((eb) => eb('seq', '-', keptChanges).as('seq'))
+    .where('name', '=', realm)
+  return [
+    ...entries,
+    statement(db.deleteFrom('changes').where('realm', '=', realm).where('seq', '<=', oldest)),
+  ]
+}
+
+/** For data that caches hold: the realm counts up, the log names what changed, other nodes are told. */
+export const touchStatements = (
+  storage: Storage,
+  realm: string,
+  places: readonly { kind: string; key: string }[],
+): Statement[] => {
+  const count = storage.db
+    .updateTable('realms')
+    .set((eb) => ({ seq: eb('seq', '+', 1) }))
+    .where('name', '=', realm)
+  const announcement = storage.announce(realm)
+  return [
+    statement(count, { rows: 1, guard: 'realm' }),
+    ...changeStatements(storage, realm, places),
+    ...(announcement ? [announcement] : []),
+  ]
+}
