@@ -6,13 +6,6 @@ import type { Behaviour } from '../behaviour.ts'
 import { draftValue } from '../drafts.ts'
 
 export const subjectClaim: Behaviour = {
-  check: (draft) => {
-    const { strategy, attribute } = draftValue<SubjectClaimDoc>(draft)
-    return strategy === 'attribute' && attribute === undefined
-      ? [{ field: '/attribute', code: 'required', message: 'is required for this strategy' }]
-      : []
-  },
-
   prepare: async (draft) => {
     const has = draft.before?.secrets['/salt'] !== undefined || '/salt' in draft.secrets
     if (draft.body === null || has || draftValue<SubjectClaimDoc>(draft).strategy !== 'pairwise')

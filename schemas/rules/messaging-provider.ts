@@ -1,14 +1,13 @@
 /** Messaging providers: the driver belongs to the channel and has what it cannot work without. */
 
-import { messagingDrivers, requiredConfig } from '#schemas/drivers/messaging.ts'
-import type { MessagingProviderDoc } from '#schemas/kinds/messaging-provider.ts'
-import type { FieldError } from '#schemas/problems.ts'
-import type { Behaviour } from '../behaviour.ts'
-import { draftValue } from '../drafts.ts'
+import { messagingDrivers, requiredConfig } from '../drivers/messaging.ts'
+import { MessagingProvider, type MessagingProviderDoc } from '../kinds/messaging-provider.ts'
+import type { FieldError } from '../problems.ts'
+import { ruleFor } from './rule.ts'
 
-export const messagingProvider: Behaviour = {
-  check: (draft) => {
-    const { channel, driver, config } = draftValue<MessagingProviderDoc>(draft)
+export const messagingProvider = ruleFor<MessagingProviderDoc>(
+  MessagingProvider,
+  ({ channel, driver, config }) => {
     const drivers: readonly string[] = messagingDrivers[channel]
     const errors: FieldError[] = drivers.includes(driver)
       ? []
@@ -28,4 +27,4 @@ export const messagingProvider: Behaviour = {
         })
     return errors
   },
-}
+)

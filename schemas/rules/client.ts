@@ -1,0 +1,68 @@
+/** Clients: what public and confidential ones can do, and the keys that their authentication needs. */
+
+import { Client, type ClientDoc } from '../kinds/client.ts'
+import type { FieldError } from '../problems.ts'
+import { type RuleContext, ruleFor } from './rule.ts'
+
+const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError | false)[] = [
+  (client) =>
+    client.publicClient &&
+    client.grantTypes.includes('client_credentials') && {
+      field: '/grantTypes',
+      code: 'public-client',
+      message: 'a public client cannot use client_credentials: it has nothing to authenticate with',
+    },
+  (client) =>
+    client.publicClient &&
+    client.serviceAccountsEnabled && {
+      field: '/serviceAccountsEnabled',
+      code: 'public-client',
+      message: 'a public client cannot have a service account',
+    },
+  (client, { given }) =>
+    client.publicClient &&
+    given.has('/secret') && {
+      field: '/secret',
+      code: 'public-client',
+      message: 'a public client has no secret',
+    },
+  (client) =>
+    client.jwks !== undefined &&
+    client.jwksUri !== undefined && {
+      field: '/jwksUri',
+      code: 'exclusive',
+      message: 'give jwks or jwksUri, not both (RFC 7591 §2)',
+    },
+  (client) =>
+    client.tokenEndpointAuthMethod === 'private_key_jwt' &&
+    client.jwks === undefined &&
+    client.jwksUri === undefined && {
+      field: '/tokenEndpointAuthMethod',
+      code: 'keys-missing',
+      message: 'private_key_jwt needs jwks or jwksUri',
+    },
+  (client) =>
+    !client.publicClient &&
+    client.tokenEndpointAuthMethod === 'none' && {
+      field: '/tokenEndpointAuthMethod',
+      code: 'public-client',
+      message: 'only a public client goes without authentication: set publicClient',
+    },
+  ({ jwks }) =>
+    (jwks?.keys ?? []).some((key) => 'd' in key || 'k' in key) && {
+      field: '/jwks',
+      code: 'private-key',
+      message: 'must hold public keys only',
+    },
+  (client, { settings }) =>
+    client.tokenEndpointAuthMethod === 'client_secret_jwt' &&
+    settings.clientSecretStorage !== 'revealable' && {
+      field: '/tokenEndpointAuthMethod',
+      code: 'secret-storage',
+      message: 'client_secret_jwt needs the realm setting clientSecretStorage: revealable',
+    },
+]
+
+export const client = ruleFor<ClientDoc>(Client, (value, _key, context) =>
+  rules.flatMap((rule) => rule(value, context) || []),
+)

@@ -1,0 +1,48 @@
+/** Flows: every execution runs one thing that exists, and no flow runs inside itself. */
+
+import { authenticatorIds } from '../drivers/authenticators.ts'
+import type { Doc } from '../json-schema.ts'
+import { Flow, type FlowDoc } from '../kinds/flow.ts'
+import type { FieldError } from '../problems.ts'
+import { reachesItself, ruleFor } from './rule.ts'
+
+type Execution = FlowDoc['authenticationExecutions'][number]
+
+const subFlows = (doc: Doc | undefined): string[] =>
+  ((doc as FlowDoc | undefined)?.authenticationExecutions ?? []).flatMap(
+    ({ flowAlias }) => flowAlias ?? [],
+  )
+
+const executionErrors = ({ authenticator, flowAlias }: Execution, field: string): FieldError[] => [
+  ...((authenticator === undefined) === (flowAlias === undefined)
+    ? [
+        {
+          field,
+          code: 'exclusive',
+          message: 'needs an authenticator or a flowAlias, and not both',
+        },
+      ]
+    : []),
+  ...(authenticator === undefined || authenticatorIds.has(authenticator)
+    ? []
+    : [
+        {
+          field: `${field}/authenticator`,
+          code: 'unknown-authenticator',
+          message: `there is no authenticator "${authenticator}"; see /authenticators`,
+        },
+      ]),
+]
+
+export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find }) => {
+  const errors = value.authenticationExecutions.flatMap((execution, i) =>
+    executionErrors(execution, `/authenticationExecutions/${i}`),
+  )
+  if (reachesItself(alias, subFlows(value), (other) => subFlows(find(Flow.kind, other))))
+    errors.push({
+      field: '/authenticationExecutions',
+      code: 'cycle',
+      message: 'the flow would run inside itself',
+    })
+  return errors
+})

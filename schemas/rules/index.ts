@@ -1,0 +1,31 @@
+/** THE list of rules, at most one entry a kind. */
+
+import { application } from './application.ts'
+import { authzPolicy } from './authz-policy.ts'
+import { client } from './client.ts'
+import { flow } from './flow.ts'
+import { identityProvider } from './identity-provider.ts'
+import { messagingProvider } from './messaging-provider.ts'
+import { role } from './role.ts'
+import type { KindRule, Rule } from './rule.ts'
+import { settings } from './settings.ts'
+import { subjectClaim } from './subject-claim.ts'
+import { user } from './user.ts'
+
+const list: readonly KindRule[] = [
+  application,
+  authzPolicy,
+  client,
+  flow,
+  identityProvider,
+  messagingProvider,
+  role,
+  settings,
+  subjectClaim,
+  user,
+]
+
+/** By the kind's name. */
+export const rules: ReadonlyMap<string, Rule> = new Map(
+  list.map(({ kind, check }) => [kind.kind, check]),
+)

@@ -1,0 +1,50 @@
+/**
+ * Rules across the fields of a document and across documents: what a schema cannot say. Pure, because both sides hold
+ * to them: the CLI before anything is sent, on the files and the seeds; the server before anything is written.
+ */
+
+import type { Doc } from '../json-schema.ts'
+import type { Kind } from '../kind.ts'
+import type { SettingsDoc } from '../kinds/settings.ts'
+import type { FieldError } from '../problems.ts'
+
+export interface RuleContext {
+  /** Another document of the realm as it will be, with every default in its place. */
+  find(kind: string, key: string): Doc | undefined
+  readonly settings: SettingsDoc
+  /** Pointers of the secrets that this document has: given now or stored before. */
+  readonly secrets: ReadonlySet<string>
+  /** Pointers of the secrets that are given now. */
+  readonly given: ReadonlySet<string>
+}
+
+/** The document comes with every default in its place and fits its schema. */
+export type Rule = (doc: Doc, key: string, context: RuleContext) => readonly FieldError[]
+
+export interface KindRule {
+  readonly kind: Kind
+  readonly check: Rule
+}
+
+/** A rule that is written against the kind's own type; the value was checked against its schema. */
+export const ruleFor = <T>(
+  kind: Kind,
+  check: (doc: T, key: string, context: RuleContext) => readonly FieldError[],
+): KindRule => ({ kind, check: (doc, key, context) => check(doc as T, key, context) })
+
+/** Whether a document comes back to itself along the keys that `next` names. */
+export const reachesItself = (
+  start: string,
+  first: readonly string[],
+  next: (key: string) => readonly string[],
+): boolean => {
+  const queue = [...first]
+  const seen = new Set<string>()
+  for (let key = queue.pop(); key !== undefined; key = queue.pop()) {
+    if (key === start) return true
+    if (seen.has(key)) continue
+    seen.add(key)
+    queue.push(...next(key))
+  }
+  return false
+}
