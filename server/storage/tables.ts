@@ -4,6 +4,20 @@
  */
 
 import type { Generated } from 'kysely'
+import type {
+  AuthorizationCodeRow,
+  AuthorizationRow,
+  CibaRequestRow,
+  ConsentRow,
+  DeviceRequestRow,
+  NotBeforeRow,
+  PushedRequestRow,
+  RefreshTokenRow,
+  ReplayGuardRow,
+  RevokedTokenRow,
+  SessionClientRow,
+  TokenGrantRow,
+} from './token-tables.ts'
 
 export type Origin = 'built-in' | 'declared' | 'manual' | 'runtime'
 
@@ -287,4 +301,16 @@ export interface Tables {
   client_secrets: ClientSecretRow
   agent_states: AgentStateRow
   idempotency_keys: IdempotencyKeyRow
+  authorizations: AuthorizationRow
+  pushed_requests: PushedRequestRow
+  token_grants: TokenGrantRow
+  authorization_codes: AuthorizationCodeRow
+  refresh_tokens: RefreshTokenRow
+  revoked_tokens: RevokedTokenRow
+  replay_guards: ReplayGuardRow
+  device_requests: DeviceRequestRow
+  ciba_requests: CibaRequestRow
+  consents: ConsentRow
+  session_clients: SessionClientRow
+  not_before: NotBeforeRow
 }
