@@ -1,11 +1,15 @@
-/** Counts events and removes what has expired: events, sessions, counters of failed sign-ins. Any number of nodes may do it at once. */
+/**
+ * Counts events, removes what has expired (events, sessions, counters of failed sign-ins) and replaces signing keys
+ * that are due. Any number of nodes may do it at once.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Parts } from './parts.ts'
 
 const intervalMs = 5 * 60_000
 
-const tidy = async (parts: Parts): Promise<void> => {
+/** One round over all realms. */
+export const tidy = async (parts: Parts): Promise<void> => {
   for (const { name } of await parts.realms.list()) {
     const settings = await parts.settingsOf(name)
     if (!settings) continue
@@ -16,6 +20,8 @@ const tidy = async (parts: Parts): Promise<void> => {
       ...parts.sessions.forgetStatements(name, settings),
       ...parts.bruteForce.forgetStatements(name, settings),
     ])
+    const view = await parts.copy.fresh(name)
+    if (view) await parts.signingKeys.followPolicy(view)
   }
 }
 

@@ -16,6 +16,7 @@ import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
+import { createSigningKeys } from '#server/keys/rotation.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { loadMasterKey } from '#server/platform/master-key.ts'
@@ -135,6 +136,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
+      signingKeys: createSigningKeys({ storage, recorder, keyring, clock }),
       presenter: createPresenter(behaviours, storage.db),
       realms: createRealms({ storage, writer, recorder, users, passwords, keyring, clock }),
       close: async () => {

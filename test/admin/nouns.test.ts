@@ -167,7 +167,8 @@ describe.each(backends)('on $name', (backend) => {
     const refused = await send('DELETE', `/keys/${next.keyId}`)
     expect(refused.status).toBe(409)
     expect(refused.body.code).toBe('key-active')
-    expect((await send('DELETE', `/keys/${first.keyId}`)).status).toBe(204)
+    expect((await send('DELETE', `/keys/${first.keyId}`)).body.code).toBe('key-in-use')
+    expect((await send('DELETE', `/keys/${first.keyId}?force=true`)).status).toBe(204)
     expect((await send('GET', '/keys')).body).toHaveLength(1)
     expect(await events('KEY_ROTATED')).toHaveLength(1)
     const [one, two] = await Promise.all([

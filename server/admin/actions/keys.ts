@@ -1,21 +1,16 @@
 /** The realm's signing keys: list, rotate, delete. They are data: no revision, but caches are told. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { Recorder } from '#server/events/audit.ts'
-import { makeSigningKey, signingKeyKind } from '#server/keys/signing-keys.ts'
+import type { SigningKeys } from '#server/keys/rotation.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Keyring } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { touchStatements } from '#server/storage/documents/changes.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface KeyParts {
   readonly storage: Storage
-  readonly recorder: Recorder
-  readonly keyring: Keyring
+  readonly signingKeys: SigningKeys
   readonly clock: Clock
 }
 
@@ -41,10 +36,20 @@ const shown = (row: SigningKeyRow) => ({
 
 const common = { permission: 'manage-realm', resourceType: 'keys' } as const
 
-export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Action[] => {
+export const keyActions = ({ storage, signingKeys, clock }: KeyParts): Action[] => {
   const { db } = storage
   const keysIn = ({ realm }: ActionContext) =>
     db.selectFrom('signing_keys').selectAll().where('realm', '=', realm)
+
+  const refuseNeeded = async ({ view }: ActionContext, key: SigningKeyRow): Promise<void> => {
+    const until = await signingKeys.neededUntil(view, key)
+    if (until > clock.now())
+      throw new Problem(
+        'key-in-use',
+        `tokens that this key signed may be valid until ${new Date(until).toISOString()}`,
+        { extra: { validUntil: until } },
+      )
+  }
 
   return [
     {
@@ -67,36 +72,24 @@ export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Act
       path: '/keys/rotate',
       summary: 'Makes a new active key; the one before stays published for verification',
       reply: { status: 200, schema: keySchema },
-      handle: async (context) => {
-        const { realm } = context
-        const key = await makeSigningKey(realm, keyring, clock)
-        await recorder.commit(
-          [
-            guarded(
-              db
-                .updateTable('signing_keys')
-                .set({ status: 'PASSIVE', rotated_at: key.created_at })
-                .where('realm', '=', realm)
-                .where('status', '=', 'ACTIVE'),
-              'active-key',
-            ),
-            ...insertRows(db, 'signing_keys', [key]),
-            ...touchStatements(storage, realm, [{ kind: signingKeyKind, key: key.id }]),
-          ],
-          [
-            actionEvent(context, 'ADMIN_ACTION', { type: 'keys', id: key.id }, 'rotated'),
-            actionEvent(context, 'KEY_ROTATED', { type: 'keys', id: key.id }),
-          ],
-        )
-        return shown(key)
-      },
+      handle: async (context) =>
+        shown(
+          await signingKeys.rotate(context.realm, ({ id }) => [
+            actionEvent(context, 'ADMIN_ACTION', { type: 'keys', id }, 'rotated'),
+            actionEvent(context, 'KEY_ROTATED', { type: 'keys', id }),
+          ]),
+        ),
     },
     {
       ...common,
       operationId: 'delete-key',
       method: 'DELETE',
       path: '/keys/:keyId',
-      summary: 'Removes a retained key; tokens it signed no longer verify',
+      summary: 'Removes a retained key, once no token that it signed can be valid any more',
+      query: bodyOf(
+        { force: { type: 'boolean', description: 'Also while tokens that it signed are valid.' } },
+        [],
+      ),
       reply: noContent,
       handle: async (context) => {
         const id = context.params['keyId'] ?? ''
@@ -104,16 +97,8 @@ export const keyActions = ({ storage, recorder, keyring, clock }: KeyParts): Act
         if (!key) throw new Problem('not-found', `there is no key "${id}"`)
         if (key.status === 'ACTIVE')
           throw new Problem('key-active', 'this key signs: rotate first, then delete it')
-        await recorder.commit(
-          [
-            statement(
-              db.deleteFrom('signing_keys').where('id', '=', id).where('status', '=', 'PASSIVE'),
-              { rows: 1, guard: 'passive-key' },
-            ),
-            ...touchStatements(storage, context.realm, [{ kind: signingKeyKind, key: id }]),
-          ],
-          [actionEvent(context, 'ADMIN_DELETE', { type: 'keys', id })],
-        )
+        if (context.query['force'] !== true) await refuseNeeded(context, key)
+        await signingKeys.remove(key, [actionEvent(context, 'ADMIN_DELETE', { type: 'keys', id })])
       },
     },
   ]
