@@ -5,6 +5,7 @@ import { authzPolicy } from './authz-policy.ts'
 import { client } from './client.ts'
 import { flow } from './flow.ts'
 import { identityProvider } from './identity-provider.ts'
+import { keyPolicy } from './key-policy.ts'
 import { messagingProvider } from './messaging-provider.ts'
 import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
@@ -18,6 +19,7 @@ const list: readonly KindRule[] = [
   client,
   flow,
   identityProvider,
+  keyPolicy,
   messagingProvider,
   role,
   settings,
