@@ -1,6 +1,7 @@
 /** Starts and stops the server: one process, or several that share a port. */
 
 import cluster from 'node:cluster'
+import { finished } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Config, type ConfigSources, loadConfig } from '#server/config/index.ts'
@@ -106,12 +107,22 @@ const finishRequests = async (app: FastifyInstance, timeoutMs: number): Promise<
   app.server.closeAllConnections()
 }
 
+/** Calls back when the process at the other end of standard input is gone, however it went. */
+const whenParentIsGone = (gone: () => void): void => {
+  finished(process.stdin.resume(), gone)
+  // A start that fails ends by itself; waiting for the parent must not keep it.
+  if ('unref' in process.stdin) process.stdin.unref()
+}
+
 /**
  * A first signal lets requests finish; a second one does not wait. Installed before anything is opened: a signal
  * during the start would be lost on the first process of a container, and elsewhere cut the start in two. Returns
  * what must be told once the server runs.
  */
-const stopOnSignals = (logger: Logger): ((started: Started) => void) => {
+const stopOnSignals = (
+  logger: Logger,
+  { exitWithParent }: Config['runtime'],
+): ((started: Started) => void) => {
   let asked = false
   let running: Started | undefined
   const stop = (): void => {
@@ -123,18 +134,24 @@ const stopOnSignals = (logger: Logger): ((started: Started) => void) => {
       },
     )
   }
+  const askOnce = (reason: object): void => {
+    asked = true
+    logger.info(reason, 'stopping')
+    stop()
+  }
   const signalled = (signal: NodeJS.Signals): void => {
-    if (!asked) {
-      asked = true
-      logger.info({ signal }, 'stopping')
-      stop()
-    } else if (cluster.isPrimary) {
+    if (!asked) askOnce({ signal })
+    else if (cluster.isPrimary) {
       // A worker is signalled twice by every Ctrl-C, by the terminal and by its supervisor.
       running?.abandon?.()
       process.exit(1)
     }
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, signalled)
+  if (exitWithParent && cluster.isPrimary)
+    whenParentIsGone(() => {
+      if (!asked) askOnce({ parent: 'gone' })
+    })
   return (started) => {
     running = started
     if (asked) stop()
@@ -148,7 +165,7 @@ export const serve = async ({ onReady, ...sources }: ServeOptions): Promise<void
   const config = loadConfig(sources)
   const logger = createLogger({ level: config.runtime.logLevel })
   const { workers } = config.runtime
-  const stopWhenAsked = stopOnSignals(logger)
+  const stopWhenAsked = stopOnSignals(logger, config.runtime)
   const start = (): Promise<Started> => startServer(config, logger)
   if (cluster.isWorker) {
     stopWhenAsked(await startAsWorker(start))

@@ -15,6 +15,7 @@ const addressFlags: readonly Flag[] = [
 const processFlags: readonly Flag[] = [
   ['workers', 'number', 'processes that share the port; more than one needs PostgreSQL'],
   ['log-level', 'level', 'trace, debug, info, warn, error, fatal or silent; info unless given'],
+  ['exit-with-parent', '', 'whether it stops when its standard input ends'],
 ]
 
 const storageFlags: readonly Flag[] = [

@@ -21,5 +21,10 @@ export const runtime = defineSection({
       default: 'info',
       description: 'Least severe messages to log.',
     }),
+    exitWithParent: Type.Boolean({
+      default: false,
+      description:
+        'Stop when standard input ends, which it does when whoever holds its other end dies.',
+    }),
   },
 })
