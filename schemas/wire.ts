@@ -49,6 +49,10 @@ export interface RealmExport {
     readonly documents: Readonly<Record<string, Readonly<Record<string, DocumentMeta>>>>
     /** By kind and key, of documents that existed once: with `?history=true`. */
     readonly deleted?: Readonly<Record<string, Readonly<Record<string, LastChange>>>>
+    /** Those that the caller may not read: what they hold is not known. Of a list of children, `clients/authzPolicies`. */
+    readonly omittedSections?: readonly string[]
+    /** By username, with `?users=all`: users that are no documents, although they stand in the section. */
+    readonly unmanagedUsers?: Readonly<Record<string, { readonly id?: string }>>
   }
   readonly [section: string]: unknown
 }
@@ -203,8 +207,22 @@ export interface RevisionSummary extends LastChange {
   readonly created: number
   readonly updated: number
   readonly deleted: number
+  /** Changes of kinds that the caller may not read: they are in no other figure. */
+  readonly hidden: number
 }
 
 export interface RevisionDetail extends RevisionSummary {
   readonly changes: readonly ChangesetChange[]
 }
+
+export const rollbackRequest = Type.Object(
+  {
+    dryRun: Type.Optional(Type.Boolean()),
+    message: Type.Optional(Type.String({ maxLength: 2000 })),
+    baseRevision: Type.Optional(
+      Type.Integer({ minimum: 0, description: 'The revision that the realm must have now.' }),
+    ),
+  },
+  closed,
+)
+export type RollbackRequest = Static<typeof rollbackRequest>

@@ -7,6 +7,9 @@ export const changesets: Migration = {
   statements: ({ text, json }) => [
     `alter table documents add column protected bigint not null default 0`,
 
+    // Who asks what is gone, and since when, does not read all that ever changed.
+    `create index revision_operations_deleted on revision_operations (realm, revision, n) where op = 'delete'`,
+
     `create table idempotency_keys (
       realm ${text} not null references realms (name) on delete cascade,
       key ${text} not null, request_hash ${text} not null, reply ${json} not null, at bigint not null,
