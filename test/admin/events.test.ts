@@ -10,7 +10,7 @@ import { kinds } from '#schemas/registry.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { newId } from '#server/platform/ids.ts'
 import { type AdminRoute, adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'
-import { bodyFor } from '../security/valid-bodies.ts'
+import { bodyFor, routeVariants } from '../security/valid-bodies.ts'
 import { createWorld } from '../security/world.ts'
 import { backends } from '../support/backends.ts'
 import { bodyWithReferences, leastBody } from '../support/samples.ts'
@@ -256,10 +256,11 @@ describe.each(backends)('events on $name', (backend) => {
       const world = createWorld(server)
       await server.createRealm('doomed')
       const deletes = ({ method }: AdminRoute): number => (method === 'DELETE' ? 1 : 0)
-      const depth = ({ url }: AdminRoute): number => url.split(':').length
+      const depth = ({ path }: AdminRoute): number => path.split('{').length
       // Deletions last, and of what is deeper first: they take away what the others need.
-      const routes = (await adminRoutes(server.parts))
+      const routes = (await adminRoutes(server))
         .filter(isWrite)
+        .flatMap(routeVariants)
         .sort((a, b) => deletes(a) - deletes(b) || deletes(a) * (depth(b) - depth(a)))
       const addresses = new Map<AdminRoute, string>()
       for (const route of routes)
@@ -267,10 +268,8 @@ describe.each(backends)('events on $name', (backend) => {
 
       /** As the route takes it; a replaced document keeps its key, so that its address stays. */
       const bodyOf = async (route: AdminRoute): Promise<unknown> => {
-        const [, verb, name] =
-          /^(create|upsert|replace)-(.*?)(?:-by-key)?$/.exec(String(route.operationId)) ?? []
-        const kind = kinds.find((one) => one.kind === name && one.path !== null)
-        if (!kind || kind.shape === 'singleton') return bodyFor(route)
+        const kind = kinds.find((one) => one.kind === route.kind)
+        if (!kind || !route.body || kind.shape === 'singleton') return bodyFor(route)
         const body = await bodyWithReferences(kind, async (target) => {
           const made = await send('POST', await world.collection('acme', target), leastBody(target))
           return made.body[target.keyFields[0] ?? '']
@@ -279,7 +278,9 @@ describe.each(backends)('events on $name', (backend) => {
         const { key } = await world.thing('acme', kind)
         const kept =
           kind.keyFields.length === 1 ? { [field]: key.slice(key.lastIndexOf('/') + 1) } : {}
-        return verb === 'replace' ? { ...body, ...kept, description: undefined } : body
+        return route.operationId.startsWith('replace-')
+          ? { ...body, ...kept, description: undefined }
+          : body
       }
 
       for (const route of routes) {

@@ -1,7 +1,7 @@
 /** The description as a client reads it: fetched, resolved, and flattened to operations. */
 
-import { dereference } from '@readme/openapi-parser'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
+import type { RoutePermission } from '#server/http/caller.ts'
 import type { TestServer } from '../support/server.ts'
 
 interface Media {
@@ -24,7 +24,14 @@ export interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, DocumentedReply>>
-  readonly 'x-permission'?: string
+  readonly 'x-permission'?: RoutePermission
+  readonly 'x-resource-type'?: string
+  /** The kind whose documents a declared route serves. */
+  readonly 'x-kind'?: string
+  /** The route is of the whole server and takes a session of `master`. */
+  readonly 'x-of-server'?: true
+  /** In bytes, where a body may be larger than others. */
+  readonly 'x-body-limit'?: number
   readonly 'x-audit-events'?: readonly string[]
 }
 
@@ -40,13 +47,36 @@ export interface ApiDocument {
 export const readDocument = async (server: TestServer): Promise<ApiDocument> =>
   (await server.anonymous.send('GET', '/v3/api-docs')).body
 
+/** Replaces references by what they name, each by the same object wherever it stands. */
+const createResolve = (document: ApiDocument) => {
+  const known = new Map<string, unknown>()
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve)
+    if (!isObject(value)) return value
+    const { $ref } = value
+    if (typeof $ref !== 'string')
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolve(one)]))
+    if (!known.has($ref)) known.set($ref, resolve(named(document, $ref)))
+    return known.get($ref)
+  }
+  return resolve
+}
+
+/** What a reference such as `#/components/schemas/role` names. */
+const named = (document: ApiDocument, ref: string): unknown => {
+  let place: unknown = document
+  for (const segment of ref.split('/').slice(1))
+    place = isObject(place) ? place[segment] : undefined
+  if (place === undefined) throw new Error(`${ref} names nothing`)
+  return place
+}
+
 /** With every reference replaced by what it names. */
-export const operationsIn = async (document: ApiDocument): Promise<Operation[]> => {
-  const whole = await dereference(structuredClone(document) as never)
-  const { paths } = whole as unknown as ApiDocument
-  return Object.entries(paths).flatMap(([path, item]) =>
+export const operationsIn = (document: ApiDocument): Operation[] => {
+  const resolve = createResolve(document)
+  return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => ({
-      ...described,
+      ...(resolve(described) as Described),
       method: method.toUpperCase(),
       path,
     })),

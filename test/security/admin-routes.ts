@@ -4,7 +4,8 @@
  */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { type Operation, readDocument, resolvedIn } from '../openapi/document.ts'
+import type { RoutePermission } from '#server/http/caller.ts'
+import { type Operation, operationsIn, readDocument } from '../openapi/document.ts'
 import type { TestServer } from '../support/server.ts'
 
 export interface AdminRoute {
@@ -14,7 +15,7 @@ export interface AdminRoute {
   readonly operationId: string
   /** Names of the security schemes that a request must satisfy. */
   readonly security: readonly string[]
-  readonly permission: string | undefined
+  readonly permission: RoutePermission | undefined
   readonly ofServer: boolean
   readonly resourceType: string | undefined
   /** The kind whose documents it serves, of a declared one. */
@@ -31,9 +32,9 @@ export interface AdminRoute {
 /** What takes the XSRF token beside the session. */
 export const isWrite = ({ security }: AdminRoute): boolean => security.includes('xsrf')
 
-const routeOf = (method: string, path: string, operation: Operation): AdminRoute => ({
-  method,
-  path,
+const routeOf = (operation: Operation): AdminRoute => ({
+  method: operation.method,
+  path: operation.path,
   operationId: operation.operationId,
   security: operation.security.flatMap((schemes) => Object.keys(schemes)),
   permission: operation['x-permission'],
@@ -41,23 +42,17 @@ const routeOf = (method: string, path: string, operation: Operation): AdminRoute
   resourceType: operation['x-resource-type'],
   kind: operation['x-kind'],
   hasReply: Object.keys(operation.responses).some((status) => status.startsWith('2')),
-  body: operation.requestBody?.content['application/json']?.schema,
+  body: Object.values(operation.requestBody?.content ?? {})[0]?.schema,
   bodyLimit: operation['x-body-limit'],
   query: (operation.parameters ?? []).flatMap((one) => (one.in === 'query' ? [one.name] : [])),
 })
 
-export const adminRoutes = async (server: TestServer): Promise<readonly AdminRoute[]> => {
-  const document = await readDocument(server)
-  return Object.entries(document.paths)
-    .filter(([path]) => path.startsWith('/admin/'))
-    .flatMap(([path, item]) =>
-      Object.entries(item).flatMap(([method, operation]) => {
-        const route = routeOf(method.toUpperCase(), path, resolvedIn(document, operation))
-        // What answers GET answers HEAD too (RFC 9110 §9.1), which no description spells out.
-        return method === 'get' ? [route, { ...route, method: 'HEAD' }] : [route]
-      }),
-    )
-}
+export const adminRoutes = async (server: TestServer): Promise<readonly AdminRoute[]> =>
+  operationsIn(await readDocument(server))
+    .filter(({ path }) => path.startsWith('/admin/'))
+    .map(routeOf)
+    // What answers GET answers HEAD too (RFC 9110 §9.1), which no description spells out.
+    .flatMap((route) => (route.method === 'GET' ? [route, { ...route, method: 'HEAD' }] : [route]))
 
 /** A name that nothing has. */
 export const nobody = 'nobody-has-this-name'

@@ -23,7 +23,7 @@ describe.each(backends)('bent requests on $name', (backend) => {
   beforeAll(async () => {
     server = await startServer(backend)
     await server.createRealm('acme')
-    routes = await adminRoutes(server.parts)
+    routes = await adminRoutes(server)
     origin = new URL(await server.app.listen({ host: '127.0.0.1', port: 0 }))
   })
   afterAll(() => server.close())
@@ -113,7 +113,7 @@ describe.each(backends)('bent requests on $name', (backend) => {
           const url = addressOf(route, { realm: 'acme', [parameter]: value })
           const answer = await server.admin.send(route.method, url, bodyFor(route))
           if (answer.status < 400 || answer.status >= 500)
-            wrong.push(`${nameOf(route)} :${parameter}=${value}: ${answer.status}`)
+            wrong.push(`${nameOf(route)} {${parameter}}=${value}: ${answer.status}`)
         }
     expect(wrong).toEqual([])
   })

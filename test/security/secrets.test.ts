@@ -80,7 +80,7 @@ describe.each(backends)('secrets on $name', (backend) => {
     const forbidden = [planted, ...answered, ...stored]
     const leaks: string[] = []
     let asked = 0
-    for (const route of await adminRoutes(server.parts)) {
+    for (const route of await adminRoutes(server)) {
       if (route.method !== 'GET') continue
       const url = await world.address(route, 'acme', 'id')
       const answer = await server.admin.send('GET', url)

@@ -19,7 +19,7 @@ describe.each(backends)('realms on $name', (backend) => {
     await server.createRealm('acme')
     await server.createRealm('other')
     await server.createRealm('twin')
-    routes = await adminRoutes(server.parts)
+    routes = await adminRoutes(server)
     world = createWorld(server)
     for (const kind of routedKinds) await world.thing('acme', kind)
     await world.user('acme')

@@ -72,12 +72,12 @@ export const createWorld = (server: TestServer): World => {
 
   /** Rows that are no documents, by the path below which they are found. */
   const dataAt: Readonly<Record<string, (realm: string) => Promise<Thing>>> = {
-    '/keys/:keyId': (realm) =>
+    '/keys/{keyId}': (realm) =>
       data('key', realm, async () => {
         const { body } = await server.admin.send('GET', `/admin/realms/${realm}/keys`)
         return body[0].keyId
       }),
-    '/sessions/:id': (realm) =>
+    '/sessions/{id}': (realm) =>
       data('session', realm, async () => {
         const { userId } = await server.userWith(realm, ['view-users'])
         const { sid } = await server.parts.storage.db
@@ -90,7 +90,7 @@ export const createWorld = (server: TestServer): World => {
   }
   for (const segment of ['initial-access-tokens', 'scim-tokens'])
     Object.assign(dataAt, {
-      [`/provisioning/${segment}/:tokenId`]: (realm: string) =>
+      [`/provisioning/${segment}/{tokenId}`]: (realm: string) =>
         data(segment, realm, async () => {
           const url = `/admin/realms/${realm}/provisioning/${segment}`
           return (await server.admin.send('POST', url, {})).body.id
@@ -115,20 +115,20 @@ export const createWorld = (server: TestServer): World => {
 
   /** Fails for a parameter that is not known here. */
   const named = async (route: AdminRoute, parameter: string, realm: string): Promise<Thing> => {
-    const path = route.url.replace('/admin/realms/:realm', '')
+    const path = route.path.replace('/admin/realms/{realm}', '')
     const known = dataAt[path]
     if (known) return known(realm)
     if (parameter === 'userId') return user(realm)
-    if (path.endsWith('/credentials/:type/:id'))
+    if (path.endsWith('/credentials/{type}/{id}'))
       return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
     const kind = routedKinds.find((one) => {
-      const at = one.path?.replace(/\{[a-z-]+\}/, ':parent') ?? ''
-      return [`${at}/:id`, at, `${at}/:${one.keyFields.join('/:')}`].includes(path)
+      const at = one.path?.replace(/\{[a-z-]+\}/, '{parent}') ?? ''
+      return [`${at}/{id}`, at, `${at}/{${one.keyFields.join('}/{')}}`].includes(path)
     })
     const wanted = parameter === 'parent' && kind?.parentKind ? kindNamed(kind.parentKind) : kind
-    if (!wanted) throw new Error(`say in world.ts what :${parameter} of ${route.url} names`)
+    if (!wanted) throw new Error(`say in world.ts what {${parameter}} of ${route.path} names`)
     const found = await thing(realm, wanted)
     const part = wanted.keyFields.indexOf(parameter)
     const value = found.key.split('/')[part] ?? ''

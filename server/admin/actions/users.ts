@@ -59,12 +59,12 @@ export const userFields: Readonly<Record<string, JsonSchema>> = {
 }
 
 export const readOnlyUserFields: Readonly<Record<string, JsonSchema>> = {
-  realmId: { type: 'string' },
-  userId: { type: 'string', format: 'uuid' },
-  mfaEnabled: { type: 'boolean' },
-  roles: { type: 'array', items: { type: 'string' } },
-  managed: { type: 'boolean', description: 'Whether a file declares the user.' },
-  createdAt: { type: 'integer' },
+  realmId: { type: 'string', readOnly: true },
+  userId: { type: 'string', format: 'uuid', readOnly: true },
+  mfaEnabled: { type: 'boolean', readOnly: true },
+  roles: { type: 'array', items: { type: 'string' }, readOnly: true },
+  managed: { type: 'boolean', readOnly: true, description: 'Whether a file declares the user.' },
+  createdAt: { type: 'integer', readOnly: true },
 }
 
 const everyField = { ...readOnlyUserFields, ...userFields }
