@@ -1,0 +1,151 @@
+/**
+ * The keys of a realm at work: unsealed and read once, kept until the realm changes. Signing runs in Node's thread
+ * pool and never on the event loop. RS256 and PS256 (RFC 7518 §3.3, §3.5) come from the same RSA key.
+ */
+
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { SigningKeyRow } from '#server/storage/tables.ts'
+import { signingKeyContext } from './signing-keys.ts'
+
+export const signingAlgorithms = ['RS256', 'PS256'] as const
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+export interface RealmKey {
+  readonly kid: string
+  readonly active: boolean
+  /** As the JWK set publishes it (RFC 7517 §4). */
+  readonly jwk: Readonly<Record<string, unknown>>
+  sign(algorithm: SigningAlgorithm, data: string): Promise<Buffer>
+  verify(algorithm: SigningAlgorithm, data: string, signature: Buffer): Promise<boolean>
+}
+
+export interface RealmKeySet {
+  readonly active: RealmKey
+  /** Active and retained ones, newest first. */
+  readonly all: readonly RealmKey[]
+  find(kid: string): RealmKey | undefined
+}
+
+export interface RealmKeys {
+  /** The keys as of this view of the realm; a query only where the realm has changed since the last one. */
+  of(view: RealmView): Promise<RealmKeySet>
+}
+
+const padding = (algorithm: SigningAlgorithm) =>
+  algorithm === 'PS256'
+    ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+    : { padding: constants.RSA_PKCS1_PADDING }
+
+const jwkOf = (row: SigningKeyRow, publicKey: KeyObject): Record<string, unknown> => ({
+  ...publicKey.export({ format: 'jwk' }),
+  kid: row.id,
+  use: 'sig',
+  alg: 'RS256',
+  x5c: [row.certificate],
+})
+
+const keyOf = (row: SigningKeyRow, keyring: Keyring): RealmKey => {
+  const publicKey = createPublicKey({
+    key: Buffer.from(row.public_key, 'base64'),
+    format: 'der',
+    type: 'spki',
+  })
+  let privateKey: KeyObject | undefined
+  const opened = (): KeyObject => {
+    privateKey ??= createPrivateKey({
+      key: Buffer.from(
+        keyring.open(
+          JSON.parse(row.private_key) as SealedValue,
+          signingKeyContext(row.realm, row.id),
+        ),
+        'base64',
+      ),
+      format: 'der',
+      type: 'pkcs8',
+    })
+    return privateKey
+  }
+  return {
+    kid: row.id,
+    active: row.status === 'ACTIVE',
+    jwk: jwkOf(row, publicKey),
+    sign: (algorithm, data) =>
+      new Promise((resolve, reject) => {
+        sign(
+          'sha256',
+          Buffer.from(data),
+          { key: opened(), ...padding(algorithm) },
+          (error, signature) => (error ? reject(error) : resolve(signature)),
+        )
+      }),
+    verify: (algorithm, data, signature) =>
+      new Promise((resolve, reject) => {
+        verify(
+          'sha256',
+          Buffer.from(data),
+          { key: publicKey, ...padding(algorithm) },
+          signature,
+          (error, good) => (error ? reject(error) : resolve(good)),
+        )
+      }),
+  }
+}
+
+interface Known {
+  readonly createdAt: number
+  readonly seq: number
+  readonly set: Promise<RealmKeySet>
+}
+
+export const createRealmKeys = ({
+  storage: { db },
+  keyring,
+}: {
+  readonly storage: Storage
+  readonly keyring: Keyring
+}): RealmKeys => {
+  const known = new Map<string, Known>()
+  /** What was read already stays read: most changes of a realm are not of its keys. */
+  const byId = new Map<string, { readonly status: string; readonly key: RealmKey }>()
+
+  const read = async (realm: string): Promise<RealmKeySet> => {
+    const rows = await db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('realm', '=', realm)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .execute()
+    const all = rows.map((row) => {
+      const before = byId.get(row.id)
+      if (before?.status === row.status) return before.key
+      const key = keyOf(row, keyring)
+      byId.set(row.id, { status: row.status, key })
+      return key
+    })
+    const active = all.find((key) => key.active)
+    if (!active) throw new Error(`realm ${realm} has no signing key`)
+    return { active, all, find: (kid) => all.find((key) => key.kid === kid) }
+  }
+
+  return {
+    of: ({ realm, createdAt, seq }) => {
+      const before = known.get(realm)
+      if (before?.createdAt === createdAt && before.seq === seq) return before.set
+      const set = read(realm)
+      known.set(realm, { createdAt, seq, set })
+      set.catch(() => known.delete(realm))
+      return set
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * JSON Web Tokens that the realm signs (RFC 7519, JWS compact form of RFC 7515 §7.1). Headers are encoded once per key,
+ * type and algorithm. A token is believed only with a key of its realm and an algorithm that we sign with: what the
+ * header says about keys is never followed.
+ */
+
+import type { RealmKey, RealmKeySet, SigningAlgorithm } from '#server/keys/realm-keys.ts'
+import { signingAlgorithms } from '#server/keys/realm-keys.ts'
+
+/** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4. */
+export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt'
+
+export type Claims = Readonly<Record<string, unknown>>
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+const headers = new WeakMap<RealmKey, Map<string, string>>()
+
+const headerOf = (key: RealmKey, typ: TokenType, alg: SigningAlgorithm): string => {
+  const known = headers.get(key) ?? new Map<string, string>()
+  headers.set(key, known)
+  const name = `${typ} ${alg}`
+  const before = known.get(name)
+  if (before !== undefined) return before
+  const header = encode({ alg, typ, kid: key.kid })
+  known.set(name, header)
+  return header
+}
+
+export const signJwt = async (
+  key: RealmKey,
+  typ: TokenType,
+  alg: SigningAlgorithm,
+  claims: Claims,
+): Promise<string> => {
+  const input = `${headerOf(key, typ, alg)}.${encode(claims)}`
+  return `${input}.${(await key.sign(alg, input)).toString('base64url')}`
+}
+
+export interface VerifiedJwt {
+  readonly typ: string
+  readonly claims: Claims
+}
+
+const decode = (part: string): Record<string, unknown> | undefined => {
+  // Node's decoder passes over what is not base64url; two spellings of one token must not both be good.
+  if (!/^[\w-]+$/.test(part)) return undefined
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isOurs = (alg: unknown): alg is SigningAlgorithm =>
+  signingAlgorithms.includes(alg as SigningAlgorithm)
+
+/** Longer than any token of ours. */
+const longest = 64_000
+
+/** What one of the realm's keys signed, or nothing. Times and audience are the caller's to judge. */
+export const readJwt = async (
+  keys: RealmKeySet,
+  token: string,
+): Promise<VerifiedJwt | undefined> => {
+  const parts = token.length > longest ? [] : token.split('.')
+  const [head = '', body = '', signature = ''] = parts
+  if (parts.length !== 3 || !/^[\w-]+$/.test(signature)) return undefined
+  const header = decode(head)
+  if (!header || !isOurs(header['alg']) || 'crit' in header) return undefined
+  const { alg, kid, typ } = header
+  const key = typeof kid === 'string' ? keys.find(kid) : undefined
+  const claims = decode(body)
+  if (!key || !claims || typeof typ !== 'string') return undefined
+  const good = await key.verify(alg, `${head}.${body}`, Buffer.from(signature, 'base64url'))
+  return good ? { typ, claims } : undefined
+}
