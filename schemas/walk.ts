@@ -43,6 +43,8 @@ export const propertySchema = (schema: JsonSchema, name: string): JsonSchema | u
 export interface Reference extends RefMark {
   /** Pointer to the value; of an item of a list, to the list. */
   readonly field: string
+  /** Pointer to the value itself. */
+  readonly pointer: string
   readonly key: string
 }
 
@@ -68,7 +70,7 @@ export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => 
     const mark = schema['x-ref']
     if (!mark || typeof value !== 'string') return
     const target = mark.sibling ? `${parentKeyOf(kind, key) ?? ''}/${value}` : value
-    found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), key: target })
+    found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), pointer, key: target })
   })
   return found
 }

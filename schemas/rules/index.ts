@@ -11,7 +11,6 @@ import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
 import { subjectClaim } from './subject-claim.ts'
-import { user } from './user.ts'
 
 const list: readonly KindRule[] = [
   application,
@@ -24,7 +23,6 @@ const list: readonly KindRule[] = [
   role,
   settings,
   subjectClaim,
-  user,
 ]
 
 /** By the kind's name. */

@@ -1,0 +1,80 @@
+/** References must lead to a document of the files or one that every realm has; others may still be on the server. */
+
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { kindNamed } from '#schemas/registry.ts'
+import { nearest } from '#schemas/typos.ts'
+import { type Reference, referencesOf } from '#schemas/walk.ts'
+import { didYouMean, type Finding } from './finding.ts'
+import type { Declared, Model } from './model.ts'
+
+/** Whether the files would hold the document if there were one: the list it belongs into is there. */
+const isListed = (model: Model, kind: Kind, key: string): boolean => {
+  const above = parentKeyOf(kind, key)
+  if (model.lists(kind, above)) return true
+  if (above === null || kind.parentKind === null || model.has(kind.parentKind, above)) return false
+  return isListed(model, kindNamed(kind.parentKind), above)
+}
+
+const nameOf = ({ sibling, key }: Reference): string =>
+  sibling ? key.slice(key.lastIndexOf('/') + 1) : key
+
+const hintFor = (model: Model, reference: Reference): { readonly hint?: string } => {
+  const { kind, key, sibling } = reference
+  const renamed = model.renamed(kind, key)
+  if (renamed !== undefined) return { hint: `it is renamed to "${renamed}" here` }
+  if (!sibling) return didYouMean(nearest(key, model.keysOf(kind)))
+  const family = key.slice(0, key.lastIndexOf('/') + 1)
+  const names = model
+    .keysOf(kind)
+    .flatMap((other) => (other.startsWith(family) ? [other.slice(family.length)] : []))
+  return didYouMean(nearest(nameOf(reference), names))
+}
+
+interface Unchecked {
+  readonly pointer: string
+  readonly reference: Reference
+  count: number
+}
+
+/** Also where the value is a default that nobody wrote: the document is the place then. */
+const pointerOf = ({ pointer, doc }: Declared, reference: Reference): string => {
+  const [field = ''] = reference.pointer.slice(1).split('/')
+  return field in doc ? `${pointer}${reference.pointer}` : pointer
+}
+
+export const checkReferences = (model: Model): Finding[] => {
+  const findings: Finding[] = []
+  const unchecked = new Map<string, Unchecked>()
+  const hints = new Map<string, { readonly hint?: string }>()
+  for (const document of model.declared) {
+    for (const reference of referencesOf(document.kind, document.doc, document.key)) {
+      if (model.has(reference.kind, reference.key)) continue
+      const target = `${reference.kind}\n${reference.key}`
+      const pointer = pointerOf(document, reference)
+      if (!isListed(model, kindNamed(reference.kind), reference.key)) {
+        const known = unchecked.get(target)
+        if (known === undefined) unchecked.set(target, { pointer, reference, count: 1 })
+        else known.count += 1
+        continue
+      }
+      const hint = hints.get(target) ?? hintFor(model, reference)
+      hints.set(target, hint)
+      findings.push({
+        severity: 'error',
+        code: 'missing-reference',
+        pointer,
+        message: `there is no ${reference.kind} "${nameOf(reference)}"`,
+        ...hint,
+      })
+    }
+  }
+  for (const { pointer, reference, count } of unchecked.values())
+    findings.push({
+      severity: 'warning',
+      code: 'unchecked-reference',
+      pointer,
+      message: `the ${reference.kind} "${nameOf(reference)}" must exist on the server${count === 1 ? '' : ` (${count} references)`}`,
+      hint: 'the files do not hold the list it belongs into, so it cannot be checked here',
+    })
+  return findings
+}

@@ -1,0 +1,63 @@
+/** `renamedFrom`: the old key is another one, gone from the files, and claimed once. */
+
+import type { Finding } from './finding.ts'
+import type { Declared, Model } from './model.ts'
+
+const wrong = (code: string, { pointer }: Declared, message: string, hint: string): Finding => ({
+  severity: 'error',
+  code,
+  pointer: `${pointer}/renamedFrom`,
+  message,
+  hint,
+})
+
+export const checkRenames = (model: Model): Finding[] => {
+  const findings: Finding[] = []
+  const claimed = new Map<string, Declared>()
+  const present = new Map<string, Declared>()
+  for (const document of model.declared)
+    present.set(`${document.kind.kind}\n${document.key}`, document)
+  for (const document of model.declared) {
+    const { kind, key, entry } = document
+    const from = entry.renamedFrom
+    if (from === null) continue
+    const place = `${kind.kind}\n${from}`
+    const other = claimed.get(place)
+    const declared = present.get(place)
+    if (from === key)
+      findings.push(
+        wrong('rename-same', document, 'is the name that it has now', 'take renamedFrom out'),
+      )
+    else if (kind.shape === 'tree' && key.startsWith(`${from}/`))
+      findings.push(
+        wrong(
+          'cycle',
+          document,
+          'it would be below itself',
+          'move it out of what it is renamed from',
+        ),
+      )
+    else if (declared !== undefined)
+      findings.push({
+        ...wrong(
+          'rename-declared',
+          document,
+          `${kind.kind} "${from}" is declared too, so it cannot get another name`,
+          'take renamedFrom out, or the other entry',
+        ),
+        related: [{ message: 'declared here', pointer: declared.pointer }],
+      })
+    else if (other !== undefined)
+      findings.push({
+        ...wrong(
+          'rename-twice',
+          document,
+          `${kind.kind} "${from}" gets two new names`,
+          'keep one of them',
+        ),
+        related: [{ message: 'the other one', pointer: `${other.pointer}/renamedFrom` }],
+      })
+    else claimed.set(place, document)
+  }
+  return findings
+}

@@ -1,0 +1,211 @@
+/**
+ * The schema of a realm file against a realm value. Sections are compiled one by one when they are first met: most files
+ * hold few of them, and compiling all takes longer than checking thousands of documents.
+ */
+
+import { createAjv, type ErrorObject, fieldErrors, type ValidateFunction } from '#schemas/ajv.ts'
+import { type Doc, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
+import { kinds } from '#schemas/registry.ts'
+import { nearest } from '#schemas/typos.ts'
+import { realmView } from '#schemas/views.ts'
+import { propertySchema } from '#schemas/walk.ts'
+import { parseTemplate } from '../load/template.ts'
+import { didYouMean, type Finding } from './finding.ts'
+import { segmentsOf, valueAt } from './locate.ts'
+
+export interface SchemaFindings {
+  readonly findings: readonly Finding[]
+  /** Pointers to what has another shape than code expects: rules cannot be held against it. */
+  readonly misshapen: readonly string[]
+}
+
+interface Fault extends Finding {
+  readonly keyword: string
+  /** Of a field that is missing: its name. Of one that is not known: the name that was meant. */
+  readonly field?: string | undefined
+}
+
+/** Keywords after whose failure a value still has the shape that its type says. */
+const harmless = new Set([
+  'additionalProperties',
+  'format',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'maxItems',
+  'uniqueItems',
+])
+
+/** What a secret must fit that stands in the file itself, and nobody can tell of a reference. */
+const ofLiterals = new Set(['format', 'pattern', 'minLength', 'maxLength'])
+
+const words: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map of fields',
+}
+
+const nameOfType = (value: unknown): string => {
+  if (value === null) return 'nothing'
+  return words[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
+}
+
+export const isSecretReference = (text: string): boolean =>
+  parseTemplate(text).some(({ type }) => type === 'env' || type === 'file' || type === 'exec')
+
+const redirectHint = (value: string): string | undefined => {
+  if (value.includes('*')) return 'list every address: they are compared byte for byte'
+  if (value.includes('#')) return 'leave out what begins with "#"'
+  if (URL.parse(value) === null) return 'begin with the scheme, as in https://shop.example/callback'
+  return undefined
+}
+
+/** The values that a person would choose among: not null, and each in one spelling. */
+const choices = (schema: JsonSchema): string[] =>
+  (schema.enum ?? []).flatMap((value) =>
+    value === null || schema['x-alias']?.[String(value)] !== undefined ? [] : [String(value)],
+  )
+
+/** What helps beyond the message, where the value itself tells what was meant. */
+const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string | undefined => {
+  if (error.keyword === 'enum' && typeof value === 'string')
+    return didYouMean(nearest(value, choices(schema))).hint
+  if (error.keyword === 'format' && schema.format === 'redirect-uri' && typeof value === 'string')
+    return redirectHint(value)
+  if (error.keyword !== 'type' || schema['x-secret']) return undefined
+  const types = [schema.type ?? []].flat()
+  if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
+    return `put it in quotes: "${value}"`
+  if (types.includes('array') && value === null)
+    return 'leave it out to keep what is there, or write [] for none'
+  if (types.includes('array') && typeof value === 'string') return 'put "- " before it'
+  return undefined
+}
+
+const messageFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string => {
+  if (error.keyword === 'type') return typeMessage(schema, value)
+  if (error.keyword === 'enum') return `must be one of ${choices(schema).join(', ')}`
+  return fieldErrors([error])[0]?.message ?? 'is not valid'
+}
+
+const typeMessage = (schema: JsonSchema, value: unknown): string => {
+  const expected = [schema.type ?? []].flat().filter((type) => type !== 'null')
+  return `must be ${expected.map((type) => words[type] ?? type).join(' or ')}, and is ${nameOfType(value)}`
+}
+
+export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
+  const view = realmView(kinds)
+  const ajv = createAjv({ fillDefaults: false })
+  const compiled = new Map<string, ValidateFunction>()
+  const sections = view.properties ?? {}
+
+  const validatorOf = (section: string, schema: JsonSchema): ValidateFunction => {
+    const known = compiled.get(section)
+    if (known !== undefined) return known
+    const validate = ajv.compile({ ...schema, $defs: view['$defs'] })
+    compiled.set(section, validate)
+    return validate
+  }
+
+  const resolve = (schema: JsonSchema | undefined): JsonSchema => {
+    const name = /^#\/\$defs\/(.+)$/.exec(String(schema?.['$ref'] ?? ''))?.[1]
+    const definitions = view['$defs'] as Readonly<Record<string, JsonSchema>>
+    return (name === undefined ? schema : definitions[name]) ?? {}
+  }
+
+  const schemaAt = (segments: readonly string[]): JsonSchema =>
+    segments.reduce<JsonSchema>((schema, segment) => {
+      const item = /^\d+$/.test(segment) ? schema.items : undefined
+      return resolve(item ?? propertySchema(schema, segment))
+    }, view)
+
+  const faultOf = (error: ErrorObject, section: string, realm: Doc): Fault | null => {
+    const pointer = `/${pointerSegment(section)}${error.instancePath}`
+    const segments = segmentsOf(pointer)
+    const schema = schemaAt(segments)
+    const { keyword, params } = error
+    if (keyword === 'additionalProperties')
+      return unknownField(pointer, String(params['additionalProperty']), schema)
+    const value = valueAt(realm, segments)
+    if (schema['x-secret'] && ofLiterals.has(keyword) && isSecretReference(String(value)))
+      return null
+    const fault = { severity: 'error', code: keyword, keyword, pointer } as const
+    if (keyword === 'required') {
+      const field = String(params['missingProperty'])
+      return { ...fault, field, message: `"${field}" is required` }
+    }
+    if (keyword === 'uniqueItems') {
+      const [first, again] = [Number(params['i']), Number(params['j'])].sort((a, b) => a - b)
+      return {
+        ...fault,
+        pointer: `${pointer}/${again}`,
+        message: 'stands in the list already',
+        related: [{ message: 'first here', pointer: `${pointer}/${first}` }],
+      }
+    }
+    const hint = hintFor(error, schema, value)
+    const message = messageFor(error, schema, value)
+    return { ...fault, message, ...(hint === undefined ? {} : { hint }) }
+  }
+
+  return (realm) => {
+    const faults: Fault[] = []
+    for (const [section, value] of Object.entries(realm)) {
+      const schema = sections[section]
+      if (schema === undefined) {
+        faults.push(unknownField('', section, view))
+        continue
+      }
+      const validate = validatorOf(section, schema)
+      if (validate(value)) continue
+      for (const error of validate.errors ?? []) {
+        const fault = faultOf(error, section, realm)
+        if (fault !== null) faults.push(fault)
+      }
+    }
+    return {
+      findings: withoutEchoes(faults),
+      misshapen: faults.flatMap(({ keyword, pointer }) => (harmless.has(keyword) ? [] : [pointer])),
+    }
+  }
+}
+
+const unknownField = (pointer: string, name: string, schema: JsonSchema): Fault => {
+  const meant = nearest(name, Object.keys(schema.properties ?? {}))
+  return {
+    severity: 'error',
+    code: 'unknown-field',
+    keyword: 'additionalProperties',
+    pointer: `${pointer}/${pointerSegment(name)}`,
+    at: 'key',
+    message: `unknown field "${name}"`,
+    field: meant,
+    ...didYouMean(meant),
+  }
+}
+
+/**
+ * One mistake, one message: of a value with a wrong type nothing else is said, and a field that is missing because it
+ * is misspelt is not reported as missing too.
+ */
+const withoutEchoes = (faults: readonly Fault[]): Finding[] => {
+  const mistyped = new Set<string>()
+  const misspelt = new Set<string>()
+  for (const { keyword, pointer, field } of faults) {
+    if (keyword === 'type') mistyped.add(pointer)
+    if (keyword === 'additionalProperties')
+      misspelt.add(`${pointer.slice(0, pointer.lastIndexOf('/'))}\n${field}`)
+  }
+  return faults
+    .filter(({ keyword, pointer, field }) =>
+      keyword === 'required'
+        ? !misspelt.has(`${pointer}\n${field}`)
+        : keyword === 'type' || !mistyped.has(pointer),
+    )
+    .map(({ keyword: _keyword, field: _field, ...finding }) => finding)
+}

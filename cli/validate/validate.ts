@@ -1,0 +1,149 @@
+/**
+ * Everything that can be said about a realm from its files alone: the schema, rules across fields and documents,
+ * references, renames, secrets, weak choices. All of it in one run; nothing of the environment or a server is asked.
+ */
+
+import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
+import { rules } from '#schemas/rules/index.ts'
+import type { RuleContext } from '#schemas/rules/rule.ts'
+import { nearest } from '#schemas/typos.ts'
+import type { Diagnostic, Place } from '../diagnostics.ts'
+import type { Loaded, LoadedRealm } from '../load/loaded.ts'
+import { didYouMean, type Finding } from './finding.ts'
+import { locate, pathText, segmentsOf, valueAt } from './locate.ts'
+import { createModel, type Declared, type Model } from './model.ts'
+import { checkNames } from './names.ts'
+import { checkReferences } from './references.ts'
+import { checkRenames } from './renames.ts'
+import { createSchemaCheck } from './schema.ts'
+import { checkSecrets } from './secrets.ts'
+import { weakChoices } from './weak-choices.ts'
+
+export interface Validator {
+  validateRealm(loaded: LoadedRealm): Diagnostic[]
+  /** What could not be read along with what is wrong in the realms, by file and line. */
+  validate(loaded: Loaded): Diagnostic[]
+}
+
+const contextOf = ({ secrets }: Declared, model: Model): RuleContext => {
+  const given = new Set(Object.keys(secrets))
+  return { find: model.find, settings: model.settings, secrets: given, given }
+}
+
+const checkRules = (model: Model): Finding[] =>
+  model.declared.flatMap((document) => {
+    const rule = document.sound ? rules.get(document.kind.kind) : undefined
+    if (rule === undefined) return []
+    return rule(model.complete(document), document.key, contextOf(document, model)).map(
+      ({ field, code, message }) => ({
+        severity: 'error',
+        code,
+        pointer: `${document.pointer}${field}`,
+        at: code === 'unknown-field' ? 'key' : 'value',
+        message,
+        ...hintFor(code, valueAt(document.doc, segmentsOf(field))),
+      }),
+    )
+  })
+
+/** A rule names what is wrong; what was probably meant is for people at a file. */
+const hintFor = (code: string, value: unknown): { readonly hint?: string } =>
+  code === 'unknown-authenticator' && typeof value === 'string'
+    ? didYouMean(nearest(value, authenticatorIds))
+    : {}
+
+const checkWeakChoices = (model: Model): Finding[] => {
+  const byKind = Map.groupBy(weakChoices, ({ kind }) => kind)
+  return model.declared.flatMap((document) =>
+    document.sound
+      ? (byKind.get(document.kind) ?? []).flatMap(({ code, find }) =>
+          find(document, model).map(({ field, message, hint }) => ({
+            severity: 'warning' as const,
+            code,
+            pointer: `${document.pointer}${field}`,
+            message,
+            ...(hint === undefined ? {} : { hint }),
+          })),
+        )
+      : [],
+  )
+}
+
+/** The place of a pointer or, where nobody wrote the value, of what it would stand in. */
+const placeOf = (
+  { placeOf }: LoadedRealm,
+  { pointer, at = 'value' }: Finding,
+): Place | undefined => {
+  let place = placeOf(pointer, at)
+  for (let above = pointer; place === undefined && above !== ''; ) {
+    above = above.slice(0, above.lastIndexOf('/'))
+    place = placeOf(above, 'value')
+  }
+  return place
+}
+
+/** `client "web", redirectUris[0]`: which document, and where in it. */
+const subjectOf = (pointer: string, keys: ReadonlyMap<string, string>): string => {
+  const { kind, entry, rest } = locate(pointer)
+  if (kind === undefined) return pathText(rest)
+  const key = keys.get(entry) ?? ''
+  const named = key === '' ? pathText(entry.slice(1).split('/')) : `${kind.kind} "${key}"`
+  const label = kind.shape === 'singleton' ? kind.section : named
+  return rest.length === 0 ? label : `${label}, ${pathText(rest)}`
+}
+
+const order = (a: Diagnostic, b: Diagnostic): number => {
+  const [left, right] = [a.place, b.place]
+  if (left === undefined || right === undefined)
+    return Number(right === undefined) - Number(left === undefined)
+  if (left.file !== right.file) return left.file < right.file ? -1 : 1
+  return left.line - right.line || left.column - right.column
+}
+
+export const createValidator = (): Validator => {
+  const checkSchema = createSchemaCheck()
+
+  const validateRealm = (loaded: LoadedRealm): Diagnostic[] => {
+    const { findings, misshapen } = checkSchema(loaded.value)
+    const unsound = new Set(misshapen.map((pointer) => locate(pointer).entry))
+    const wrong = new Set(findings.map(({ pointer }) => pointer))
+    const model = createModel(loaded.value, (pointer) => !unsound.has(pointer))
+    const all: readonly Finding[] = [
+      ...findings,
+      ...checkRules(model),
+      ...checkReferences(model),
+      ...checkRenames(model),
+      ...checkNames(model, (pointer) => wrong.has(pointer)),
+      ...checkSecrets(model),
+      ...checkWeakChoices(model),
+    ]
+    if (all.length === 0) return []
+    const keys = new Map(model.declared.map(({ pointer, key }) => [pointer, key]))
+    return all.map((finding) => {
+      const { severity, code, pointer, at, message, hint, related } = finding
+      const place = placeOf(loaded, finding)
+      const subject = subjectOf(
+        at === 'key' ? pointer.slice(0, pointer.lastIndexOf('/')) : pointer,
+        keys,
+      )
+      const places = (related ?? []).flatMap((one) => {
+        const where = loaded.placeOf(one.pointer)
+        return where === undefined ? [] : [{ message: one.message, place: where }]
+      })
+      return {
+        severity,
+        code,
+        message: subject === '' ? message : `${subject}: ${message}`,
+        ...(place === undefined ? {} : { place }),
+        ...(hint === undefined ? {} : { hint }),
+        ...(places.length === 0 ? {} : { related: places }),
+      }
+    })
+  }
+
+  return {
+    validateRealm,
+    validate: ({ realms, diagnostics }) =>
+      [...diagnostics, ...realms.flatMap(validateRealm)].sort(order),
+  }
+}

@@ -1,0 +1,256 @@
+/** THE list of weak choices. Nothing here is forbidden; a person who knows why may switch a code off. */
+
+import { type Doc, isObject } from '#schemas/json-schema.ts'
+import { parentKeyOf } from '#schemas/kind.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Group } from '#schemas/kinds/group.ts'
+import { IdentityProvider, type IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
+import { Provisioning, type ProvisioningDoc } from '#schemas/kinds/provisioning.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
+import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { User } from '#schemas/kinds/user.ts'
+import type { Model } from './model.ts'
+import {
+  hourInSeconds,
+  isPlainHttp,
+  type WeakChoice,
+  type Weakness,
+  weakChoice,
+} from './weak-choice.ts'
+
+const unencrypted = (values: readonly (readonly [field: string, value: unknown])[]): Weakness[] =>
+  values
+    .filter(([, value]) => isPlainHttp(value))
+    .map(([field]) => ({
+      field,
+      message: 'what is sent there can be read on the way',
+      hint: 'use https; plain http is for this machine only',
+    }))
+
+const items = (field: string, list: readonly unknown[]): (readonly [string, unknown])[] =>
+  list.map((value, i) => [`${field}/${i}`, value])
+
+const longLife = (lifespan: number | undefined): Weakness | false =>
+  lifespan !== undefined &&
+  lifespan > hourInSeconds && {
+    field: '/accessTokenLifespan',
+    message: `an access token that is stolen works for ${lifespan} s`,
+    hint: `at most ${hourInSeconds} s, with a refresh token for more`,
+  }
+
+/** Whether a role, or one that comes with it, has every permission. */
+const isAdmin = (model: Model, name: string, seen: Set<string>): boolean => {
+  if (seen.has(name)) return false
+  seen.add(name)
+  const role = model.find(Role.kind, name) as RoleDoc | undefined
+  return (
+    role !== undefined &&
+    (role.permissions.includes('realm-admin') ||
+      role.composites.some((inner) => isAdmin(model, inner, seen)))
+  )
+}
+
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+
+/** The roles of a user that the files tell: their own, and those of their groups and the groups above. */
+const rolesOf = (model: Model, user: Doc): string[] => {
+  const roles = textsIn(user['roles'])
+  for (const path of textsIn(user['groups']))
+    for (let key: string | null = path; key !== null; key = parentKeyOf(Group, key))
+      roles.push(...textsIn(model.find(Group.kind, key)?.['roles']))
+  return roles
+}
+
+/** Of the file itself, so that the pointers to list items are those of the file. */
+const asWritten = (list: unknown): readonly unknown[] => (Array.isArray(list) ? list : [])
+
+export const weakChoices: readonly WeakChoice[] = [
+  weakChoice<ClientDoc>(
+    Client,
+    'password-grant',
+    'a client may take passwords itself',
+    ({ grantTypes }) => [
+      grantTypes.includes('password') && {
+        field: '/grantTypes',
+        message: 'with the password grant the client sees the passwords of users',
+        hint: 'use authorization_code (RFC 9700 §2.4)',
+      },
+    ],
+  ),
+  weakChoice<ClientDoc>(
+    Client,
+    'public-client-grants',
+    'a public client has no grant that PKCE protects',
+    ({ publicClient, grantTypes }) => [
+      publicClient &&
+        grantTypes.length > 0 &&
+        !grantTypes.includes('authorization_code') &&
+        !grantTypes.includes('device') && {
+          field: '/grantTypes',
+          message: 'a public client is protected by PKCE only, and none of its grants uses it',
+          hint: 'use authorization_code',
+        },
+    ],
+  ),
+  weakChoice<ClientDoc>(
+    Client,
+    'long-access-token',
+    'access tokens live for more than an hour',
+    ({ accessTokenLifespan }) => [longLife(accessTokenLifespan)],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'long-access-token',
+    'access tokens live for more than an hour',
+    ({ accessTokenLifespan }) => [longLife(accessTokenLifespan)],
+  ),
+  {
+    kind: Client,
+    code: 'plain-http',
+    meaning: 'an address of another machine without TLS',
+    find: ({ doc }) =>
+      unencrypted([
+        ...items('/redirectUris', asWritten(doc['redirectUris'])),
+        ...items('/postLogoutRedirectUris', asWritten(doc['postLogoutRedirectUris'])),
+        ['/frontchannelLogoutUri', doc['frontchannelLogoutUri']],
+        ['/backchannelLogoutUri', doc['backchannelLogoutUri']],
+      ]),
+  },
+  {
+    kind: SamlClient,
+    code: 'plain-http',
+    meaning: 'an address of another machine without TLS',
+    find: ({ doc }) => {
+      const options = isObject(doc['options']) ? doc['options'] : {}
+      return unencrypted([
+        ['/assertionConsumerServiceUrl', doc['assertionConsumerServiceUrl']],
+        ['/singleLogoutServiceUrl', doc['singleLogoutServiceUrl']],
+        ...items('/options/additionalAcsUrls', asWritten(options['additionalAcsUrls'])),
+      ])
+    },
+  },
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
+    'plain-http',
+    'an address of another machine without TLS',
+    ({ config }) =>
+      unencrypted(Object.entries(config).map(([key, value]) => [`/config/${key}`, value])),
+  ),
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
+    'unverified-provider',
+    'what an identity provider says is not verified',
+    ({ config }) => [
+      config.validateSignature === false && {
+        field: '/config/validateSignature',
+        message: 'anybody can speak for this provider',
+        hint: 'leave it out: signatures are verified',
+      },
+    ],
+  ),
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
+    'trusted-email',
+    'addresses of an identity provider count as verified',
+    ({ trustEmail }) => [
+      trustEmail && {
+        field: '/trustEmail',
+        message: 'who controls an address at this provider takes over the account that has it',
+        hint: 'only for providers that verify addresses themselves',
+      },
+    ],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'short-passwords',
+    'passwords may have fewer than 8 characters',
+    ({ passwordPolicy }) => [
+      passwordPolicy.length < 8 && {
+        field: '/passwordPolicy/length',
+        message: `passwords of ${passwordPolicy.length} characters can be guessed`,
+        hint: 'at least 8, better 12 (NIST SP 800-63B)',
+      },
+    ],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'no-breach-check',
+    'passwords known from breaches are accepted',
+    ({ passwordPolicy }) => [
+      !passwordPolicy.breachCheck && {
+        field: '/passwordPolicy/breachCheck',
+        message: 'passwords known from breaches are the first that are tried',
+        hint: 'leave it out: they are refused',
+      },
+    ],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'no-brute-force-protection',
+    'passwords can be guessed as often as one likes',
+    ({ bruteForceProtected }) => [
+      !bruteForceProtected && {
+        field: '/bruteForceProtected',
+        message: 'passwords can be guessed as often as one likes',
+        hint: 'leave it out: guessing is slowed down',
+      },
+    ],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'reusable-refresh-token',
+    'a refresh token that is stolen is not noticed',
+    ({ revokeRefreshToken }) => [
+      !revokeRefreshToken && {
+        field: '/revokeRefreshToken',
+        message: 'a refresh token that is stolen works along with the real one and is not noticed',
+        hint: 'leave it out: each is good for one use (RFC 9700 §4.14.2)',
+      },
+    ],
+  ),
+  weakChoice<SettingsDoc>(
+    Settings,
+    'admin-by-default',
+    'every new user administers the realm',
+    ({ defaultRole }, model) => [
+      isAdmin(model, defaultRole, new Set()) && {
+        field: '/defaultRole',
+        message: `every new user gets "${defaultRole}" and with it realm-admin`,
+        hint: 'choose a role without admin permissions',
+      },
+    ],
+  ),
+  weakChoice<ProvisioningDoc>(
+    Provisioning,
+    'open-registration',
+    'anybody may register clients for any address',
+    ({ dcrEnabled, anonymousAllowed, trustedHosts }) => [
+      dcrEnabled &&
+        anonymousAllowed &&
+        trustedHosts.length === 0 && {
+          field: '/anonymousAllowed',
+          message: 'anybody may register clients that lead to any address',
+          hint: 'name trustedHosts, or ask for initial access tokens',
+        },
+    ],
+  ),
+  {
+    kind: User,
+    code: 'admin-initial-password',
+    meaning: 'an administrator begins with a password that others know',
+    find: ({ doc, secrets }, model) =>
+      secrets['/initialPassword'] !== undefined &&
+      !textsIn(doc['requiredActions']).includes('UPDATE_PASSWORD') &&
+      rolesOf(model, doc).some((role) => isAdmin(model, role, new Set()))
+        ? [
+            {
+              field: '/initialPassword',
+              message: 'an administrator begins with a password that others know',
+              hint: 'add UPDATE_PASSWORD to requiredActions, or let them set it by mail',
+            },
+          ]
+        : [],
+  },
+]
