@@ -1,6 +1,7 @@
 /** Writes the schemas for editors. `npm run schemas`; CI checks that what is committed is what this writes. */
 
 import { writeFileSync } from 'node:fs'
+import { estateSchema } from './estate.ts'
 import { kinds } from './registry.ts'
 import { realmView, yamlView } from './views.ts'
 
@@ -11,6 +12,7 @@ const write = (name: string, schema: unknown): void =>
   )
 
 write('realm', realmView(kinds))
+write('estate', estateSchema)
 for (const kind of kinds)
   write(kind.kind, {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

@@ -1,0 +1,197 @@
+/** `iamctl.yaml`: what an estate is called, where its realms lie, what guards it and which servers it knows. */
+
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import { estateSchema } from '#schemas/estate.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { FieldError } from '#schemas/problems.ts'
+import { propertySchema } from '#schemas/walk.ts'
+import type { Diagnostic } from '../diagnostics.ts'
+import type { Prune } from '../plan/plan.ts'
+import { estateFileName } from './files.ts'
+import { didYouMean } from './nearest.ts'
+import { readDocuments } from './nodes.ts'
+import { decodeText, reasonOf, shownPath } from './paths.ts'
+import { createSource } from './source.ts'
+import { describe, type MapNode, type Node, placeAtPointer, placeOfNode, toJson } from './tree.ts'
+import { type Variable, variablesOf } from './variables.ts'
+
+export interface Context {
+  readonly server?: string
+  readonly realm?: string
+  readonly authRealm?: string
+  readonly username?: string
+}
+
+export interface Estate {
+  /** The folder of its file; where there is none, where the person is. */
+  readonly root: string
+  /** Absolute; null where there is no file. */
+  readonly file: string | null
+  /** Null where the file does not name it. */
+  readonly source: string | null
+  /** From the root; null where the file does not say. */
+  readonly paths: readonly string[] | null
+  /** From the root. */
+  readonly overlays: readonly string[]
+  readonly vars: ReadonlyMap<string, Variable>
+  readonly prune: Prune
+  readonly guards: { readonly maxDeletions: number | null; readonly allowEmpty: boolean }
+  readonly contexts: Readonly<Record<string, Context>>
+  readonly defaultContext: string | null
+}
+
+/** The file's own shape, as its schema says. */
+interface Written {
+  readonly source?: string
+  readonly paths?: readonly string[]
+  readonly overlays?: readonly string[]
+  readonly prune?: Prune
+  readonly guards?: { readonly maxDeletions?: number; readonly allowEmpty?: boolean }
+  readonly contexts?: Readonly<Record<string, Context>>
+  readonly defaultContext?: string
+}
+
+export interface FoundEstate {
+  readonly estate: Estate
+  readonly diagnostics: readonly Diagnostic[]
+  /** The text of its file, by the name that diagnostics give it. */
+  textOf(file: string): string | undefined
+}
+
+const estateOf = (
+  root: string,
+  file: string | null,
+  written: Written = {},
+  vars: ReadonlyMap<string, Variable> = new Map(),
+): Estate => ({
+  root,
+  file,
+  source: written.source ?? null,
+  paths: written.paths ?? null,
+  overlays: written.overlays ?? [],
+  vars,
+  prune: written.prune ?? 'owned',
+  guards: {
+    maxDeletions: written.guards?.maxDeletions ?? null,
+    allowEmpty: written.guards?.allowEmpty ?? false,
+  },
+  contexts: written.contexts ?? {},
+  defaultContext: written.defaultContext ?? null,
+})
+
+/** The nearest `iamctl.yaml`, from a folder upwards. */
+const fileAbove = async (folder: string): Promise<string | null> => {
+  const file = join(folder, estateFileName)
+  const isThere = await stat(file).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (isThere) return file
+  const above = dirname(folder)
+  return above === folder ? null : fileAbove(above)
+}
+
+const segmentsOf = (pointer: string): string[] => pointer.split('/').slice(1)
+
+/** The fields that the schema knows beside an unknown one. */
+const knownBeside = (pointer: string): string[] => {
+  let schema: JsonSchema | undefined = estateSchema
+  for (const segment of segmentsOf(pointer).slice(0, -1))
+    schema = schema === undefined ? undefined : propertySchema(schema, segment)
+  return Object.keys(schema?.properties ?? {})
+}
+
+const diagnosticOf = (node: Node, { field, code, message }: FieldError): Diagnostic => {
+  const name = segmentsOf(field).at(-1) ?? ''
+  const isUnknown = code === 'unknown-field'
+  const place =
+    placeAtPointer(node, field === '/' ? '' : field, isUnknown ? 'key' : 'value') ??
+    placeOfNode(node)
+  return {
+    severity: 'error',
+    code: `estate-${code}`,
+    message: isUnknown ? `${estateFileName} knows no "${name}"` : `${field}: ${message}`,
+    place,
+    ...(isUnknown ? didYouMean(name, knownBeside(field)) : {}),
+  }
+}
+
+const checkContexts = (node: MapNode, { contexts = {}, defaultContext }: Written): Diagnostic[] => {
+  if (defaultContext === undefined || defaultContext in contexts) return []
+  const place = placeAtPointer(node, '/defaultContext')
+  return [
+    {
+      severity: 'error',
+      code: 'estate-context',
+      message: `there is no context "${defaultContext}"`,
+      ...(place === undefined ? {} : { place }),
+      ...didYouMean(defaultContext, Object.keys(contexts)),
+    },
+  ]
+}
+
+const readEstate = (
+  root: string,
+  file: string,
+  documents: readonly Node[],
+  diagnostics: Diagnostic[],
+): Estate => {
+  const [node, second] = documents
+  if (node === undefined) return estateOf(root, file)
+  if (node.type !== 'map' || second !== undefined) {
+    diagnostics.push({
+      severity: 'error',
+      code: 'estate-document',
+      message:
+        second === undefined
+          ? `${estateFileName} is a map, and this is ${describe(node)}`
+          : `${estateFileName} is one document, and here begins a second`,
+      place: placeOfNode(second ?? node),
+    })
+    return estateOf(root, file)
+  }
+  const value = toJson(node)
+  const validate = lazyValidator(createAjv({ fillDefaults: false }), estateSchema)
+  // Variables are told about one by one below, with what is wrong with each.
+  const errors = validate(value).filter(({ field }) => !field.startsWith('/vars/'))
+  diagnostics.push(...errors.map((error) => diagnosticOf(node, error)))
+  const vars = node.pairs.get('vars')?.value
+  const variables = vars?.type === 'map' ? variablesOf(vars, diagnostics) : undefined
+  // What a wrong file says would only lead to errors that it is not the cause of.
+  if (errors.length > 0) return estateOf(root, file, {}, variables)
+  diagnostics.push(...checkContexts(node, value as Written))
+  return estateOf(root, file, value as Written, variables)
+}
+
+/** The estate that a folder belongs to, or that --config names. */
+export const findEstate = async ({
+  cwd,
+  config,
+}: {
+  readonly cwd: string
+  readonly config?: string | undefined
+}): Promise<FoundEstate> => {
+  const file = config === undefined ? await fileAbove(cwd) : resolve(cwd, config)
+  const none = { textOf: () => undefined }
+  if (file === null) return { estate: estateOf(cwd, null), diagnostics: [], ...none }
+  const root = dirname(file)
+  const shown = shownPath(cwd, file)
+  const failed = (message: string): FoundEstate => ({
+    estate: estateOf(root, file),
+    diagnostics: [{ severity: 'error', code: 'estate-file', message }],
+    ...none,
+  })
+  let text: string | undefined
+  try {
+    text = decodeText(await readFile(file))
+  } catch (error) {
+    return failed(`${shown} ${reasonOf(error)}`)
+  }
+  if (text === undefined) return failed(`${shown} is not UTF-8`)
+  const read = readDocuments(createSource(shown, text, file))
+  const diagnostics = [...read.diagnostics]
+  const estate = readEstate(root, file, read.documents, diagnostics)
+  return { estate, diagnostics, textOf: (name) => (name === shown ? text : undefined) }
+}

@@ -1,0 +1,152 @@
+/**
+ * Secrets: where each comes from, as a plan may say it, and the values themselves, which only plan and apply fetch.
+ * All are fetched before the first request, so that nothing is half done when one is missing.
+ */
+
+import type { Diagnostic, Place } from '../diagnostics.ts'
+import type { SecretSource } from './loaded.ts'
+import { decodeText, printable, readBelow } from './paths.ts'
+import { withoutLastBreak } from './references.ts'
+import { onlyReference, parseTemplate } from './template.ts'
+
+const mostBytes = 1024 * 1024
+const longestCommand = 60_000
+const mostShown = 2000
+
+/** Where the value of a secret comes from, by the text that a loaded realm holds for it. */
+export const sourceOf = (
+  text: string,
+  { file, pointer }: { readonly file: string; readonly pointer: string },
+): SecretSource => {
+  const reference = onlyReference(parseTemplate(text))
+  if (reference === undefined) return { from: 'literal', file, pointer }
+  const { type, argument } = reference
+  if (type === 'env') return { from: 'env', name: argument }
+  return type === 'file' ? { from: 'file', path: argument } : { from: 'exec', command: argument }
+}
+
+/** The value that a literal text stands for. */
+const literalOf = (text: string): string =>
+  parseTemplate(text)
+    .map((part) => (part.type === 'text' ? part.text : part.written))
+    .join('')
+
+export interface WantedSecret {
+  readonly source: SecretSource
+  /** As the loaded realm holds it; only of a literal it is looked at. */
+  readonly text?: string
+  /** Where a person reads about it when it cannot be had. */
+  readonly place?: Place
+}
+
+export interface ResolveOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Files lie below it, commands run in it. */
+  readonly root: string
+  readonly allowExec: boolean
+}
+
+type Outcome =
+  | { readonly value: string }
+  | { readonly code: string; readonly message: string; readonly hint?: string }
+
+const ofFile = async (path: string, root: string): Promise<Outcome> => {
+  const read = await readBelow(root, path, mostBytes)
+  const text = 'bytes' in read ? decodeText(read.bytes) : undefined
+  if (text !== undefined) return { value: withoutLastBreak(text) }
+  const problem = 'problem' in read ? read.problem : 'is not UTF-8'
+  return { code: 'secret-file', message: `the file ${printable(path)} of a secret ${problem}` }
+}
+
+const ofCommand = async (command: string, { env, root }: ResolveOptions): Promise<Outcome> => {
+  const { execa } = await import('execa')
+  const ended = await execa(command, {
+    shell: true,
+    cwd: root,
+    env,
+    extendEnv: false,
+    stdin: 'ignore',
+    reject: false,
+    timeout: longestCommand,
+    maxBuffer: mostBytes,
+    stripFinalNewline: true,
+  })
+  if (!ended.failed) return { value: ended.stdout }
+  const reason = ended.timedOut
+    ? `did not end within ${longestCommand / 1000} s`
+    : ended.isMaxBuffer
+      ? 'writes more than 1 MiB'
+      : ended.exitCode === undefined
+        ? `was ended by ${ended.signal ?? 'the system'}`
+        : `ended with exit code ${ended.exitCode}`
+  // What it wrote to standard output may be the secret, or a part of it.
+  const said = ended.stderr.trim().slice(0, mostShown).split('\n').map(printable).join('\n')
+  return {
+    code: 'secret-exec',
+    message: `the command "${printable(command)}" ${reason}`,
+    ...(said === '' ? {} : { hint: said }),
+  }
+}
+
+const outcomeOf = async (wanted: WantedSecret, options: ResolveOptions): Promise<Outcome> => {
+  const { source } = wanted
+  if (source.from === 'literal') {
+    if (wanted.text !== undefined) return { value: literalOf(wanted.text) }
+    const message = `the secret ${source.pointer} of ${source.file} is not at hand`
+    return { code: 'secret-literal', message, hint: 'load the files it is written in' }
+  }
+  if (source.from === 'file') return ofFile(source.path, options.root)
+  if (source.from === 'env') {
+    const value = options.env[source.name]
+    if (value !== undefined) return { value }
+    const message = `the environment variable ${printable(source.name)} is not set`
+    return { code: 'secret-env', message }
+  }
+  if (options.allowExec) return ofCommand(source.command, options)
+  return {
+    code: 'secret-exec-refused',
+    message: `the command "${printable(source.command)}" is not run`,
+    hint: 'commands in files run only with --allow-exec: use it where nobody but you can change the files',
+  }
+}
+
+export interface ResolvedSecrets {
+  /** In the order of the list; null where it could not be had. */
+  readonly values: readonly (string | null)[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+const emptyHint = (source: SecretSource): string =>
+  source.from === 'env' ? `${source.name} is set to nothing` : 'leave the field out instead'
+
+/** Fetches all of them and tells about every one that cannot be had; a source that is named twice is asked once. */
+export const resolveSecrets = async (
+  list: readonly WantedSecret[],
+  options: ResolveOptions,
+): Promise<ResolvedSecrets> => {
+  const diagnostics: Diagnostic[] = []
+  const values: (string | null)[] = []
+  const outcomes = new Map<string, Outcome>()
+  for (const wanted of list) {
+    const { source, text, place } = wanted
+    const name = JSON.stringify([source, source.from === 'literal' ? text : null])
+    const outcome = outcomes.get(name) ?? (await outcomeOf(wanted, options))
+    outcomes.set(name, outcome)
+    const at = place === undefined ? {} : { place }
+    if ('value' in outcome && outcome.value !== '') {
+      values.push(outcome.value)
+      continue
+    }
+    values.push(null)
+    if ('value' in outcome)
+      diagnostics.push({
+        severity: 'error',
+        code: 'secret-empty',
+        message: 'the value of this secret is empty',
+        hint: emptyHint(source),
+        ...at,
+      })
+    else diagnostics.push({ severity: 'error', ...outcome, ...at })
+  }
+  return { values, diagnostics }
+}
