@@ -7,6 +7,7 @@ import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Impact, LastChange, Place } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
+import { type ExitCode, exitCodes } from '../exit.ts'
 import type { SecretSource } from '../load/loaded.ts'
 
 export type Prune = 'owned' | 'all' | 'none'
@@ -17,7 +18,7 @@ export type Action =
   /** Under a new key; fields may change along with it. */
   | 'rename'
   | 'delete'
-  /** Nothing changes but who owns it. */
+  /** Nothing changes but who owns it, or whether it is protected. */
   | 'adopt'
 
 export interface SecretChange {
@@ -30,26 +31,76 @@ export interface Change {
   readonly action: Action
   readonly kind: string
   readonly key: string
-  /** The key it has now, of a rename. */
+  /** The key it has when its turn comes, of a rename: spelled with the new key of a parent that is renamed too. */
   readonly from: string | null
+  /** Full state now, without secrets, references already following what is renamed; null: it does not exist. */
+  readonly before: Doc | null
   /** Full state afterwards, without secrets; null of a deletion. */
   readonly doc: Doc | null
   /** The content hash it has now; null: it does not exist. */
   readonly ifHash: string | null
+  /** From `before` to `doc`; empty where one of them is null. */
   readonly fields: readonly FieldChange[]
   readonly secrets: readonly SecretChange[]
   readonly protected: { readonly before: boolean; readonly after: boolean }
-  /** The source that owns it now, where that is another one. */
+  /** It exists and becomes owned by this source, which it was not. */
+  readonly adopts: boolean
+  /** The source that owns it now, where that is another one; of a deletion, also of what goes along. */
   readonly takenFrom: string | null
+  /** Of a deletion: what goes along, below it or because it cannot be without it. */
+  readonly cascades: readonly Place[]
   /** Where the files say so; null of a deletion. */
   readonly place: SourcePlace | null
-  /** Who changed it last, where drift asks. */
+  /** Who changed it last, where drift asks; of what is to be made again, who deleted it. */
   readonly lastChange: LastChange | null
 }
 
+export type WarningCode =
+  /** What `renamedFrom` names does not exist, nor does the new key: it is created. */
+  | 'rename-source-missing'
+  /** Both the old and the new key exist; the old one, which others own, stays. */
+  | 'rename-not-done'
+  /** Owned by this source, in lists that the files no longer have. */
+  | 'orphaned'
+  /** It left the files, and stays as it is because it is part of every realm. */
+  | 'built-in-kept'
+  /** It left the files, and stays because nothing is pruned. */
+  | 'not-pruned'
+  /** Only a part was planned. */
+  | 'targeted'
+
 export interface PlanWarning {
-  readonly code: string
+  readonly code: WarningCode
   readonly message: string
+  /** Those that the message speaks of. */
+  readonly documents?: readonly Place[]
+}
+
+/** Why a plan cannot be applied, and the code with which a command ends because of it. */
+export const problemExitCodes = {
+  /** A field that is set once would change; a document is never deleted and made again for it. */
+  immutable: exitCodes.invalid,
+  /** Names that change places, or a document that would move below itself. */
+  'rename-cycle': exitCodes.invalid,
+  /** Two entries say that they were the same document. */
+  'rename-twice': exitCodes.invalid,
+  /** Both keys exist, and the old one would be deleted instead of renamed. */
+  'rename-conflict': exitCodes.conflict,
+  /** Neither the files nor the realm have what is to be planned. */
+  'unknown-target': exitCodes.invalid,
+  /** Another source owns it. */
+  owned: exitCodes.conflict,
+  protected: exitCodes.guarded,
+  /** The files have a section that the caller may not read. */
+  unreadable: exitCodes.denied,
+} as const satisfies Record<string, ExitCode>
+
+export type ProblemCode = keyof typeof problemExitCodes
+
+export interface PlanProblem extends Place {
+  readonly code: ProblemCode
+  readonly message: string
+  readonly place: SourcePlace | null
 }
 
 export interface RealmPlan {
@@ -61,18 +112,23 @@ export interface RealmPlan {
   readonly prune: Prune
   /** In the order in which they are applied: parents and what is referred to first, deletions last. */
   readonly changes: readonly Change[]
-  /** Configuration that this source does not own, in the sections of the files; the first of them. */
+  /** Configuration that this source does not own, in the lists of the files; the first of them. */
   readonly unmanaged: readonly (Place & { readonly owner: string | null })[]
   readonly unmanagedCount: number
   readonly warnings: readonly PlanWarning[]
+  /** With any of these, the plan is shown and refused. */
+  readonly problems: readonly PlanProblem[]
   /** Of destructive changes, as the server's dry run told. */
   readonly impacts: readonly Impact[]
   readonly summary: PlanSummary
 }
 
 export interface PlanSummary {
+  /** A realm that is made counts too. */
   readonly add: number
+  /** Updated, renamed, adopted. */
   readonly change: number
+  /** With what goes along. */
   readonly destroy: number
 }
 
@@ -87,3 +143,27 @@ export interface Plan {
 
 export const isEmpty = ({ realms }: Plan): boolean =>
   realms.every(({ changes, createRealm }) => changes.length === 0 && !createRealm)
+
+export const summaryOf = (changes: readonly Change[], createRealm: boolean): PlanSummary => {
+  const count = (wanted: (change: Change) => boolean): number => changes.filter(wanted).length
+  const along = new Set(
+    changes.flatMap(({ cascades }) => cascades.map(({ kind, key }) => `${kind}\n${key}`)),
+  )
+  const deleted = count(({ action }) => action === 'delete')
+  const added = count(({ action }) => action === 'create')
+  return {
+    add: added + (createRealm ? 1 : 0),
+    change: changes.length - added - deleted,
+    destroy: deleted + along.size,
+  }
+}
+
+export const totalOf = (realms: readonly RealmPlan[]): PlanSummary =>
+  realms.reduce<PlanSummary>(
+    (total, { summary }) => ({
+      add: total.add + summary.add,
+      change: total.change + summary.change,
+      destroy: total.destroy + summary.destroy,
+    }),
+    { add: 0, change: 0, destroy: 0 },
+  )

@@ -1,0 +1,109 @@
+/** What becomes of one entry of the files: made, changed, renamed, adopted, or nothing. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { diff } from '#schemas/diff.ts'
+import { secretFields } from '#schemas/walk.ts'
+import type { LastChange } from '#schemas/wire.ts'
+import type { Place as SourcePlace } from '../diagnostics.ts'
+import type { SecretSource } from '../load/loaded.ts'
+import type { Following } from './follow.ts'
+import type { Match } from './match.ts'
+import { nameOf, placeKey } from './names.ts'
+import type { Action, Change, PlanProblem, SecretChange } from './plan.ts'
+
+export interface ChangeContext {
+  readonly source: string
+  readonly following: Following
+  /** `secretKey` of the secrets that the server has otherwise. */
+  readonly differing: ReadonlySet<string>
+  readonly deleted: ReadonlyMap<string, LastChange>
+  readonly placeOf: (pointer: string) => SourcePlace | undefined
+  readonly secretSourceOf: (pointer: string) => SecretSource
+}
+
+export const secretKey = (kind: string, key: string, pointer: string): string =>
+  `${placeKey(kind, key)}\n${pointer}`
+
+const secretsOf = (
+  { desired, actual }: Match,
+  { differing, secretSourceOf }: ChangeContext,
+): SecretChange[] => {
+  const { kind } = desired
+  return secretFields(kind).flatMap(({ pointer, mark }): SecretChange[] => {
+    if (desired.secrets[pointer] === undefined) return []
+    const source = (): SecretSource => secretSourceOf(`${desired.pointer}${pointer}`)
+    if (!actual) return [{ pointer, change: 'set', source: source() }]
+    const differs =
+      mark.store !== 'initial' &&
+      [desired.key, actual.key].some((key) => differing.has(secretKey(kind.kind, key, pointer)))
+    if (!differs) return []
+    const isStored = actual.storedSecrets.includes(pointer)
+    return [{ pointer, change: isStored ? 'changed' : 'set', source: source() }]
+  })
+}
+
+const fieldsOf = ({ desired, actual }: Match, following: Following): Change['fields'] => {
+  // Of nearly all documents of a large realm the hash says enough.
+  if (!actual || (desired.hash === actual.hash && !following.isAffected(actual))) return []
+  return diff(desired.kind, following.bodyOf(actual), desired.body)
+}
+
+const actionOf = (match: Match, change: Omit<Change, 'action'>): Action | null => {
+  if (!match.actual) return 'create'
+  if (match.from !== null) return 'rename'
+  if (change.fields.length > 0 || change.secrets.length > 0) return 'update'
+  const { before, after } = change.protected
+  return change.adopts || before !== after ? 'adopt' : null
+}
+
+export const changeOf = (match: Match, context: ChangeContext): Change | null => {
+  const { desired, actual, from } = match
+  const { kind, key, body } = desired
+  const change = {
+    kind: kind.kind,
+    key,
+    from,
+    before: null,
+    doc: body,
+    ifHash: actual?.hash ?? null,
+    fields: fieldsOf(match, context.following),
+    secrets: secretsOf(match, context),
+    protected: { before: actual?.protected ?? false, after: desired.protected },
+    adopts: actual !== null && actual.owner !== context.source,
+    takenFrom: actual && actual.owner !== context.source ? actual.owner : null,
+    cascades: [],
+    place: null,
+    lastChange: actual
+      ? actual.lastChange
+      : (context.deleted.get(placeKey(kind.kind, key)) ?? null),
+  }
+  const action = actionOf(match, change)
+  if (action === null) return null
+  const place = context.placeOf(desired.pointer) ?? null
+  return { action, ...change, before: actual && context.following.bodyOf(actual), place }
+}
+
+/** Fields that are set once: the document must get another name, or be deleted by a person. */
+export const immutableProblems = (
+  { desired, actual }: Match,
+  { following, placeOf }: ChangeContext,
+): PlanProblem[] => {
+  const { kind, key, body, pointer } = desired
+  const fields = Object.entries(kind.spec.properties ?? {}).filter(
+    ([, schema]) => schema['x-immutable'],
+  )
+  if (!actual || fields.length === 0) return []
+  const before = following.bodyOf(actual)
+  return fields
+    .filter(([field]) => !isDeepStrictEqual(before[field], body[field]))
+    .map(([field]) => ({
+      code: 'immutable',
+      kind: kind.kind,
+      key,
+      message:
+        `${nameOf(kind.kind, key)}: ${field} is ${JSON.stringify(before[field] ?? null)} and cannot become ` +
+        `${JSON.stringify(body[field] ?? null)}; declare it under another ${kind.keyFields.join('/')}, or ` +
+        'delete it by hand first: it is never deleted and made again by an apply',
+      place: placeOf(`${pointer}/${field}`) ?? placeOf(pointer) ?? null,
+    }))
+}

@@ -1,0 +1,203 @@
+/**
+ * Which document of the realm an entry of the files is about. Mostly the one with the same key; where entries say that
+ * they were renamed, the renames are carried out on paper, parents first and each when its new key has become free, so
+ * that what is below a renamed document is found where it will be.
+ */
+
+import type { Desired } from '#schemas/desired.ts'
+import { parentKeyOf } from '#schemas/kind.ts'
+import { sectionOf } from '#schemas/realm-document.ts'
+import type { Actual, ActualDocument } from './actual.ts'
+import { byPlace, depthOf, nameOf, placeKey } from './names.ts'
+import { createPaper, type Paper } from './paper.ts'
+import type { ProblemCode } from './plan.ts'
+
+export interface Match {
+  readonly desired: Desired
+  /** Null: it does not exist. */
+  readonly actual: ActualDocument | null
+  /** Of a rename: the key that it has when its turn comes. */
+  readonly from: string | null
+}
+
+/** What is wrong with an entry's `renamedFrom`. */
+export interface RenameFinding {
+  readonly desired: Desired
+  readonly code: Extract<ProblemCode, 'rename-cycle' | 'rename-twice'> | 'rename-source-missing'
+  readonly message: string
+}
+
+export interface Matching {
+  /** Where a section has renames, in an order in which they can be carried out. */
+  readonly matches: readonly Match[]
+  readonly findings: readonly RenameFinding[]
+  /** Renames that were done before, while the old key exists (again). */
+  readonly undone: readonly { readonly desired: Desired; readonly document: ActualDocument }[]
+  /** The new keys of documents that are renamed, or are below one that is. */
+  readonly moved: ReadonlyMap<ActualDocument, string>
+}
+
+const placeOf = ({ kind, key }: Desired): string => placeKey(kind.kind, key)
+const parentPlaceOf = ({ kind, key }: Desired): string | null => {
+  const parentKey = parentKeyOf(kind, key)
+  return parentKey === null ? null : placeKey(kind.parentKind ?? '', parentKey)
+}
+
+const isRenamed = ({ key, renamedFrom }: Desired): boolean =>
+  renamedFrom !== null && renamedFrom !== key
+
+const inTurn = (a: Desired, b: Desired): number =>
+  depthOf(a.kind, a.key) - depthOf(b.kind, b.key) ||
+  byPlace({ kind: a.kind.kind, key: a.key }, { kind: b.kind.kind, key: b.key })
+
+/** Entries that would change places: after an apply they would look as before it. */
+const swapping = (renamed: readonly Desired[]): Set<Desired> => {
+  const byKey = new Map(renamed.map((desired) => [placeOf(desired), desired]))
+  const found = new Set<Desired>()
+  for (const start of renamed) {
+    const seen = new Set<Desired>()
+    let next: Desired | undefined = start
+    while (next && !seen.has(next)) {
+      seen.add(next)
+      next = byKey.get(placeKey(next.kind.kind, next.renamedFrom ?? ''))
+    }
+    if (next === start) found.add(start)
+  }
+  return found
+}
+
+interface Settled {
+  readonly matches: readonly Match[]
+  readonly findings: readonly RenameFinding[]
+}
+
+/** Finds the documents of one section's entries, and moves them on paper. */
+const settle = (desired: readonly Desired[], paper: Paper): Settled => {
+  const sorted = desired.toSorted(inTurn)
+  const renamed = sorted.filter(isRenamed)
+  const swapped = swapping(renamed)
+  const byFrom = Map.groupBy(renamed, ({ kind, renamedFrom }) =>
+    placeKey(kind.kind, renamedFrom ?? ''),
+  )
+  const pending = new Map(sorted.map((one) => [placeOf(one), one]))
+  const taken = new Set<ActualDocument>()
+  const matches: Match[] = []
+  const findings: RenameFinding[] = []
+
+  const report = (one: Desired, code: RenameFinding['code'], message: string): void => {
+    if (findings.some((finding) => finding.desired === one)) return
+    findings.push({ desired: one, code, message: `${nameOf(one.kind.kind, one.key)}: ${message}` })
+  }
+
+  const conclude = (one: Desired, actual: ActualDocument | null, from: string | null): void => {
+    pending.delete(placeOf(one))
+    if (actual) taken.add(actual)
+    matches.push({ desired: one, actual, from })
+  }
+
+  const isPending = (one: Desired): boolean => pending.get(placeOf(one)) === one
+
+  /** The document that an entry says it was. */
+  const sourceOf = (one: Desired): ActualDocument | undefined => {
+    if (!isRenamed(one) || swapped.has(one)) return undefined
+    const place = placeKey(one.kind.kind, one.renamedFrom ?? '')
+    return [paper.at(place), paper.wasAt(place)].find((found) => found && !taken.has(found))
+  }
+
+  /** The entries that are still to take this document away, once their own key is free. */
+  const claimants = (document: ActualDocument, asking: readonly Desired[] = []): Desired[] => {
+    const keys = new Set([paper.keyOf(document), document.key])
+    const named = [...keys].flatMap((key) => byFrom.get(placeKey(document.kind.kind, key)) ?? [])
+    return named.filter((one) => {
+      if (!isPending(one) || asking.includes(one) || sourceOf(one) !== document) return false
+      const occupant = paper.at(placeOf(one))
+      return !occupant || claimants(occupant, [...asking, one]).length > 0
+    })
+  }
+
+  const rename = (one: Desired, source: ActualDocument): void => {
+    const from = paper.keyOf(source)
+    for (const other of claimants(source))
+      if (other !== one)
+        report(other, 'rename-twice', `${nameOf(one.kind.kind, one.key)} was the same document`)
+    if (one.kind.shape === 'tree' && one.key.startsWith(`${from}/`))
+      report(one, 'rename-cycle', `it would be below itself, which is ${JSON.stringify(from)} now`)
+    else paper.move(source, one.key)
+    conclude(one, source, from)
+  }
+
+  const isParentPending = (one: Desired): boolean => {
+    const above = parentPlaceOf(one)
+    return above !== null && pending.has(above)
+  }
+
+  const attempt = (one: Desired): void => {
+    if (isParentPending(one)) return
+    const occupant = paper.at(placeOf(one))
+    if (occupant) {
+      if (claimants(occupant).length === 0) conclude(one, occupant, null)
+      return
+    }
+    const source = sourceOf(one)
+    if (source) rename(one, source)
+    else if (!isRenamed(one)) conclude(one, null, null)
+  }
+
+  /** No rename can be carried out any more: what this entry says it was does not exist. */
+  const giveUp = (one: Desired): void => {
+    const was = nameOf(one.kind.kind, one.renamedFrom ?? '')
+    report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
+    conclude(one, paper.at(placeOf(one)) ?? null, null)
+  }
+
+  for (const one of swapped)
+    report(one, 'rename-cycle', 'names cannot change places; take a third name in between')
+  while (pending.size > 0) {
+    const before = pending.size
+    for (const one of [...pending.values()]) attempt(one)
+    if (pending.size < before) continue
+    const waiting = [...pending.values()]
+    const lost = waiting.find((one) => !isParentPending(one) && !paper.at(placeOf(one)))
+    giveUp(lost ?? (waiting[0] as Desired))
+  }
+  return { matches, findings }
+}
+
+/** The files' entries, each with its document; `named` are the places of all entries, also of those left out here. */
+export const match = (
+  desired: readonly Desired[],
+  actual: Actual,
+  named: ReadonlySet<string>,
+): Matching => {
+  const renaming = new Set(desired.filter(isRenamed).map(({ kind }) => sectionOf(kind)))
+  const paper = createPaper(actual, renaming)
+  const straight = desired.filter(({ kind }) => !renaming.has(sectionOf(kind)))
+  const sections = [...renaming].sort().map((name) =>
+    settle(
+      desired.filter(({ kind }) => sectionOf(kind) === name),
+      paper,
+    ),
+  )
+  const undone = sections.flatMap(({ matches }) =>
+    matches.flatMap(({ desired: entry, actual: found, from }) => {
+      const place = placeKey(entry.kind.kind, entry.renamedFrom ?? '')
+      const document = paper.at(place)
+      return isRenamed(entry) && found && from === null && document && !named.has(place)
+        ? [{ desired: entry, document }]
+        : []
+    }),
+  )
+  return {
+    matches: [
+      ...straight.map((entry) => ({
+        desired: entry,
+        actual: actual.documents.get(placeOf(entry)) ?? null,
+        from: null,
+      })),
+      ...sections.flatMap(({ matches }) => matches),
+    ],
+    findings: sections.flatMap(({ findings }) => findings),
+    undone,
+    moved: paper.moved,
+  }
+}

@@ -1,0 +1,36 @@
+/** How documents are named and sorted, wherever a plan speaks of them. */
+
+import type { Kind } from '#schemas/kind.ts'
+import { sectionKinds } from '#schemas/realm-document.ts'
+import { childrenOf } from '#schemas/registry.ts'
+import type { Place } from '#schemas/wire.ts'
+
+/** One text for a kind and a key, to look documents up by. */
+export const placeKey = (kind: string, key: string): string => `${kind}\n${key}`
+
+/** `client "web"`; what would not be seen, or would be taken for something else, is escaped. */
+export const nameOf = (kind: string, key: string): string => `${kind} ${JSON.stringify(key)}`
+
+/** The first of them, and how many more there are. */
+export const namesOf = (places: readonly Place[], most = 10): string => {
+  const names = places.slice(0, most).map(({ kind, key }) => nameOf(kind, key))
+  const rest = places.length - names.length
+  return rest > 0 ? `${names.join(', ')} and ${rest} more` : names.join(', ')
+}
+
+const reading = sectionKinds.flatMap((kind) => [
+  kind,
+  ...childrenOf(kind).filter((child) => child !== kind),
+])
+const rankOfKinds = new Map(reading.map((kind, rank) => [kind.kind, rank]))
+
+/** Kinds in reading order, then keys by code unit: the same on every machine. */
+export const byPlace = (a: Place, b: Place): number => {
+  const ranks = (rankOfKinds.get(a.kind) ?? 0) - (rankOfKinds.get(b.kind) ?? 0)
+  if (ranks !== 0) return ranks
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0
+}
+
+/** How many documents stand above one. */
+export const depthOf = (kind: Kind, key: string): number =>
+  kind.shape === 'tree' ? key.split('/').length - 2 : kind.parentKind === null ? 0 : 1

@@ -1,0 +1,273 @@
+/**
+ * `planRealm(desired, actual, options)`: what has to happen so that a realm is what its files say. Pure: the same files
+ * and the same realm give the same plan, in whatever order they were read.
+ */
+
+import type { Desired } from '#schemas/desired.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { type Listing, sectionOf } from '#schemas/realm-document.ts'
+import { kindNamed } from '#schemas/registry.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import type { Place, SecretPlace } from '#schemas/wire.ts'
+import type { Place as SourcePlace } from '../diagnostics.ts'
+import type { SecretSource } from '../load/loaded.ts'
+import type { Actual, ActualDocument } from './actual.ts'
+import { type ChangeContext, changeOf, immutableProblems, secretKey } from './changes.ts'
+import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletions.ts'
+import { follow } from './follow.ts'
+import { isDoomed, leftOut, placeOf, unmanagedIn, warningsAbout } from './left-out.ts'
+import { type Matching, match } from './match.ts'
+import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
+import { inOrder } from './order.ts'
+import {
+  type Change,
+  type PlanProblem,
+  type PlanWarning,
+  type Prune,
+  type RealmPlan,
+  summaryOf,
+} from './plan.ts'
+import { type Scope, scopeOf } from './target.ts'
+
+/** How many unmanaged documents a plan names. */
+const mostUnmanaged = 200
+
+/** What the files say of a realm. */
+export interface DesiredRealm {
+  readonly desired: readonly Desired[]
+  readonly listings: readonly Listing[]
+}
+
+export interface PlanOptions {
+  readonly source: string
+  readonly prune: Prune
+  /** Only these, with what is below them and what they need; none: everything. */
+  readonly targets?: readonly Place[]
+  /** Also change what another source owns. */
+  readonly takeOver?: boolean
+  /** As `compare` told. Of a document that is renamed, under its old or its new key. */
+  readonly differingSecrets: readonly SecretPlace[]
+  /** As `compare` told: owned documents in sections that the export was not asked for. */
+  readonly orphaned?: readonly Place[]
+  /** Both take a JSON pointer into the realm value. */
+  readonly placeOf: (pointer: string) => SourcePlace | undefined
+  readonly secretSourceOf: (pointer: string) => SecretSource
+}
+
+/** Sections of the files that the caller may not read: what is in them would seem to be missing. */
+const unreadable = (
+  { desired, listings }: DesiredRealm,
+  { omitted }: Actual,
+  place: PlanOptions['placeOf'],
+): PlanProblem[] => {
+  const kinds = new Map<string, Kind>()
+  for (const { kind } of [...listings, ...desired])
+    if (omitted.has(sectionOf(kind)) && !kinds.has(sectionOf(kind)))
+      kinds.set(sectionOf(kind), kind)
+  return [...kinds].map(([section, { kind }]) => ({
+    code: 'unreadable',
+    kind,
+    key: '',
+    message: `the section ${section} cannot be planned: you may not read it`,
+    place: place(`/${section}`) ?? null,
+  }))
+}
+
+/** The nearest document above that changes, found by its place. */
+const changeAbove = (
+  indexes: ReadonlyMap<string, number>,
+  kind: Kind,
+  key: string,
+): number | undefined => {
+  const parentKey = parentKeyOf(kind, key)
+  if (parentKey === null) return undefined
+  const parentKind = kindNamed(kind.parentKind ?? '')
+  return (
+    indexes.get(placeKey(parentKind.kind, parentKey)) ?? changeAbove(indexes, parentKind, parentKey)
+  )
+}
+
+/**
+ * Parents before children and, in a section with renames, new keys in the order in which they become free; apart from
+ * that, what is referred to before who refers to it.
+ */
+const ordered = (changes: readonly Change[], { matches, moved }: Matching): readonly Change[] => {
+  const sorted = changes.toSorted(byPlace)
+  const indexes = new Map(sorted.map(({ kind, key }, i) => [placeKey(kind, key), i]))
+  const previous = new Map<number, number>()
+  if (moved.size > 0) {
+    const last = new Map<string, number>()
+    const renaming = new Set([...moved.keys()].map(({ kind }) => sectionOf(kind)))
+    for (const { desired, actual, from } of matches) {
+      const section = sectionOf(desired.kind)
+      const i = indexes.get(placeKey(desired.kind.kind, desired.key))
+      if (i === undefined || !renaming.has(section) || (actual && from === null)) continue
+      const before = last.get(section)
+      if (before !== undefined) previous.set(i, before)
+      last.set(section, i)
+    }
+  }
+  return inOrder(sorted, ({ kind, key, doc }, i) => {
+    const must = [changeAbove(indexes, kindNamed(kind), key), previous.get(i)]
+    const should = referencesOf(kindNamed(kind), doc ?? {}, key).map((reference) =>
+      indexes.get(placeKey(reference.kind, reference.key)),
+    )
+    const isIndex = (index: number | undefined): index is number => index !== undefined
+    return { must: must.filter(isIndex), should: should.filter(isIndex) }
+  })
+}
+
+const ownershipProblems = (changes: readonly Change[]): PlanProblem[] =>
+  changes.flatMap(({ kind, key, takenFrom, place }): PlanProblem[] =>
+    takenFrom === null
+      ? []
+      : [
+          {
+            code: 'owned',
+            kind,
+            key,
+            message: `${nameOf(kind, key)} belongs to the source ${JSON.stringify(takenFrom)}; take it out of one of the estates, or give --take-over`,
+            place,
+          },
+        ],
+  )
+
+/** Old keys that are there (again) beside the new ones. */
+const renameConflicts = (
+  { undone }: Matching,
+  doomed: ReadonlySet<ActualDocument>,
+  place: PlanOptions['placeOf'],
+): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
+  const problems: PlanProblem[] = []
+  const warnings: PlanWarning[] = []
+  for (const { desired, document } of undone) {
+    const { kind, key, renamedFrom, pointer } = desired
+    const name = nameOf(kind.kind, key)
+    const old = { kind: kind.kind, key: renamedFrom ?? '' }
+    const both = `${name} exists, and so does ${nameOf(old.kind, old.key)}`
+    if (doomed.has(document))
+      problems.push({
+        code: 'rename-conflict',
+        kind: kind.kind,
+        key,
+        message: `${both}: it cannot be renamed to it; take \`renamedFrom\` away to delete the old one`,
+        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
+      })
+    else
+      warnings.push({
+        code: 'rename-not-done',
+        message: `${both}, which stays as it is`,
+        documents: [old],
+      })
+  }
+  return { problems, warnings }
+}
+
+const renameFindings = (
+  { findings }: Matching,
+  place: PlanOptions['placeOf'],
+): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
+  const problems: PlanProblem[] = []
+  const warnings: PlanWarning[] = []
+  for (const { desired, code, message } of findings) {
+    const { kind, key, pointer } = desired
+    const at = { kind: kind.kind, key }
+    if (code === 'rename-source-missing') warnings.push({ code, message, documents: [at] })
+    else
+      problems.push({
+        code,
+        ...at,
+        message,
+        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
+      })
+  }
+  return { problems, warnings }
+}
+
+const targeted = (targets: readonly Place[]): PlanWarning[] =>
+  targets.length === 0
+    ? []
+    : [
+        {
+          code: 'targeted',
+          message: `only a part is planned, everything else is left alone: ${namesOf(targets)}`,
+          documents: targets,
+        },
+      ]
+
+export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
+  const { source, prune, targets = [], takeOver = false } = options
+  const { asked, omitted } = actual
+  const isKnown = (kind: Kind): boolean =>
+    (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
+  const known = files.desired.filter(({ kind }) => isKnown(kind))
+  const scope: Scope = scopeOf(known, actual, targets)
+  const named = new Set(files.desired.map(({ kind, key }) => placeKey(kind.kind, key)))
+  const matching = match(scope.desired, actual, named)
+  const following = follow(matching.moved)
+  const context: ChangeContext = {
+    ...options,
+    following,
+    differing: new Set(
+      options.differingSecrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)),
+    ),
+    deleted: actual.deleted,
+  }
+
+  const changes = matching.matches.flatMap((one) => changeOf(one, context) ?? [])
+  const matched = new Set(matching.matches.map((one) => one.actual))
+  const keyOf = (document: ActualDocument): string => matching.moved.get(document) ?? document.key
+  const left = leftOut(
+    actual.documents.values(),
+    (document) => matched.has(document),
+    keyOf,
+    files.listings,
+  )
+  const doomed = left.filter((one) => isDoomed(one, prune, source) && scope.isInScope(placeOf(one)))
+  const standing = () => [
+    ...left.map((one) => ({ ...one, body: following.bodyOf(one.document) })),
+    ...matching.matches.flatMap(({ desired, actual: document }) =>
+      document ? [{ document, key: desired.key, body: desired.body }] : [],
+    ),
+  ]
+  const deletions =
+    doomed.length === 0 ? [] : referrersFirst(withCascades(doomed, standing()), following.bodyOf)
+  const gone = new Set(
+    deletions.flatMap(({ left: one, along }) => [one, ...along].map(({ document }) => document)),
+  )
+  const staying = targets.length === 0 ? left.filter(({ document }) => !gone.has(document)) : []
+  const unmanaged = unmanagedIn(staying, source)
+  const conflicts = renameConflicts(matching, gone, options.placeOf)
+  const renames = renameFindings(matching, options.placeOf)
+  const all = [
+    ...ordered(changes, matching),
+    ...deletions.map((one) => deletionOf(one, source, following.bodyOf)),
+  ]
+  return {
+    realm: actual.realm,
+    baseRevision: actual.revision,
+    createRealm: !actual.exists,
+    source,
+    prune,
+    changes: all,
+    unmanaged: unmanaged.slice(0, mostUnmanaged),
+    unmanagedCount: unmanaged.length,
+    warnings: [
+      ...renames.warnings,
+      ...conflicts.warnings,
+      ...(targets.length === 0 ? warningsAbout(staying, source, options.orphaned ?? []) : []),
+      ...targeted(targets),
+    ],
+    problems: [
+      ...unreadable(files, actual, options.placeOf),
+      ...scope.problems,
+      ...renames.problems,
+      ...conflicts.problems,
+      ...matching.matches.flatMap((one) => immutableProblems(one, context)),
+      ...(takeOver ? [] : ownershipProblems(changes)),
+      ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
+    ],
+    impacts: [],
+    summary: summaryOf(all, !actual.exists),
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * A plan of some documents only: those that are named, what stands below them in the files, and the parents and
+ * references they need that do not exist yet. Everything else is left alone.
+ */
+
+import type { Desired } from '#schemas/desired.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import type { Place } from '#schemas/wire.ts'
+import type { Actual } from './actual.ts'
+import { nameOf, placeKey } from './names.ts'
+import type { PlanProblem } from './plan.ts'
+
+/** `client/web`, `group/Staff/Helpdesk`, `settings`; null where there is no such kind. */
+export const parseTarget = (text: string): Place | null => {
+  const cut = text.indexOf('/')
+  const name = cut < 0 ? text : text.slice(0, cut)
+  const kind = kinds.find((one) => one.kind === name)
+  if (!kind) return null
+  if (kind.shape === 'singleton') return { kind: name, key: kind.kind }
+  const key = cut < 0 ? '' : text.slice(cut + 1)
+  if (key === '') return null
+  return { kind: name, key: kind.shape === 'tree' && !key.startsWith('/') ? `/${key}` : key }
+}
+
+/** The place itself and those above it, from the bottom up. */
+const lineage = (kind: Kind, key: string): string[] => {
+  const places = [placeKey(kind.kind, key)]
+  const parentKey = parentKeyOf(kind, key)
+  return parentKey === null
+    ? places
+    : [...places, ...lineage(kindNamed(kind.parentKind ?? ''), parentKey)]
+}
+
+export interface Scope {
+  readonly desired: readonly Desired[]
+  /** Whether a document that left the files may be deleted. */
+  isInScope(place: Place): boolean
+  readonly problems: readonly PlanProblem[]
+}
+
+/** What an entry cannot be without: its parent and everything it names. */
+const needsOf = ({ kind, key, body }: Desired): string[] => [
+  ...lineage(kind, key).slice(1),
+  ...referencesOf(kind, body, key).map((reference) => placeKey(reference.kind, reference.key)),
+]
+
+export const scopeOf = (
+  desired: readonly Desired[],
+  actual: Actual,
+  targets: readonly Place[],
+): Scope => {
+  if (targets.length === 0) return { desired, isInScope: () => true, problems: [] }
+  const byKey = new Map(desired.map((one) => [placeKey(one.kind.kind, one.key), one]))
+  const byFrom = new Map(
+    desired.flatMap((one): [string, Desired][] =>
+      one.renamedFrom === null ? [] : [[placeKey(one.kind.kind, one.renamedFrom), one]],
+    ),
+  )
+  const roots = new Set<string>()
+  const problems: PlanProblem[] = []
+  for (const { kind, key } of targets) {
+    const place = placeKey(kind, key)
+    const entry = byKey.get(place) ?? byFrom.get(place)
+    if (entry) roots.add(placeKey(kind, entry.key))
+    else if (actual.documents.has(place)) roots.add(place)
+    else
+      problems.push({
+        code: 'unknown-target',
+        kind,
+        key,
+        message: `there is no ${nameOf(kind, key)}, neither in the files nor in the realm`,
+        place: null,
+      })
+  }
+  const isBelow = (kind: Kind, key: string): boolean =>
+    lineage(kind, key).some((place) => roots.has(place))
+
+  const chosen = new Set(desired.filter(({ kind, key }) => isBelow(kind, key)))
+  for (const one of chosen)
+    for (const place of needsOf(one)) {
+      const needed = byKey.get(place)
+      if (needed && !actual.documents.has(place)) chosen.add(needed)
+    }
+  return {
+    desired: desired.filter((one) => chosen.has(one)),
+    isInScope: ({ kind, key }) => isBelow(kindNamed(kind), key),
+    problems,
+  }
+}
