@@ -11,6 +11,9 @@ export interface WantedSecret extends SecretPlace {
   /** Into the realm value. */
   readonly sourcePointer: string
   readonly source: SecretSource
+  /** As it is written. */
+  readonly text: string
+  readonly formerKey: string | null
   /** Used when the document is made, and never compared afterwards. */
   readonly initial: boolean
 }
@@ -42,6 +45,8 @@ export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
         pointer,
         sourcePointer,
         source: sourceOf(text, sourcePointer, loaded),
+        text,
+        formerKey: document.renamedFrom,
         initial: initial.has(pointer),
       }
     })
@@ -57,7 +62,7 @@ export const sectionsOf = ({ desired, listings }: Wanted): string[] => [
 export const comparison = (
   wanted: Wanted,
   source: string,
-  valueOf: (secret: WantedSecret) => string | undefined,
+  secretOf: (secret: WantedSecret) => string | undefined,
 ): CompareRequest => {
   const bySection = Map.groupBy(wanted.desired, ({ kind }) => sectionOf(kind))
   const sectionHashes = Object.fromEntries(
@@ -73,10 +78,17 @@ export const comparison = (
       ),
     ]),
   )
+  // A document that is renamed may have either key by now.
   const secrets = wanted.secrets.flatMap((secret) => {
-    const value = secret.initial ? undefined : valueOf(secret)
-    const { kind, key, pointer } = secret
-    return value === undefined ? [] : [{ kind, key, pointer, value }]
+    const value = secret.initial ? undefined : secretOf(secret)
+    if (value === undefined) return []
+    const { kind, key, formerKey, pointer } = secret
+    return [key, ...(formerKey === null ? [] : [formerKey])].map((name) => ({
+      kind,
+      key: name,
+      pointer,
+      value,
+    }))
   })
   return { source, sectionHashes, ...(secrets.length > 0 ? { secrets } : {}) }
 }

@@ -1,0 +1,114 @@
+/** A person's files, read and checked: every command that works on them begins here. */
+
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { SecretPlace } from '#schemas/wire.ts'
+import { type Diagnostic, hasErrors } from '../diagnostics.ts'
+import { type Estate, findEstate } from '../load/estate.ts'
+import { estateFileName } from '../load/files.ts'
+import { loadRealms } from '../load/load.ts'
+import type { Loaded } from '../load/loaded.ts'
+import { resolveSecrets, sourceOf } from '../load/secrets.ts'
+import { createValidator } from '../validate/validate.ts'
+import type { SecretOf } from './planning.ts'
+import { type Wanted, wantedOf } from './wanted.ts'
+
+export interface FileOptions {
+  readonly paths: readonly string[]
+  readonly overlays: readonly string[]
+  readonly vars: readonly string[]
+  readonly varFiles: readonly string[]
+  readonly cwd: string
+  /** Another file than the nearest iamctl.yaml. */
+  readonly config: string | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export interface ReadFiles {
+  readonly estate: Estate
+  readonly loaded: Loaded
+  /** Everything there is to say about them, errors too. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** A folder that is an estate of its own is read as one, from wherever it is named. */
+const estateFolder = ({ paths, cwd, config }: FileOptions): string | undefined => {
+  const [only, ...others] = paths
+  if (config !== undefined || only === undefined || others.length > 0) return undefined
+  const file = join(resolve(cwd, only), estateFileName)
+  return existsSync(file) ? file : undefined
+}
+
+export const readFiles = async (options: FileOptions): Promise<ReadFiles> => {
+  const { cwd, config, env, overlays, vars, varFiles } = options
+  const folder = estateFolder(options)
+  const found = await findEstate({ cwd, config: folder ?? config })
+  const loaded = await loadRealms({
+    paths: folder === undefined ? options.paths : [],
+    overlays,
+    vars,
+    varFiles,
+    cwd,
+    estate: found.estate,
+    env,
+    stdin: process.stdin,
+  })
+  const all: Loaded = {
+    ...loaded,
+    diagnostics: [...found.diagnostics, ...loaded.diagnostics],
+    textOf: (file) => loaded.textOf(file) ?? found.textOf(file),
+  }
+  return { estate: found.estate, loaded: all, diagnostics: createValidator().validate(all) }
+}
+
+export interface SecretOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly allowExec: boolean
+}
+
+export interface WantedRealms {
+  readonly wanted: readonly Wanted[]
+  readonly secretOf: SecretOf
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+const secretKey = (realm: string, { kind, key, pointer }: SecretPlace): string =>
+  [realm, kind, key, pointer].join('\n')
+
+/** What the files ask for, with every secret at hand: all are fetched before the first request. */
+export const wantedRealms = async (
+  { loaded, estate, diagnostics }: ReadFiles,
+  { env, allowExec }: SecretOptions,
+): Promise<WantedRealms> => {
+  if (hasErrors(diagnostics)) return { wanted: [], secretOf: unknownSecret, diagnostics: [] }
+  const wanted = loaded.realms.map((realm) =>
+    wantedOf(realm, (text, pointer) =>
+      sourceOf(text, { file: realm.placeOf(pointer)?.file ?? '', pointer }),
+    ),
+  )
+  const asked = wanted.flatMap(({ loaded: realm, secrets }) =>
+    secrets.map((secret) => ({ realm, secret })),
+  )
+  const resolved = await resolveSecrets(
+    asked.map(({ realm, secret }) => {
+      const place = realm.placeOf(secret.sourcePointer)
+      return { source: secret.source, text: secret.text, ...(place ? { place } : {}) }
+    }),
+    { env, allowExec, root: estate.root },
+  )
+  const values = new Map(
+    asked.map(({ realm, secret }, i) => [
+      secretKey(realm.realm, secret),
+      resolved.values[i] ?? null,
+    ]),
+  )
+  return {
+    wanted,
+    secretOf: (realm, place) => values.get(secretKey(realm, place)) ?? unknownSecret(realm, place),
+    diagnostics: resolved.diagnostics,
+  }
+}
+
+const unknownSecret: SecretOf = (realm, { kind, key, pointer }) => {
+  throw new Error(`the secret ${pointer} of ${kind} "${key}" in realm ${realm} is not at hand`)
+}

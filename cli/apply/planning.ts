@@ -1,0 +1,126 @@
+/**
+ * From files to a plan, in as few requests as it takes: one comparison where nothing is to be done; otherwise also the
+ * realm as it is and, for what a change reaches, a dry run. A realm that does not exist is planned on its seeds.
+ */
+
+import type { CompareReply, Place, SecretPlace } from '#schemas/wire.ts'
+import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
+import { nameOf, namesOf } from '../plan/names.ts'
+import type { Prune, RealmPlan } from '../plan/plan.ts'
+import { planRealm } from '../plan/plan-realm.ts'
+import { changesetOf } from './apply-plan.ts'
+import type { Engine } from './engine.ts'
+import { isDestructive } from './guards.ts'
+import { comparison, sectionsOf, type Wanted } from './wanted.ts'
+
+export interface PlanningOptions {
+  readonly source: string
+  readonly prune: Prune
+  readonly targets: readonly Place[]
+  readonly takeOver: boolean
+  /** Ask who changed what, as drift does. */
+  readonly history: boolean
+  /** Ask the server what would happen: of every change, or only where something is destroyed. */
+  readonly dryRun: 'always' | 'destructive' | 'never'
+}
+
+/** The value of a secret, fetched before the first request. */
+export type SecretOf = (realm: string, secret: SecretPlace) => string
+
+const nothingDiffers = (reply: CompareReply, { prune, targets, history }: PlanningOptions) =>
+  targets.length === 0 &&
+  !history &&
+  reply.differingSections.length === 0 &&
+  reply.differingSecrets.length === 0 &&
+  (prune !== 'all' || reply.unmanagedCount === 0)
+
+const unchanged = (
+  realm: string,
+  reply: CompareReply,
+  { source, prune }: PlanningOptions,
+): RealmPlan => ({
+  realm,
+  baseRevision: reply.revision,
+  createRealm: false,
+  source,
+  prune,
+  changes: [],
+  unmanaged: reply.unmanaged,
+  unmanagedCount: reply.unmanagedCount,
+  warnings: orphaned(reply),
+  problems: [],
+  impacts: [],
+  summary: { add: 0, change: 0, destroy: 0 },
+})
+
+const orphaned = ({ orphaned: documents, orphanedCount }: CompareReply): RealmPlan['warnings'] =>
+  orphanedCount === 0
+    ? []
+    : [
+        {
+          code: 'orphaned',
+          message: `sections left the files and are left alone, with ${orphanedCount} documents of this source: ${namesOf(documents)}`,
+          documents,
+        },
+      ]
+
+const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
+  const sources = new Map(secrets.map(({ sourcePointer, source }) => [sourcePointer, source]))
+  return {
+    ...options,
+    placeOf: (pointer: string) => loaded.placeOf(pointer),
+    secretSourceOf: (pointer: string) => {
+      const source = sources.get(pointer)
+      if (!source) throw new Error(`no secret stands at ${nameOf(loaded.realm, pointer)}`)
+      return source
+    },
+  }
+}
+
+const drafted = async (
+  engine: Engine,
+  wanted: Wanted,
+  secretOf: SecretOf,
+  options: PlanningOptions,
+): Promise<RealmPlan> => {
+  const { realm } = wanted.loaded
+  const tools = wanting(wanted, options)
+  const reply = await engine.compare(
+    realm,
+    comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
+  )
+  if (reply === null)
+    return planRealm(wanted, actualOfNewRealm(realm), { ...tools, differingSecrets: [] })
+  if (nothingDiffers(reply, options)) return unchanged(realm, reply, options)
+  const sections = sectionsOf(wanted)
+  const exported = await engine.exportRealm(realm, {
+    builtIns: true,
+    sections,
+    ...(options.history ? { history: true } : {}),
+  })
+  const { differingSecrets, orphaned: left } = reply
+  return planRealm(wanted, actualOf(exported, sections), {
+    ...tools,
+    differingSecrets,
+    orphaned: left,
+  })
+}
+
+const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
+  plan.problems.length === 0 &&
+  (plan.changes.length > 0 || plan.createRealm) &&
+  (dryRun === 'always' || (dryRun === 'destructive' && isDestructive(plan)))
+
+/** The plan of one realm. */
+export const planWanted = async (
+  engine: Engine,
+  wanted: Wanted,
+  secretOf: SecretOf,
+  options: PlanningOptions,
+): Promise<RealmPlan> => {
+  const plan = await drafted(engine, wanted, secretOf, options)
+  if (!asksServer(plan, options)) return plan
+  const request = changesetOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
+  const { impacts } = await engine.changeset(plan.realm, { ...request, dryRun: true })
+  return { ...plan, impacts }
+}
