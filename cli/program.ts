@@ -1,31 +1,105 @@
-/** The commands and their exit codes; no logic. A command's own file is loaded when it is run. */
+/** The program: its commands, how errors end it, and nothing else. What a command does is loaded when it is run. */
 
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
-import { addServerCommands } from './commands/server-options.ts'
-import { failWith, misunderstood } from './views/human/failure.ts'
+import { commandGroups } from './commands/index.ts'
+import { invocationOf, isOn } from './commands/invocation.ts'
+import { addGlobalOptions, refuseStrays } from './commands/options.ts'
+import { exitCodeHelp } from './exit.ts'
+import { failureOf } from './failure.ts'
+import { showFailure } from './views/human/failure.ts'
+import { printFailure } from './views/json/json.ts'
+import { endQuietlyWithReader, printOut } from './views/streams.ts'
+
+const description =
+  'A GitOps identity control plane: realms as YAML, planned and applied like code.'
+
+/** What `iamctl` alone says: the way through, on one screen. */
+const welcome = `iamctl ${manifest.version}
+${description}
+
+  1. A server        iamctl server                     here, on SQLite; it shows the first password
+                     iamctl login --username admin
+  2. The files       iamctl validate realms/           offline: every problem with its line
+  3. What changes    iamctl plan realms/               field by field; nothing is touched
+  4. Do it           iamctl apply realms/              one transaction, or none
+  5. Look after it   iamctl drift realms/              who changed what by hand
+                     iamctl history --realm acme       and \`iamctl rollback\`
+                     iamctl get clients --realm acme   what is there now
+
+\`iamctl --help\` lists all commands, \`iamctl COMMAND --help\` explains one, with examples.`
+
+const helpAfter = `
+Global options stand before or behind the command; \`iamctl COMMAND --help\` explains those that it takes:
+  --server --realm --auth-realm --username --password-file --context --config --timeout --insecure-http
+  --output --no-color --quiet --debug
+Each is also a variable (IAMCTL_SERVER …). A flag wins over its variable, that over the context of iamctl.yaml, that
+over \`iamctl context use\`.
+
+Exit codes:
+${exitCodeHelp.map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`
+
+/** Ctrl-C; what must be ended with care has its own way (server, dev). */
+const endsByItself = new Set(['server', 'dev'])
+
+const topOf = (command: Command): Command =>
+  command.parent?.parent == null ? command : topOf(command.parent)
+
+const prepare = (program: Command, command: Command): void => {
+  refuseStrays(program, command)
+  const { flags } = invocationOf(command)
+  if (flags['color'] === false) {
+    // Every library that colours asks these.
+    process.env['NO_COLOR'] = '1'
+    delete process.env['FORCE_COLOR']
+  }
+  if (!endsByItself.has(topOf(command).name())) process.once('SIGINT', () => process.exit(130))
+}
 
 export const createProgram = (): Command => {
   const program = new Command('iamctl')
-    .description('A GitOps identity control plane: realms as YAML, planned and applied like code.')
+    .description(description)
     .version(manifest.version, '-V, --version', 'print the version')
-    .configureOutput({ outputError: misunderstood })
-    .configureHelp({ sortSubcommands: true })
-    .addHelpText(
-      'after',
-      `
-Exit codes:
-  0  done, or nothing to do
-  1  error`,
-    )
-  addServerCommands(program)
+    .enablePositionalOptions()
+    .exitOverride()
+    // Errors are shown in one place, by `run`.
+    .configureOutput({ outputError: () => undefined })
+    .addHelpText('after', helpAfter)
+    .hook('preAction', prepare)
+  addGlobalOptions(program)
+  for (const { heading, commands } of commandGroups) {
+    program.commandsGroup(heading)
+    for (const add of commands) add(program)
+  }
   return program
 }
 
+/** Asked of the words themselves: when they are not understood, nothing else can be asked. */
+const wantsJson = (argv: readonly string[]): boolean =>
+  argv.some(
+    (word, index) =>
+      /^(-o=?|--output=)json$/.test(word) ||
+      (/^(-o|--output)$/.test(word) && argv[index + 1] === 'json'),
+  ) || process.env['IAMCTL_OUTPUT'] === 'json'
+
+/** Help and version end the parser with an error that is none; help is also the answer to half a command. */
+const isShown = (error: unknown): error is CommanderError =>
+  error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')
+
 export const run = async (argv: readonly string[]): Promise<void> => {
+  endQuietlyWithReader()
+  if (argv.length <= 2) return printOut(welcome)
   try {
     await createProgram().parseAsync(argv)
   } catch (error) {
-    failWith(error)
+    if (isShown(error)) {
+      process.exitCode = error.exitCode
+      return
+    }
+    const failure = failureOf(error)
+    process.exitCode = failure.exitCode
+    const debug = argv.includes('--debug') || isOn(process.env['IAMCTL_DEBUG'])
+    if (wantsJson(argv)) printFailure(failure)
+    else showFailure(failure, error, debug)
   }
 }

@@ -1,31 +1,42 @@
-/** An error as a person reads it: one line for what was foreseen, the whole story for a bug. */
+/** An error as a person reads it: what happened, what to do about it, and the whole story only of a bug. */
 
-/** Errors whose message is meant for the operator. */
-const foreseen = new Set([
-  'ConfigError',
-  'MasterKeyError',
-  'SealError',
-  'StorageUnavailableError',
-  'ListenError',
-  'WorkerError',
-])
+import type { Diagnostic } from '../../diagnostics.ts'
+import type { Failure } from '../../failure.ts'
+import { printErr } from '../streams.ts'
+import { harmless, harmlessLines, onErr } from './text.ts'
 
-/** A file or folder that cannot be used: the system's own words name it. */
-const isAboutFile = (error: Error): boolean => 'syscall' in error && 'path' in error
+const placeOf = ({ place }: Diagnostic): string =>
+  place === undefined ? '' : `${place.file}:${place.line}:${place.column}: `
 
-const textOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
-  if (foreseen.has(error.name) || isAboutFile(error)) return error.message
-  return error.stack ?? error.message
+const lineOf = (diagnostic: Diagnostic): string => {
+  const { severity, code, message, hint } = diagnostic
+  const line = `${placeOf(diagnostic)}${severity} ${code}: ${message}`
+  return hint === undefined ? line : `${line} (${hint})`
 }
 
-export const failWith = (error: unknown): void => {
-  process.stderr.write(`iamctl: ${textOf(error)}\n`)
-  process.exitCode = 1
+/** The causes of a cause too: `--debug` is for finding out. */
+const storyOf = (error: unknown): string[] => {
+  const stories: string[] = []
+  for (let one = error; one instanceof Error && stories.length < 5; one = one.cause)
+    stories.push(one.stack ?? one.message)
+  return stories
 }
 
-/** A command line that is not understood; the parser's words, which may be several lines, as one. */
-export const misunderstood = (text: string): void => {
-  const words = text.replace(/^error: /, '').trim()
-  process.stderr.write(`iamctl: ${words.replaceAll(/\s*\n\s*/g, ' ')} (see --help)\n`)
+export const showFailure = (failure: Failure, error: unknown, debug: boolean): void => {
+  const { message, hint, errors, diagnostics, requestId, isBug } = failure
+  const fields = errors.map(({ field, message: text }) => `  ${harmless(`${field}: ${text}`)}`)
+  // A refusal of fields is their list: the sentence of the server is the same once more.
+  const sentence = fields.length > 0 && failure.code === 'validation' ? 'it is not valid' : message
+  printErr(
+    [
+      `${onErr('red', 'iamctl:')} ${harmlessLines(sentence)}`,
+      ...fields,
+      ...diagnostics.map((diagnostic) => `  ${harmless(lineOf(diagnostic))}`),
+      ...(hint === null ? [] : [`  ${harmless(hint)}`]),
+      ...(requestId !== null && (debug || failure.status === 500)
+        ? [`  the server's log has more under request ${harmless(requestId)}`]
+        : []),
+      ...(debug || isBug ? storyOf(error).map(harmlessLines) : []),
+    ].join('\n'),
+  )
 }

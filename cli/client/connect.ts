@@ -1,0 +1,122 @@
+/** From flags and variables to an API that one can call: where to, as whom, and with which secret. */
+
+import { readFileSync } from 'node:fs'
+import { readEstateContexts } from '../context/estate.ts'
+import { openStore, type Store, sessionKey } from '../context/store.ts'
+import { own, type Target, targetOf } from '../context/target.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import { refusePlainHttp } from './address.ts'
+import { type Api, createApi } from './api.ts'
+import { createHttp, type Http } from './http.ts'
+import { createSession, type Identity } from './session.ts'
+
+export interface ConnectOptions {
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly timeoutSeconds: number | undefined
+  readonly insecureHttp: boolean
+  readonly trace?: ((line: string) => void) | undefined
+  /** Asks a person for a password; throws where there is nobody. */
+  readonly askPassword: (username: string, realm: string, server: string) => Promise<string>
+}
+
+export interface Way {
+  readonly target: Target
+  readonly store: Store
+  readonly http: Http
+}
+
+export interface Connection extends Way {
+  readonly api: Api
+  /** Ends what was begun for it; nothing can be asked afterwards. */
+  readonly close: () => Promise<void>
+}
+
+const usualTimeout = 60
+/** A changeset of a hundred thousand operations takes its time. */
+const slowTimeout = 600
+
+export const openTarget = async (
+  { flags, env, cwd }: Pick<ConnectOptions, 'flags' | 'env' | 'cwd'>,
+  store: Store,
+): Promise<Target> => {
+  const config = flags['config'] ?? (env['IAMCTL_CONFIG'] || undefined)
+  const estate = await readEstateContexts(cwd, typeof config === 'string' ? config : undefined)
+  return targetOf({ flags, env, estate, memory: store.read() })
+}
+
+/** The way to the server; nothing is sent yet. */
+export const openWay = async (options: ConnectOptions): Promise<Way> => {
+  const { env, timeoutSeconds, trace } = options
+  const store = openStore(env)
+  const target = await openTarget(options, store)
+  refusePlainHttp(target.server, options.insecureHttp)
+  const http = createHttp({
+    server: target.server,
+    timeoutMs: (timeoutSeconds ?? usualTimeout) * 1000,
+    slowTimeoutMs: (timeoutSeconds ?? slowTimeout) * 1000,
+    trace,
+    env,
+  })
+  return { target, store, http }
+}
+
+const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? ''
+
+/** The file's first line: editors end it with a line break that is none of the password's. */
+export const passwordFrom = (file: string): string => {
+  const password = firstLine(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  if (password === '')
+    throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no password`)
+  return password
+}
+
+/** A password that was given, by file or variable; it is read when it is needed. */
+export const givenPassword = ({
+  flags,
+  env,
+}: Pick<ConnectOptions, 'flags' | 'env'>): (() => string) | undefined => {
+  const file = flags['passwordFile']
+  if (typeof file === 'string') return () => passwordFrom(file)
+  const password = env['IAMCTL_PASSWORD']
+  return password ? () => password : undefined
+}
+
+const identityOf = (options: ConnectOptions, { target, store }: Way): Identity => {
+  const { flags, env, askPassword } = options
+  const { server, authRealm, username } = target
+  const token = env['IAMCTL_TOKEN']
+  if (token) return { by: 'token', token }
+  const given = givenPassword(options)
+  if (given !== undefined && username !== undefined)
+    return { by: 'password', realm: authRealm, username, password: async () => given() }
+  if (given !== undefined)
+    throw new CommandError(exitCodes.error, 'there is a password, and no name that goes with it', {
+      hint: 'say whom to sign in with --username (IAMCTL_USERNAME)',
+    })
+  const kept = own(store.read().sessions, sessionKey(server, authRealm))
+  const wanted = flags['username'] ?? (env['IAMCTL_USERNAME'] || undefined)
+  if (kept !== undefined && (wanted === undefined || wanted === kept.username))
+    return { by: 'session', realm: authRealm, ...kept }
+  if (username === undefined || wanted === undefined) return { by: 'nothing' }
+  return {
+    by: 'password',
+    realm: authRealm,
+    username,
+    password: () => askPassword(username, authRealm, server),
+  }
+}
+
+export const connect = async (options: ConnectOptions): Promise<Connection> => {
+  const way = await openWay(options)
+  const session = createSession(way.http, identityOf(options, way))
+  return {
+    ...way,
+    api: createApi(way.http, session),
+    close: async () => {
+      await session.end()
+      await way.http.close()
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/** What the server, or the way to it, refused. What to do about it, and the exit code, is told in cli/failure.ts. */
+
+import { type FieldError, problems } from '#schemas/problems.ts'
+
+export interface ProblemDetails {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly errors: readonly FieldError[]
+  /** Members beyond those of every problem, such as `moved` of a stale changeset. */
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly requestId: string | undefined
+}
+
+/** The server understood and refused: a problem document (RFC 9457). */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly errors: readonly FieldError[]
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly requestId: string | undefined
+  constructor({ status, code, detail, errors, extra, requestId }: ProblemDetails) {
+    super(detail)
+    this.status = status
+    this.code = code
+    this.detail = detail
+    this.errors = errors
+    this.extra = extra
+    this.requestId = requestId
+  }
+}
+
+export type UnreachableReason =
+  | 'refused'
+  | 'unknown-host'
+  | 'no-route'
+  | 'tls'
+  | 'timeout'
+  | 'closed'
+  /** Something answered that is no iamctl server, or a proxy whose server is away. */
+  | 'stranger'
+
+/** No answer of an iamctl server came. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+  readonly reason: UnreachableReason
+  readonly server: string
+  constructor(server: string, reason: UnreachableReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.server = server
+    this.reason = reason
+  }
+}
+
+const common: ReadonlySet<string> = new Set([
+  'type',
+  'title',
+  'status',
+  'detail',
+  'instance',
+  'code',
+  'requestId',
+  'errors',
+])
+
+const isFieldError = (value: unknown): value is FieldError =>
+  typeof value === 'object' && value !== null && 'field' in value && 'message' in value
+
+/** Reads a problem document; text that is missing is made up from the status. */
+export const problemOf = (
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+): ProblemDetails => {
+  const text = (name: string): string | undefined =>
+    typeof body[name] === 'string' ? body[name] : undefined
+  const code = text('code') ?? `http-${status}`
+  const known = Object.entries(problems).find(([name]) => name === code)?.[1]
+  const errors: unknown = body['errors']
+  return {
+    status,
+    code,
+    detail: text('detail') ?? text('title') ?? known?.title ?? `the server answered ${status}`,
+    errors: Array.isArray(errors) ? errors.filter(isFieldError) : [],
+    extra: Object.fromEntries(Object.entries(body).filter(([name]) => !common.has(name))),
+    requestId: text('requestId'),
+  }
+}
+
+export const isProblem = (error: unknown, status: number, code?: string): error is ProblemError =>
+  error instanceof ProblemError &&
+  error.status === status &&
+  (code === undefined || error.code === code)

@@ -1,0 +1,67 @@
+/** Why a connection failed, in words that say which part of the way it was. */
+
+import { UnreachableError, type UnreachableReason } from './errors.ts'
+
+const reasons: Readonly<Record<string, UnreachableReason>> = {
+  ECONNREFUSED: 'refused',
+  ENOTFOUND: 'unknown-host',
+  EAI_AGAIN: 'unknown-host',
+  EHOSTUNREACH: 'no-route',
+  ENETUNREACH: 'no-route',
+  EADDRNOTAVAIL: 'no-route',
+  ETIMEDOUT: 'timeout',
+  UND_ERR_CONNECT_TIMEOUT: 'timeout',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+  ECONNRESET: 'closed',
+  EPIPE: 'closed',
+  UND_ERR_SOCKET: 'closed',
+  EPROTO: 'tls',
+  UND_ERR_PRX_TLS: 'tls',
+}
+
+const textOf = (value: unknown, name: string): string | undefined => {
+  const found: unknown =
+    typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  return typeof found === 'string' && found !== '' ? found : undefined
+}
+
+/** OpenSSL's names, as Node.js passes them on: `CERT_HAS_EXPIRED`, `ERR_TLS_CERT_ALTNAME_INVALID` … */
+const isAboutTls = (code: string): boolean =>
+  /^(CERT_|ERR_TLS_|ERR_SSL_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|_(CERT|CRL)(_|$)/.test(code)
+
+const reasonOf = (code: string): UnreachableReason | undefined => {
+  if (isAboutTls(code)) return 'tls'
+  if (code.startsWith('HPE_')) return 'stranger'
+  return reasons[code]
+}
+
+const sentences: Readonly<Record<UnreachableReason, (host: string, detail: string) => string>> = {
+  refused: (host) => `nothing listens at ${host} (connection refused)`,
+  'unknown-host': (host) => `the name of ${host} cannot be resolved`,
+  'no-route': (host) => `there is no way to ${host}`,
+  timeout: (host) => `${host} does not answer in time`,
+  closed: (host) => `${host} closed the connection without an answer`,
+  tls: (host, detail) => `no secure connection to ${host}: ${detail}`,
+  stranger: (host) => `what answers at ${host} does not speak HTTP`,
+}
+
+/** OpenSSL's own lines are long and begin with numbers; the part that tells is the reason. */
+const shortTls = (error: unknown): string => {
+  const message = textOf(error, 'reason') ?? textOf(error, 'message') ?? 'the handshake failed'
+  return message.split('\n')[0]?.replace(/^[0-9A-F]+:error:[0-9A-F]+:/, '') ?? message
+}
+
+/** Undefined where the error is none of the network's: a bug. */
+export const unreachable = (server: string, error: unknown): UnreachableError | undefined => {
+  const cause: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'cause') : undefined
+  for (const one of [error, cause]) {
+    const code = textOf(one, 'code')
+    const reason = code === undefined ? undefined : reasonOf(code)
+    if (reason === undefined) continue
+    const sentence = sentences[reason](new URL(server).host, shortTls(one))
+    return new UnreachableError(server, reason, sentence, error)
+  }
+  return undefined
+}

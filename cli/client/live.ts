@@ -1,0 +1,144 @@
+/** Calls about what lives in a realm and is no configuration: users, sessions, events and signing keys. */
+
+import { type Call, path } from './call.ts'
+import { isProblem } from './errors.ts'
+import type {
+  EventFilter,
+  EventPage,
+  EventRecord,
+  KeyRecord,
+  SessionRecord,
+  UserRecord,
+} from './records.ts'
+
+const usersAtOnce = 1000
+const sessionsAtOnce = 1000
+const eventsAtOnce = 500
+/** How often a user is read again because somebody else changed it in between. */
+const rounds = 5
+
+const userCalls = (call: Call) => {
+  const one = (realm: string, user: string): string => path`/admin/realms/${realm}/users/${user}`
+
+  const search = async (
+    realm: string,
+    { text, limit = Number.POSITIVE_INFINITY }: { text?: string; limit?: number } = {},
+  ): Promise<{ users: UserRecord[]; total: number }> => {
+    const users: UserRecord[] = []
+    for (;;) {
+      const max = Math.min(usersAtOnce, limit - users.length)
+      const { body, header } = await call<UserRecord[]>('GET', path`/admin/realms/${realm}/users`, {
+        query: { search: text, first: users.length, max },
+      })
+      users.push(...body)
+      const total = Number(header('x-total-count') ?? users.length)
+      if (body.length === 0 || users.length >= Math.min(limit, total)) return { users, total }
+    }
+  }
+
+  /** By id, username or email address; null where there is nobody. */
+  const find = async (realm: string, name: string): Promise<UserRecord | null> => {
+    try {
+      return (await call<UserRecord>('GET', one(realm, name))).body
+    } catch (error) {
+      if (!isProblem(error, 404)) throw error
+      // The problem may be the realm.
+      const { users } = await search(realm, { text: name, limit: 100 })
+      const folded = name.toLowerCase()
+      return users.find(({ email }) => email?.toLowerCase() === folded) ?? null
+    }
+  }
+
+  return {
+    search,
+    find,
+    async setPassword(realm: string, userId: string, password: string, temporary: boolean) {
+      const where = one(realm, userId)
+      if (temporary)
+        await call('POST', `${where}/credentials`, {
+          json: { type: 'password', value: password, temporary },
+        })
+      else await call('PUT', `${where}/password`, { json: { newPassword: password } })
+    },
+    /** Whether that changed anything. */
+    async setLocked(realm: string, userId: string, locked: boolean): Promise<boolean> {
+      for (let round = 1; ; round += 1) {
+        const { body, header } = await call<UserRecord>('GET', one(realm, userId))
+        if (body.locked === locked) return false
+        const etag = header('etag')
+        try {
+          await call('PUT', one(realm, userId), {
+            json: { ...body, locked },
+            headers: etag === undefined ? {} : { 'if-match': etag },
+          })
+          return true
+        } catch (error) {
+          if (!isProblem(error, 412) || round === rounds) throw error
+        }
+      }
+    },
+  }
+}
+
+const sessionCalls = (call: Call) => ({
+  /** Those that are alive, last used first. */
+  async list(realm: string): Promise<SessionRecord[]> {
+    const found = new Map<string, SessionRecord>()
+    for (let first = 0; ; first += sessionsAtOnce) {
+      const { body } = await call<SessionRecord[]>('GET', path`/admin/realms/${realm}/sessions`, {
+        query: { first, max: sessionsAtOnce },
+      })
+      // One that is used meanwhile moves to the front, and the others to the next page.
+      for (const session of body) found.set(session.id, session)
+      if (body.length < sessionsAtOnce) return [...found.values()]
+    }
+  },
+  async revoke(realm: string, id: string): Promise<void> {
+    await call('DELETE', path`/admin/realms/${realm}/sessions/${id}`)
+  },
+})
+
+const eventCalls = (call: Call) => ({
+  /** The newest that pass the filter, newest first. */
+  async newest(realm: string, filter: EventFilter, limit: number): Promise<EventRecord[]> {
+    const { from: dateFrom, to: dateTo, ...rest } = filter
+    const size = Math.min(limit, eventsAtOnce)
+    const events: EventRecord[] = []
+    let before: number | undefined
+    for (let page = 0; ; page += 1) {
+      const { body } = await call<EventPage>('GET', path`/admin/realms/${realm}/events`, {
+        query: { ...rest, dateFrom, dateTo, before, page, size },
+      })
+      events.push(...body.items)
+      if (body.items.length < size || events.length >= limit) return events.slice(0, limit)
+      before = body.before ?? undefined
+    }
+  },
+})
+
+const keyCalls = (call: Call) => ({
+  async list(realm: string): Promise<readonly KeyRecord[]> {
+    return (await call<KeyRecord[]>('GET', path`/admin/realms/${realm}/keys`)).body
+  },
+  async rotate(realm: string): Promise<KeyRecord> {
+    return (await call<KeyRecord>('POST', path`/admin/realms/${realm}/keys/rotate`)).body
+  },
+  async remove(realm: string, keyId: string, force = false): Promise<void> {
+    const query = force ? { force } : {}
+    await call('DELETE', path`/admin/realms/${realm}/keys/${keyId}`, { query })
+  },
+})
+
+export interface LiveCalls {
+  readonly users: ReturnType<typeof userCalls>
+  readonly sessions: ReturnType<typeof sessionCalls>
+  readonly events: ReturnType<typeof eventCalls>
+  readonly keys: ReturnType<typeof keyCalls>
+}
+
+export const liveCalls = (call: Call): LiveCalls => ({
+  users: userCalls(call),
+  sessions: sessionCalls(call),
+  events: eventCalls(call),
+  keys: keyCalls(call),
+})

@@ -1,0 +1,79 @@
+/** What the admin API answers beside documents. */
+
+import type { Permission } from '#schemas/permissions.ts'
+
+export interface Whoami {
+  readonly userId: string
+  readonly username: string
+  /** The realm of the user, which is the one that was signed in to. */
+  readonly realm: string
+  /** In the realm that was asked about. */
+  readonly permissions: readonly Permission[]
+}
+
+export interface RealmRecord {
+  readonly realm: string
+  readonly revision: number
+  readonly createdAt: number
+}
+
+export interface UserRecord {
+  readonly userId: string
+  readonly username: string
+  readonly email: string | null
+  readonly enabled: boolean
+  readonly locked: boolean
+  readonly [field: string]: unknown
+}
+
+export interface SessionRecord {
+  readonly id: string
+  readonly userId: string
+  readonly username: string
+  readonly ipAddress: string
+  readonly start: number
+  readonly lastAccess: number
+  readonly rememberMe: boolean
+  readonly clients: Readonly<Record<string, string>>
+}
+
+export interface EventRecord {
+  readonly id: string
+  readonly ts: string
+  readonly category: string
+  readonly type: string
+  readonly realm: string
+  readonly actor: string
+  readonly sourceIp: string
+  readonly resourceType: string | null
+  readonly resourceId: string | null
+  readonly outcome: string
+  readonly detail: string | null
+}
+
+export interface EventPage {
+  readonly items: readonly EventRecord[]
+  readonly total: number
+  readonly before: number | null
+}
+
+export interface EventFilter {
+  readonly type?: string
+  readonly actor?: string
+  readonly outcome?: string
+  readonly category?: string
+  /** RFC 3339. */
+  readonly from?: string
+  readonly to?: string
+}
+
+export interface KeyRecord {
+  readonly keyId: string
+  readonly algorithm: string
+  readonly status: 'ACTIVE' | 'PASSIVE'
+  readonly publicKey: string
+  readonly certificate: string
+  readonly createdAt: number
+  readonly rotatedAt: number | null
+  readonly [field: string]: unknown
+}

@@ -1,0 +1,213 @@
+/**
+ * Who the requests come from: a bearer token, a session kept from `iamctl login`, or a name and password with which it
+ * signs in through the realm's login page when the first request is made (spec part 5). The page's cookies hold the
+ * session, and every write carries the XSRF token.
+ */
+
+import { CommandError, exitCodes } from '../exit.ts'
+import { createJar, type Jar } from './cookies.ts'
+import { UnreachableError } from './errors.ts'
+import type { Http, HttpAnswer, HttpRequest } from './http.ts'
+
+export interface Credentials {
+  /** The realm to sign in to. */
+  readonly realm: string
+  readonly username: string
+  /** Asked for when it is needed, and at most once. */
+  readonly password: () => Promise<string>
+}
+
+export type Identity =
+  | { readonly by: 'token'; readonly token: string }
+  | ({ readonly by: 'password' } & Credentials)
+  | {
+      readonly by: 'session'
+      readonly realm: string
+      readonly username: string
+      readonly cookies: Readonly<Record<string, string>>
+    }
+  | { readonly by: 'nothing' }
+
+export interface Session {
+  /** As the identity, whatever the status is. */
+  send(request: HttpRequest): Promise<HttpAnswer>
+  /** Ends a session that was begun for these requests alone. */
+  end(): Promise<void>
+}
+
+const loginPath = (realm: string): string => `/realms/${encodeURIComponent(realm)}/login`
+const logoutPath = (realm: string): string => `/realms/${encodeURIComponent(realm)}/logout`
+
+const denied = (message: string, hint?: string): CommandError =>
+  new CommandError(exitCodes.denied, message, hint === undefined ? {} : { hint })
+
+const xsrf = 'XSRF-TOKEN'
+
+const visit = async (
+  http: Http,
+  jar: Jar,
+  request: Pick<HttpRequest, 'method' | 'path'> & { form?: Record<string, string> },
+): Promise<HttpAnswer> => {
+  const { method, path, form } = request
+  const cookie = jar.header()
+  const answer = await http.send({
+    method,
+    path,
+    uncounted: true,
+    headers: {
+      accept: 'text/html',
+      ...(cookie === undefined ? {} : { cookie }),
+      ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
+    ...(form === undefined ? {} : { body: new URLSearchParams(form).toString() }),
+  })
+  jar.store(answer.headers['set-cookie'])
+  return answer
+}
+
+/** The login page: it sets the XSRF token, of the session if there is one. */
+const openPage = async (http: Http, jar: Jar, realm: string): Promise<void> => {
+  const { status, body } = await visit(http, jar, { method: 'GET', path: loginPath(realm) })
+  if (status === 404 && String(body).includes('<html'))
+    throw denied(
+      `there is no realm "${realm}" to sign in to at ${http.server}`,
+      'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
+    )
+  if (jar.get(xsrf) === undefined)
+    throw new UnreachableError(
+      http.server,
+      'stranger',
+      `${http.server} has no sign-in page: it is no iamctl server (${status})`,
+    )
+}
+
+/** Makes a session. The cookies are in the jar afterwards. */
+export const signIn = async (http: Http, jar: Jar, credentials: Credentials): Promise<void> => {
+  const { realm, username } = credentials
+  const password = await credentials.password()
+  jar.clear()
+  await openPage(http, jar, realm)
+  const { status } = await visit(http, jar, {
+    method: 'POST',
+    path: loginPath(realm),
+    form: { username, password, _csrf: jar.get(xsrf) ?? '' },
+  })
+  if (status === 303) return
+  if (status === 401)
+    throw denied(
+      `${username} cannot sign in to realm ${realm}: name or password is wrong, or the user may not sign in now`,
+    )
+  if (status === 403) throw denied(`nobody can sign in to realm ${realm} now: it is switched off`)
+  throw new UnreachableError(http.server, 'stranger', `signing in to ${realm} failed (${status})`)
+}
+
+/** Ends a session on the server; false where it could not. */
+export const signOut = async (http: Http, jar: Jar, realm: string): Promise<boolean> => {
+  if (jar.header() === undefined) return false
+  const leave = async (): Promise<number> => {
+    const form = { _csrf: jar.get(xsrf) ?? '' }
+    return (await visit(http, jar, { method: 'POST', path: logoutPath(realm), form })).status
+  }
+  const status = await leave()
+  if (status !== 403) return status === 303
+  await openPage(http, jar, realm)
+  return (await leave()) === 303
+}
+
+const withBearer = (http: Http, token: string): Session => ({
+  send: (request) =>
+    http.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }),
+  end: async () => undefined,
+})
+
+/** What a problem says without throwing it yet. */
+const codeOf = ({ body }: HttpAnswer): unknown =>
+  typeof body === 'object' && body !== null ? Reflect.get(body, 'code') : undefined
+
+const notSignedIn = (server: string): CommandError =>
+  denied(
+    `you are not signed in to ${server}`,
+    'run `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD, or IAMCTL_TOKEN',
+  )
+
+/** Administrators of the first realm look after all of them, any others after their own. */
+const refuseForeign = (path: string, realm: string): void => {
+  if (realm === 'master' || path.startsWith(`/admin/realms/${encodeURIComponent(realm)}/`)) return
+  throw denied(
+    `a session of realm ${realm} administers that realm alone`,
+    'sign in to the realm itself, or to master: --auth-realm (IAMCTL_AUTH_REALM)',
+  )
+}
+
+const withCookies = (
+  http: Http,
+  identity: Extract<Identity, { by: 'password' | 'session' }>,
+): Session => {
+  const jar = createJar(identity.by === 'session' ? identity.cookies : {})
+  let begun: Promise<void> | undefined
+  let mustEnd = false
+
+  /** Once, however many requests ask for it at the same time. */
+  const begin = (): Promise<void> => {
+    begun ??=
+      identity.by === 'session'
+        ? Promise.resolve()
+        : signIn(http, jar, identity).then(() => {
+            mustEnd = true
+          })
+    return begun
+  }
+
+  const once = async (request: HttpRequest): Promise<HttpAnswer> => {
+    const cookie = jar.header()
+    const token = request.method === 'GET' ? undefined : jar.get(xsrf)
+    const answer = await http.send({
+      ...request,
+      headers: {
+        ...request.headers,
+        ...(cookie === undefined ? {} : { cookie }),
+        ...(token === undefined ? {} : { 'x-xsrf-token': token }),
+      },
+    })
+    jar.store(answer.headers['set-cookie'])
+    return answer
+  }
+
+  return {
+    async send(request) {
+      await begin()
+      const signedInBy = begun
+      const answer = await once(request)
+      if (answer.status === 403 && codeOf(answer) === 'csrf') {
+        await openPage(http, jar, identity.realm)
+        return once(request)
+      }
+      if (answer.status !== 401) return answer
+      refuseForeign(request.path, identity.realm)
+      if (identity.by === 'session')
+        throw denied(
+          `the session of ${identity.username} at ${http.server} has ended`,
+          'sign in again: `iamctl login`',
+        )
+      // Ended in the middle of a long run. Who comes second finds the new session already begun.
+      if (begun === signedInBy) begun = undefined
+      await begin()
+      return once(request)
+    },
+    async end() {
+      if (!mustEnd) return
+      mustEnd = false
+      // It ends by itself as well, only later.
+      await signOut(http, jar, identity.realm).catch(() => false)
+    },
+  }
+}
+
+export const createSession = (http: Http, identity: Identity): Session => {
+  if (identity.by === 'token') return withBearer(http, identity.token)
+  if (identity.by !== 'nothing') return withCookies(http, identity)
+  return {
+    send: () => Promise.reject(notSignedIn(http.server)),
+    end: async () => undefined,
+  }
+}

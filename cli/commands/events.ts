@@ -1,0 +1,35 @@
+/** `iamctl events`: names and flags. */
+
+import { type Command, Option } from 'commander'
+import { limit } from './get.ts'
+import { invocationOf } from './invocation.ts'
+import { addOutputOptions, addRealmOptions } from './options.ts'
+
+export const addEvents = (program: Command): void => {
+  const events = program
+    .command('events')
+    .description('show the audit trail of a realm, newest last')
+    .option('--type <type>', 'such as LOGIN_FAILURE or ADMIN_UPDATE')
+    .option('--actor <user>', 'who did it: username, email address or id')
+    .addOption(new Option('--outcome <outcome>', 'how it ended').choices(['SUCCESS', 'FAILURE']))
+    .option('--category <category>', 'AUTHN, ADMIN or SECURITY')
+    .option('--from <time>', '2026-01-31, 2026-01-31T08:00:00Z, or ago: 15m, 2h, 7d')
+    .option('--to <time>', 'the same')
+    .option('--limit <number>', 'how many of the newest, or "all"; 50 unless given', limit)
+    .addHelpText(
+      'after',
+      `
+With -o json every line is one event.
+
+Examples:
+  iamctl events --realm acme --type LOGIN_FAILURE --from 1h
+  iamctl events --realm acme --category ADMIN --actor alice --limit 10
+  iamctl events --realm acme --from 7d --limit all -o json > events.ndjson`,
+    )
+    .action(async (_flags, command: Command) => {
+      const { events: run } = await import('./run/events.ts')
+      await run(invocationOf(command))
+    })
+  addRealmOptions(events)
+  addOutputOptions(events)
+}

@@ -1,0 +1,35 @@
+/**
+ * THE list of commands, one line each, in the order of the help. To add one: `cli/commands/<name>.ts` exports a function
+ * that adds its name, flags and help to the program and loads what it does with a dynamic import; its line goes here.
+ */
+
+import type { Command } from 'commander'
+import { addContext } from './context.ts'
+import { addDelete } from './delete.ts'
+import { addEvents } from './events.ts'
+import { addGet } from './get.ts'
+import { addKeys } from './keys.ts'
+import { addLogin, addLogout, addWhoami } from './login.ts'
+import { addServerCommands } from './server-options.ts'
+import { addSessions } from './sessions.ts'
+import { addUsers } from './users.ts'
+
+export interface CommandGroup {
+  readonly heading: string
+  readonly commands: readonly ((program: Command) => void)[]
+}
+
+export const commandGroups: readonly CommandGroup[] = [
+  {
+    heading: 'A live realm:',
+    commands: [addGet, addDelete, addUsers, addSessions, addEvents, addKeys],
+  },
+  {
+    heading: 'Who and where you are:',
+    commands: [addLogin, addLogout, addWhoami, addContext],
+  },
+  {
+    heading: 'The server:',
+    commands: [addServerCommands],
+  },
+]

@@ -1,0 +1,67 @@
+/** A connection for the time of one command, and the realm that it is about. */
+
+import { type Connection, type ConnectOptions, connect } from '../../client/connect.ts'
+import { ProblemError } from '../../client/errors.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { askHidden } from '../../views/human/prompt.ts'
+import { traceLine } from '../../views/human/trace.ts'
+import { isInteractive } from '../../views/streams.ts'
+import { type Invocation, isOn, numberOf } from '../invocation.ts'
+
+const askPassword: ConnectOptions['askPassword'] = (username, realm, server) => {
+  if (isInteractive()) return askHidden(`Password of ${username} in realm ${realm} at ${server}: `)
+  throw new CommandError(exitCodes.denied, `the password of ${username} is not given`, {
+    hint: 'set IAMCTL_PASSWORD, or name its file with --password-file',
+  })
+}
+
+export const connectOptions = (invocation: Invocation): ConnectOptions => ({
+  flags: invocation.flags,
+  env: invocation.env,
+  cwd: process.cwd(),
+  timeoutSeconds: numberOf(invocation, 'timeout', 'IAMCTL_TIMEOUT'),
+  insecureHttp:
+    invocation.flags['insecureHttp'] === true || isOn(invocation.env['IAMCTL_INSECURE_HTTP']),
+  trace: invocation.debug ? traceLine : undefined,
+  askPassword,
+})
+
+/** Closes the connection whatever happens, so that nothing keeps the program from ending. */
+export const withConnection = async <T>(
+  invocation: Invocation,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> => {
+  const connection = await connect(connectOptions(invocation))
+  try {
+    return await work(connection)
+  } finally {
+    if (invocation.debug) traceLine(`${connection.api.requests()} requests`)
+    await connection.close()
+  }
+}
+
+const realmsFor = async ({ api }: Connection): Promise<string | undefined> => {
+  try {
+    return (await api.realms()).map(({ realm }) => realm).join(', ')
+  } catch (error) {
+    // Who may not list realms is told the rest all the same.
+    if (error instanceof ProblemError || error instanceof CommandError) return undefined
+    throw error
+  }
+}
+
+const realmOf = async (connection: Connection): Promise<string> => {
+  const { realm } = connection.target
+  if (realm !== undefined) return realm
+  const known = await realmsFor(connection)
+  throw new CommandError(exitCodes.error, 'the command is about a realm, and none is named', {
+    hint: `name it with --realm (IAMCTL_REALM)${known === undefined ? '' : `; there are ${known}`}`,
+  })
+}
+
+/** For commands that cannot do without a realm. */
+export const withRealm = <T>(
+  invocation: Invocation,
+  work: (connection: Connection, realm: string) => Promise<T>,
+): Promise<T> =>
+  withConnection(invocation, async (connection) => work(connection, await realmOf(connection)))

@@ -1,0 +1,120 @@
+/** The audit trail. People read names where events hold ids; programs get what is recorded. */
+
+import { categories, eventTypes } from '#schemas/event-types.ts'
+import { nearest } from '#schemas/typos.ts'
+import type { Connection } from '../../client/connect.ts'
+import { ProblemError } from '../../client/errors.ts'
+import { isUuid } from '../../client/kind-names.ts'
+import type { EventFilter, EventRecord } from '../../client/records.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { note } from '../../views/human/note.ts'
+import { printTable } from '../../views/human/table.ts'
+import { printJsonLine } from '../../views/json/json.ts'
+import { type Invocation, textOf } from '../invocation.ts'
+import { withRealm } from './connection.ts'
+import { momentOf } from './moments.ts'
+
+/** So many names are worth a request each. */
+const mostNames = 25
+
+/** The word as the server spells it. */
+const oneOf = (
+  invocation: Invocation,
+  flag: 'type' | 'category',
+  known: readonly string[],
+): string | undefined => {
+  const given = textOf(invocation, flag)
+  if (given === undefined) return undefined
+  const found = known.find((one) => one === given.toUpperCase().replaceAll('-', '_'))
+  if (found !== undefined) return found
+  const meant = nearest(given, known)
+  throw new CommandError(exitCodes.error, `there is no event ${flag} "${given}"`, {
+    hint: meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`,
+  })
+}
+
+/** Null where nobody has the name, or who asks may not see users. */
+const userOrNull = async ({ api }: Connection, realm: string, name: string) => {
+  try {
+    return await api.users.find(realm, name)
+  } catch (error) {
+    if (error instanceof ProblemError || error instanceof CommandError) return null
+    throw error
+  }
+}
+
+/** Users are recorded by id; a name that is nobody's stands for itself, as in a failed sign-in. */
+const actorOf = async (
+  connection: Connection,
+  realm: string,
+  name: string | undefined,
+): Promise<string | undefined> => {
+  if (name === undefined || isUuid(name)) return name
+  return (await userOrNull(connection, realm, name))?.userId ?? name
+}
+
+const filterOf = async (
+  invocation: Invocation,
+  connection: Connection,
+  realm: string,
+): Promise<EventFilter> => {
+  const now = Date.now()
+  const [from, to] = (['from', 'to'] as const).map((flag) => {
+    const text = textOf(invocation, flag)
+    return text === undefined ? undefined : momentOf(flag, text, now)
+  })
+  const filter = {
+    type: oneOf(invocation, 'type', Object.keys(eventTypes)),
+    category: oneOf(invocation, 'category', categories),
+    outcome: textOf(invocation, 'outcome'),
+    from,
+    to,
+    actor: await actorOf(connection, realm, textOf(invocation, 'actor')),
+  }
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+}
+
+const namesOf = async (
+  connection: Connection,
+  realm: string,
+  events: readonly EventRecord[],
+): Promise<ReadonlyMap<string, string>> => {
+  const ids = [...new Set(events.map(({ actor }) => actor).filter(isUuid))].slice(0, mostNames)
+  const { authRealm } = connection.target
+  const names = new Map<string, string>()
+  for (const id of ids)
+    for (const place of new Set([realm, authRealm])) {
+      const user = await userOrNull(connection, place, id)
+      if (user !== null)
+        names.set(id, place === realm ? user.username : `${user.username} (${place})`)
+      if (user !== null) break
+    }
+  return names
+}
+
+const rowOf = (event: EventRecord, names: ReadonlyMap<string, string>): string[] => [
+  event.ts.replace(/\.\d+Z$/, 'Z'),
+  event.type,
+  event.outcome,
+  names.get(event.actor) ?? event.actor,
+  event.sourceIp,
+  [event.resourceType, event.resourceId].filter((part) => part !== null).join('/'),
+  event.detail ?? '',
+]
+
+export const events = (invocation: Invocation): Promise<void> =>
+  withRealm(invocation, async (connection, realm) => {
+    const { limit = 50 } = invocation.flags as { limit?: number }
+    const filter = await filterOf(invocation, connection, realm)
+    const found = (await connection.api.events.newest(realm, filter, limit)).toReversed()
+    if (invocation.output === 'json') {
+      for (const event of found) printJsonLine(event)
+      return
+    }
+    if (found.length === 0) return note(invocation, `realm ${realm} has no such events`)
+    const names = await namesOf(connection, realm, found)
+    printTable(
+      ['time', 'event', 'outcome', 'actor', 'from', 'what', 'detail'],
+      found.map((event) => rowOf(event, names)),
+    )
+  })

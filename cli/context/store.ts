@@ -1,0 +1,128 @@
+/**
+ * What `iamctl` remembers on this machine: contexts, and the sessions of `iamctl login`. One file that only its owner may
+ * read, in the folder that XDG names; it is replaced as a whole, so that a crash leaves the old one. Passwords are never in it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isObject } from '#schemas/json-schema.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Where to go and as whom; whatever is not said comes from elsewhere. */
+export interface Context {
+  readonly server?: string
+  readonly realm?: string
+  readonly authRealm?: string
+  readonly username?: string
+}
+
+export interface StoredSession {
+  readonly username: string
+  readonly cookies: Readonly<Record<string, string>>
+  readonly since: string
+}
+
+export interface Memory {
+  readonly current: string | null
+  readonly contexts: Readonly<Record<string, Context>>
+  /** By server and realm. */
+  readonly sessions: Readonly<Record<string, StoredSession>>
+}
+
+export interface Store {
+  readonly file: string
+  read(): Memory
+  /** Reads, changes and writes; other processes that do so at the same moment may win. */
+  change(change: (memory: Memory) => Memory): void
+}
+
+const nothing: Memory = { current: null, contexts: {}, sessions: {} }
+
+/** A relative XDG folder is to be ignored: specifications.freedesktop.org/basedir-spec. */
+export const storeFile = (env: Env): string => {
+  const given = env['XDG_CONFIG_HOME']
+  const folder = given && isAbsolute(given) ? given : join(env['HOME'] ?? homedir(), '.config')
+  return join(folder, 'iamctl', 'config.json')
+}
+
+export const sessionKey = (server: string, authRealm: string): string =>
+  `${server}/realms/${authRealm}`
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+
+const textFields = ['server', 'realm', 'authRealm', 'username'] as const
+
+/** The fields that are text; others are of another version. */
+export const contextOf = (value: unknown): Context => {
+  if (!isObject(value)) return {}
+  const context: Record<string, string> = {}
+  for (const field of textFields)
+    if (typeof value[field] === 'string') context[field] = value[field]
+  return context
+}
+
+const sessionOf = (value: unknown): StoredSession[] => {
+  if (!isObject(value) || !isObject(value['cookies'])) return []
+  const cookies = Object.fromEntries(
+    Object.entries(value['cookies']).map(([name, text]) => [name, String(text)]),
+  )
+  return [{ username: String(value['username']), cookies, since: String(value['since']) }]
+}
+
+const mapped = <T>(value: unknown, read: (inner: unknown) => readonly T[]): Record<string, T> =>
+  Object.fromEntries(
+    Object.entries(isObject(value) ? value : {}).flatMap(([name, inner]) =>
+      read(inner).map((one) => [name, one] as const),
+    ),
+  )
+
+const parse = (file: string, text: string): Memory => {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new CommandError(exitCodes.error, `${file} is not JSON`, {
+      hint: 'repair it, or delete it and sign in again',
+      cause,
+    })
+  }
+  if (!isObject(value)) return nothing
+  return {
+    current: typeof value['current'] === 'string' ? value['current'] : null,
+    contexts: mapped(value['contexts'], (one) => [contextOf(one)]),
+    sessions: mapped(value['sessions'], sessionOf),
+  }
+}
+
+const write = (file: string, memory: Memory): void => {
+  const folder = dirname(file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+  const next = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    const text = `${JSON.stringify(memory, null, 2)}\n`
+    writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(next, file)
+  } catch (error) {
+    rmSync(next, { force: true })
+    throw error
+  }
+}
+
+export const openStore = (env: Env): Store => {
+  const file = storeFile(env)
+  const read = (): Memory => {
+    try {
+      return parse(file, readFileSync(file, 'utf8'))
+    } catch (error) {
+      if (isMissing(error)) return nothing
+      throw error
+    }
+  }
+  return { file, read, change: (change) => write(file, change(read())) }
+}

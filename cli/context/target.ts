@@ -1,0 +1,104 @@
+/**
+ * Which server, which realm, and as whom: a flag wins over a variable, that over the context of `iamctl.yaml`, that over
+ * the context that `iamctl context use` chose, and what nobody says has a default.
+ */
+
+import { nearest } from '#schemas/typos.ts'
+import { serverAddress } from '../client/address.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import type { EstateContexts } from './estate.ts'
+import type { Context, Env, Memory } from './store.ts'
+
+export const defaultServer = 'http://127.0.0.1:8080'
+export const defaultAuthRealm = 'master'
+
+export interface Target {
+  readonly server: string
+  /** The realm that the command is about, where anything names one. */
+  readonly realm: string | undefined
+  /** The realm to sign in to. */
+  readonly authRealm: string
+  readonly username: string | undefined
+  /** The name of the context that was used, if any. */
+  readonly context: string | undefined
+}
+
+export interface TargetSources {
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly env: Env
+  readonly estate: EstateContexts | null
+  readonly memory: Memory
+}
+
+const textIn = (flags: TargetSources['flags'], name: string): string | undefined =>
+  typeof flags[name] === 'string' ? flags[name] : undefined
+
+const unknownContext = (name: string, known: readonly string[]): CommandError => {
+  const meant = nearest(name, known)
+  const all = known.length === 0 ? 'there are none yet' : `there are ${known.join(', ')}`
+  return new CommandError(exitCodes.error, `there is no context "${name}"`, {
+    hint: meant === undefined ? `${all}; see \`iamctl context list\`` : `did you mean "${meant}"?`,
+  })
+}
+
+/** Not what every object has, such as `constructor`. */
+export const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined
+
+const named = (name: string, { estate, memory }: TargetSources): Context => {
+  const found = own(estate?.contexts ?? {}, name) ?? own(memory.contexts, name)
+  if (found !== undefined) return found
+  const known = new Set([...Object.keys(estate?.contexts ?? {}), ...Object.keys(memory.contexts)])
+  throw unknownContext(name, [...known])
+}
+
+/** What a context says of another server is not for this one. */
+const fits = (context: Context, server: string | undefined): boolean =>
+  server === undefined ||
+  context.server === undefined ||
+  serverAddress(context.server) === serverAddress(server)
+
+interface Layer {
+  readonly name: string
+  readonly context: Context
+}
+
+/** The contexts that apply, the stronger first. */
+const layersOf = (sources: TargetSources, server: string | undefined): Layer[] => {
+  const { flags, env, estate, memory } = sources
+  const chosen = textIn(flags, 'context') ?? (env['IAMCTL_CONTEXT'] || undefined)
+  if (chosen !== undefined) return [{ name: chosen, context: named(chosen, sources) }]
+  const layers: Layer[] = []
+  let address = server
+  const implied = estate?.defaultContext ?? null
+  const candidates = [
+    ...(implied === null ? [] : [{ name: implied, context: named(implied, sources) }]),
+    ...(memory.current === null
+      ? []
+      : [{ name: memory.current, context: own(memory.contexts, memory.current) ?? {} }]),
+  ]
+  for (const layer of candidates)
+    if (fits(layer.context, address)) {
+      layers.push(layer)
+      address ??= layer.context.server
+    }
+  return layers
+}
+
+export const targetOf = (sources: TargetSources): Target => {
+  const { flags, env } = sources
+  // An empty variable is one that is not set: CI systems cannot unset.
+  const given = (flag: string, variable: string): string | undefined =>
+    textIn(flags, flag) ?? (env[variable] || undefined)
+  const server = given('server', 'IAMCTL_SERVER')
+  const layers = layersOf(sources, server)
+  const inLayers = (field: keyof Context): string | undefined =>
+    layers.map(({ context }) => context[field]).find((value) => value !== undefined)
+  return {
+    server: serverAddress(server ?? inLayers('server') ?? defaultServer),
+    realm: given('realm', 'IAMCTL_REALM') ?? inLayers('realm'),
+    authRealm: given('authRealm', 'IAMCTL_AUTH_REALM') ?? inLayers('authRealm') ?? defaultAuthRealm,
+    username: given('username', 'IAMCTL_USERNAME') ?? inLayers('username'),
+    context: layers[0]?.name,
+  }
+}

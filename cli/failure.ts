@@ -1,0 +1,128 @@
+/** The one place that decides what an error means to whoever called: message, remedy, and exit code. */
+
+import { CommanderError } from 'commander'
+import type { FieldError } from '#schemas/problems.ts'
+import type { ProblemError, UnreachableError, UnreachableReason } from './client/errors.ts'
+import type { Diagnostic } from './diagnostics.ts'
+import { CommandError, type ExitCode, exitCodes } from './exit.ts'
+
+export interface Failure {
+  readonly exitCode: ExitCode
+  /** Stable: scripts may ask for it. */
+  readonly code: string
+  readonly message: string
+  readonly hint: string | null
+  /** Of a problem that the server told: the HTTP status, the fields, and what else it said. */
+  readonly status: number | null
+  readonly requestId: string | null
+  readonly errors: readonly FieldError[]
+  readonly details: Readonly<Record<string, unknown>>
+  readonly diagnostics: readonly Diagnostic[]
+  /** Nobody foresaw it: the story is worth showing. */
+  readonly isBug: boolean
+}
+
+const plain = {
+  hint: null,
+  status: null,
+  requestId: null,
+  errors: [],
+  details: {},
+  diagnostics: [],
+  isBug: false,
+} as const
+
+/** Errors of the server whose message is meant for the operator. */
+const foreseen = new Set([
+  'ConfigError',
+  'MasterKeyError',
+  'SealError',
+  'StorageUnavailableError',
+  'ListenError',
+  'WorkerError',
+])
+
+/** A file or folder that cannot be used: the system's own words name it. */
+const isAboutFile = (error: Error): boolean => 'syscall' in error && 'path' in error
+
+const exitCodeOf = ({ status, code }: ProblemError): ExitCode => {
+  if (status === 401 || status === 403) return exitCodes.denied
+  if (['protected', 'built-in', 'key-active', 'key-in-use'].includes(code)) return exitCodes.guarded
+  if (status === 409 || status === 412) return exitCodes.conflict
+  return status === 503 ? exitCodes.unreachable : exitCodes.error
+}
+
+const problemHints: Readonly<Record<string, string>> = {
+  unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',
+  forbidden: '`iamctl whoami` shows what you may do',
+  stale: 'plan again: the realm has changed since',
+  owned: 'one of the two must give it up; --take-over makes it yours',
+  protected: 'apply it once with `protected: false`, then delete it',
+  'key-active': 'make another one first: `iamctl keys rotate`',
+  'key-in-use': 'wait, or give --force if those tokens shall become invalid now',
+  'rate-limited': 'wait a moment, then try again',
+  unavailable: 'try again in a moment; the server tells more in its log',
+}
+
+const ofProblem = (error: ProblemError): Failure => ({
+  ...plain,
+  exitCode: exitCodeOf(error),
+  code: error.code,
+  message: error.detail,
+  hint: problemHints[error.code] ?? null,
+  status: error.status,
+  requestId: error.requestId ?? null,
+  errors: error.errors,
+  details: error.extra,
+})
+
+const unreachableHints: Readonly<Record<UnreachableReason, string>> = {
+  refused: 'start a server with `iamctl server`, or name another one with --server (IAMCTL_SERVER)',
+  'unknown-host': 'check the name in --server (IAMCTL_SERVER), and how this machine resolves names',
+  'no-route': 'check the address, the network and the firewalls on the way',
+  timeout: 'try again, or give it longer with --timeout SECONDS',
+  closed: 'try again; if it stays so, check whether --server must begin with https://',
+  tls: 'if the certificate is of an authority of your own: NODE_EXTRA_CA_CERTS=ca.pem',
+  stranger: '--server (IAMCTL_SERVER) must be the address of an iamctl server',
+}
+
+const ofUnreachable = (error: UnreachableError): Failure => ({
+  ...plain,
+  exitCode: exitCodes.unreachable,
+  code: `unreachable.${error.reason}`,
+  message: error.message,
+  hint: /wrong version number/i.test(error.message)
+    ? 'it may speak plain http: write http:// in --server'
+    : unreachableHints[error.reason],
+})
+
+/** The parser's words, which may be several lines, as one. */
+const ofUsage = (error: CommanderError): Failure => ({
+  ...plain,
+  exitCode: exitCodes.error,
+  code: 'usage',
+  message: `${error.message
+    .replace(/^error: /, '')
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')} (see --help)`,
+})
+
+/** By name: their file brings the HTTP client with it, which a command that is offline does without. */
+const isNamed = <T extends Error>(error: Error, name: string): error is T => error.name === name
+
+export const failureOf = (error: unknown): Failure => {
+  const bug = { ...plain, exitCode: exitCodes.error, code: 'internal', isBug: true }
+  if (!(error instanceof Error)) return { ...bug, message: String(error) }
+  const { message } = error
+  if (error instanceof CommandError) {
+    const { exitCode, hint, diagnostics } = error
+    const code = diagnostics.length > 0 ? 'invalid' : 'command'
+    return { ...plain, exitCode, code, message, hint: hint ?? null, diagnostics }
+  }
+  if (error instanceof CommanderError) return ofUsage(error)
+  if (isNamed<ProblemError>(error, 'ProblemError')) return ofProblem(error)
+  if (isNamed<UnreachableError>(error, 'UnreachableError')) return ofUnreachable(error)
+  if (foreseen.has(error.name) || isAboutFile(error))
+    return { ...plain, exitCode: exitCodes.error, code: 'command', message }
+  return { ...bug, message }
+}
