@@ -14,7 +14,7 @@ import { formatPhc, parsePhc } from '#server/platform/passwords/phc.ts'
 import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 
 type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
 type Policies = Pick<SettingsDoc, 'passwordPolicy'>
@@ -39,6 +39,19 @@ export interface Passwords {
     newPassword: string,
     field?: string,
   ): Promise<PreparedPassword>
+  /** What a realm has against a new password, without the cost of hashing it. */
+  check(
+    settings: Policies,
+    user: Owner,
+    newPassword: string,
+    field?: string,
+  ): Promise<readonly FieldError[]>
+  /** The first password of a user who is made by the same commit, by a hash that was made elsewhere. */
+  firstOf(
+    user: Owner,
+    phc: string,
+    field?: string,
+  ): { readonly row?: CredentialRow; readonly errors: readonly FieldError[] }
   /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
   acceptHash(settings: Policies, user: Owner, phc: string, field?: string): PreparedPassword
   /**
@@ -59,6 +72,12 @@ export interface PasswordParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }
+
+const unbearable = (field: string): FieldError => ({
+  field,
+  code: 'format',
+  message: 'must be an Argon2 hash in PHC form, of a cost that can be borne',
+})
 
 export const createPasswords = ({ hasher, breach, storage, clock }: PasswordParts): Passwords => {
   const { db } = storage
@@ -104,6 +123,17 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
     return issues
   }
 
+  const rowOf = (user: Owner, secret: string): CredentialRow => ({
+    id: newId(),
+    realm: user.realm,
+    user_id: user.id,
+    type: 'password',
+    label: null,
+    priority: 0,
+    secret,
+    created_at: clock.now(),
+  })
+
   /** Replaces the password. The user's row is locked first, so that two changes at once leave one password. */
   const replace = (user: Owner, secret: string, remembered: number): Statement[] => {
     const now = clock.now()
@@ -146,26 +176,26 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
           .where('id', 'not in', kept),
       ),
       statement(db.deleteFrom('credentials').where((where) => where.and(passwordOf))),
-      ...insertRows(db, 'credentials', [
-        {
-          id: newId(),
-          realm: user.realm,
-          ...passwordOf,
-          label: null,
-          priority: 0,
-          secret,
-          created_at: now,
-        },
-      ]),
+      ...insertRows(db, 'credentials', [rowOf(user, secret)]),
     ]
   }
 
+  const check: Passwords['check'] = async (settings, user, newPassword, field = '/newPassword') =>
+    (await refusals(settings, user, newPassword)).map((issue) => ({ field, ...issue }))
+
   return {
-    async prepare(settings, user, newPassword, field = '/newPassword') {
-      const issues = await refusals(settings, user, newPassword)
-      if (issues.length > 0) {
-        return { statements: [], errors: issues.map((issue) => ({ field, ...issue })) }
-      }
+    check,
+
+    firstOf(user, phc, field = '/passwordHash') {
+      const parsed = parsePhc(phc)
+      return parsed === undefined
+        ? { errors: [unbearable(field)] }
+        : { row: rowOf(user, formatPhc(parsed)), errors: [] }
+    },
+
+    async prepare(settings, user, newPassword, field) {
+      const errors = await check(settings, user, newPassword, field)
+      if (errors.length > 0) return { statements: [], errors }
       const hash = await hasher.hash(newPassword)
       return {
         statements: replace(user, hash, settings.passwordPolicy.passwordHistory),
@@ -175,10 +205,7 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
 
     acceptHash(settings, user, phc, field = '/passwordHash') {
       const parsed = parsePhc(phc)
-      if (parsed === undefined) {
-        const message = 'must be an Argon2 hash in PHC form, of a cost that can be borne'
-        return { statements: [], errors: [{ field, code: 'format', message }] }
-      }
+      if (parsed === undefined) return { statements: [], errors: [unbearable(field)] }
       const { passwordHistory } = settings.passwordPolicy
       return { statements: replace(user, formatPhc(parsed), passwordHistory), errors: [] }
     },

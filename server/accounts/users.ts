@@ -39,6 +39,10 @@ export interface Users {
   createStatements(user: UserRow): Statement[]
   /** Fails the guard `user:<id>` when somebody else has changed the user since `before` was read. */
   updateStatements(before: UserRow, after: UserRow): Statement[]
+  /** Makes and changes many at once; names that one of them gives up may be another's in the same list. */
+  saveStatements(
+    changes: readonly { readonly before: UserRow | undefined; readonly after: UserRow }[],
+  ): Statement[]
   /** Everything that hangs on the user goes with it. */
   deleteStatements(id: string): Statement[]
   /** What a refused write of this user tells the caller: a 409 that names the field, or the error itself. */
@@ -61,12 +65,47 @@ const withPrefix = (
 ): UserQuery => query.where(column, '>=', prefix).where(column, '<', prefix + END)
 
 export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
-  const insertNames = (user: UserRow, names: Iterable<string>): Statement[] =>
+  /** The names that the users did not have before. */
+  const insertNames = (
+    changes: readonly { readonly before: UserRow | undefined; readonly after: UserRow }[],
+  ): Statement[] =>
     insertRows(
       db,
       'user_names',
-      [...names].map((name) => ({ realm: user.realm, name, user_id: user.id })),
+      changes.flatMap(({ before, after }) => {
+        const had = before ? namesOf(before) : new Set()
+        return [...namesOf(after)]
+          .filter((name) => !had.has(name))
+          .map((name) => ({ realm: after.realm, name, user_id: after.id }))
+      }),
     )
+
+  /** The row as it is afterwards, and the names that the user no longer has. */
+  const changeStatements = (before: UserRow, after: UserRow): Statement[] => {
+    const { id, realm: _realm, created_at: _created, ...columns } = after
+    const has = namesOf(after)
+    const lost = [...namesOf(before)].filter((name) => !has.has(name))
+    return [
+      guarded(
+        db
+          .updateTable('users')
+          .set({ ...columns, version: before.version + 1 })
+          .where('id', '=', before.id)
+          .where('version', '=', before.version),
+        `user:${id}`,
+      ),
+      ...(lost.length === 0
+        ? []
+        : [
+            statement(
+              db
+                .deleteFrom('user_names')
+                .where('user_id', '=', before.id)
+                .where('name', 'in', lost),
+            ),
+          ]),
+    ]
+  }
 
   return {
     async find(realm, idOrUsername) {
@@ -132,34 +171,24 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
 
     createStatements: (user) => [
       ...insertRows(db, 'users', [user]),
-      ...insertNames(user, namesOf(user)),
+      ...insertNames([{ before: undefined, after: user }]),
     ],
 
-    updateStatements(before, after) {
-      const { id, realm: _realm, created_at: _created, ...columns } = after
-      const [had, has] = [namesOf(before), namesOf(after)]
-      const lost = [...had].filter((name) => !has.has(name))
-      const gained = [...has].filter((name) => !had.has(name))
+    updateStatements: (before, after) => [
+      ...changeStatements(before, after),
+      ...insertNames([{ before, after }]),
+    ],
+
+    saveStatements(changes) {
+      const made = changes.filter(({ before }) => before === undefined)
       return [
-        guarded(
-          db
-            .updateTable('users')
-            .set({ ...columns, version: before.version + 1 })
-            .where('id', '=', before.id)
-            .where('version', '=', before.version),
-          `user:${id}`,
+        ...changes.flatMap(({ before, after }) => (before ? changeStatements(before, after) : [])),
+        ...insertRows(
+          db,
+          'users',
+          made.map(({ after }) => after),
         ),
-        ...(lost.length === 0
-          ? []
-          : [
-              statement(
-                db
-                  .deleteFrom('user_names')
-                  .where('user_id', '=', before.id)
-                  .where('name', 'in', lost),
-              ),
-            ]),
-        ...insertNames(after, gained),
+        ...insertNames(changes),
       ]
     },
 

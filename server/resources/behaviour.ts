@@ -4,7 +4,7 @@
  */
 
 import type { Kysely } from 'kysely'
-import type { FieldError } from '#schemas/problems.ts'
+import type { FieldError, Problem } from '#schemas/problems.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -18,9 +18,11 @@ export interface PrepareTools {
   readonly drafts: Drafts
   readonly caller: Caller
   readonly now: number
+  /** Nothing will be written: work whose result only the database sees can be left out. */
+  readonly dryRun: boolean
 }
 
-/** Server-made values of one changed document, and what else its transaction must write. */
+/** Server-made values of one changed document. */
 export interface Prepared {
   /** Another id than the one drawn, where the document stands for a row that exists. */
   readonly id?: string
@@ -28,6 +30,15 @@ export interface Prepared {
   readonly secrets?: Readonly<Record<string, string>>
   /** Fields shown once, in the reply to this write. */
   readonly answer?: Readonly<Record<string, unknown>>
+  /** Why it cannot be; the operation that names the document is pointed at. */
+  readonly refused?: Problem
+}
+
+/** Of all changed documents of one kind at once, so that none costs a query of its own. */
+export interface Preparation {
+  /** In the order of the documents. */
+  readonly prepared: readonly Prepared[]
+  /** What else the transaction must write, after the documents. */
   readonly statements?: readonly Statement[]
 }
 
@@ -40,7 +51,7 @@ export interface Behaviour {
   /** Rules across fields and documents; pure. */
   check?(draft: Draft, drafts: Drafts): readonly FieldError[]
   /** Before the transaction; slow work belongs here. */
-  prepare?(draft: Draft, tools: PrepareTools): Promise<Prepared>
+  prepare?(drafts: readonly Draft[], tools: PrepareTools): Promise<Preparation>
   /** Read-only fields that the document does not hold, for many documents at once. */
   present?(
     documents: readonly StoredDocument[],

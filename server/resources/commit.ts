@@ -12,7 +12,7 @@ import type { AuditEvent } from '#server/events/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { rowOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { insertRows, statement } from '#server/storage/statements.ts'
+import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { RevisionOperationRow } from '#server/storage/tables.ts'
 import type { Drafts } from './drafts.ts'
 import type { Effect } from './effects.ts'
@@ -29,6 +29,8 @@ export interface CommitContext {
   readonly realm: string
   readonly baseRevision: number
   readonly drafts: Drafts
+  /** What the kinds write beside their documents. */
+  readonly beside: readonly Statement[]
   readonly now: number
   readonly actor: string
   readonly sourceIp: string
@@ -41,7 +43,7 @@ export interface CommitContext {
 const isConfiguration = ({ before, after }: Effect): boolean =>
   (after ?? before)?.origin !== 'runtime'
 
-const opOf = ({ before, after }: Effect): RevisionOperationRow['op'] => {
+export const opOf = ({ before, after }: Effect): RevisionOperationRow['op'] => {
   if (!before) return 'create'
   if (!after) return 'delete'
   return before.key === after.key ? 'update' : 'rename'
@@ -60,11 +62,6 @@ const kept = (document: StoredDocument | null): string | null =>
     secrets: document.secrets,
   })
 
-const inSlices = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size),
-  )
-
 const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]): Statement[] => {
   const written = effects.flatMap(({ before }) => (before ? [before.id] : []))
   const renamed = effects.flatMap(({ before, after }) =>
@@ -72,7 +69,7 @@ const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]
   )
   const gone = effects.flatMap(({ before, after }) => (before && !after ? [before] : []))
   return [
-    ...inSlices(written, 1000).map((ids) =>
+    ...inSlices(written).map((ids) =>
       statement(db.deleteFrom('document_refs').where('from_id', 'in', ids)),
     ),
     // Deepest first, so that no parent takes a guarded child along before its turn.
@@ -88,7 +85,7 @@ const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]
         ),
       ),
     // Keys may be swapped: they step aside first. No natural key holds a control character.
-    ...inSlices(renamed, 1000).map((ids) =>
+    ...inSlices(renamed).map((ids) =>
       statement(
         db
           .updateTable('documents')
@@ -179,8 +176,12 @@ const detailOf = ({ draft, before, after, prepared }: Effect): string | undefine
   if (!before || !after) return undefined
   const fields = diff(draft.kind, before.body, after.body).map(({ pointer }) => pointer)
   const secrets = Object.keys(prepared.secrets ?? draft.secrets)
-  const moved = before.key === after.key ? [] : [`renamed from ${before.key}`]
-  return [...moved, ...new Set([...fields, ...secrets])].join(', ').slice(0, 1000)
+  const words = [
+    ...(before.key === after.key ? [] : [`renamed from ${before.key}`]),
+    ...(before.owner === after.owner ? [] : ['owner']),
+    ...(before.protected === after.protected ? [] : ['protected']),
+  ]
+  return [...words, ...new Set([...fields, ...secrets])].join(', ').slice(0, 1000)
 }
 
 const eventOf = (context: CommitContext, effect: Effect, revision?: number): AuditEvent => {
@@ -223,7 +224,7 @@ export const commitOf = (effects: readonly Effect[], context: CommitContext): Co
     ...removals(context, effects),
     ...writes(context, effects),
     ...references(context, effects),
-    ...effects.flatMap(({ prepared }) => prepared.statements ?? []),
+    ...context.beside,
     ...(revises
       ? history(context, configuration)
       : [
@@ -240,11 +241,8 @@ export const commitOf = (effects: readonly Effect[], context: CommitContext): Co
     statements,
     revision,
     // What a realm is born with is told by the one event of its creation.
-    events:
-      context.source === 'bootstrap'
-        ? []
-        : effects.map((effect) =>
-            eventOf(context, effect, isConfiguration(effect) ? revision : undefined),
-          ),
+    events: effects
+      .filter(({ draft }) => !draft.seed)
+      .map((effect) => eventOf(context, effect, isConfiguration(effect) ? revision : undefined)),
   }
 }

@@ -5,13 +5,14 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Kind, keyOf, parentKeyOf } from '#schemas/kind.ts'
-import { compact } from '#schemas/normalize.ts'
+import { compact, contentHash } from '#schemas/normalize.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from './behaviour.ts'
 import { type Draft, Drafts } from './drafts.ts'
+import { createFaults, faultsIn } from './faults.ts'
 import { refuseEscalation } from './grants.ts'
 import {
   type Delete,
@@ -21,7 +22,8 @@ import {
   type Operation,
   type Put,
 } from './operations.ts'
-import { checkReferences, followRename, settleDeletion } from './references.ts'
+import { putsInOrder } from './order.ts'
+import { danglingIn, followRename, settleDeletion } from './references.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface DecideContext {
@@ -37,16 +39,38 @@ export interface DecideContext {
 
 const nameOf = (kind: Kind, key: string): string => `${kind.kind} "${key}"`
 
+const taken = (kind: Kind, key: string): Problem =>
+  new Problem('conflict', `${nameOf(kind, key)} exists already`, {
+    errors: [{ field: `/${kind.keyFields[0]}`, code: 'duplicate', message: 'is taken' }],
+  })
+
 const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
-  if (expect?.exists === true && !draft)
-    throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
-  if (expect?.exists === false && draft)
-    throw new Problem('conflict', `${nameOf(kind, key)} exists already`, {
-      errors: [{ field: `/${kind.keyFields[0]}`, code: 'duplicate', message: 'is taken' }],
-    })
-  if (expect?.etag !== undefined && (!draft?.before || etagOf(draft.before) !== expect.etag))
+  const { exists, etag, hash } = expect ?? {}
+  if (exists === true && !draft) throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
+  if ((exists === false || hash === null) && draft) throw taken(kind, key)
+  if (etag !== undefined && (!draft?.before || etagOf(draft.before) !== etag))
     throw new Problem('precondition-failed', `${nameOf(kind, key)} has changed since it was read`)
+  if (typeof hash === 'string' && (!draft?.body || hashOf(draft) !== hash))
+    throw new Problem('conflict', `${nameOf(kind, key)} is not what it was when it was read`)
 }
+
+const hashOf = ({ before, body }: Draft): string => before?.hash ?? contentHash(body ?? {})
+
+/** The key that a document's own fields make must be the one it is filed under. */
+export const keyErrors = (
+  kind: Kind,
+  key: string,
+  doc: Readonly<Record<string, unknown>>,
+): FieldError[] =>
+  keyOf(kind, doc, parentKeyOf(kind, key) ?? '') === key
+    ? []
+    : [
+        {
+          field: `/${kind.keyFields[0]}`,
+          code: 'key',
+          message: `does not agree with the key "${key}"`,
+        },
+      ]
 
 const checkImmutable = (draft: Draft, doc: Readonly<Record<string, unknown>>): void => {
   const changed = Object.entries(draft.kind.spec.properties ?? {}).filter(
@@ -63,55 +87,105 @@ const checkImmutable = (draft: Draft, doc: Readonly<Record<string, unknown>>): v
     )
 }
 
+/** What the document above it must be; a list that can be pointed into learns which of its fields is wrong. */
+const checkParent = (drafts: Drafts, kind: Kind, key: string, at: string | undefined): void => {
+  const above = parentKeyOf(kind, key)
+  if (above === null || drafts.find(kind.parentKind ?? '', above)) return
+  const message = `there is no ${kind.parentKind} "${above}"`
+  if (at === undefined) throw new Problem('not-found', message)
+  throw invalid([{ field: `/${kind.keyFields[0]}`, code: 'missing-reference', message }])
+}
+
+/** Full state of another estate's document is written, and it is deleted, only by who takes it over. */
+const refuseOwned = (drafts: readonly Draft[], { owner, takeOver }: Door): void => {
+  if (owner === null || takeOver) return
+  const documents = drafts.flatMap(({ kind, key, before }) =>
+    before && before.owner !== null && before.owner !== owner
+      ? [{ kind: kind.kind, key, owner: before.owner }]
+      : [],
+  )
+  if (documents.length === 0) return
+  const names = documents.map((one) => `${one.kind} "${one.key}" belongs to ${one.owner}`)
+  throw new Problem('owned', names.slice(0, 20).join('; '), { extra: { documents } })
+}
+
+const newValueOf = (operation: Put, existing: Draft | undefined, context: DecideContext) => {
+  const { kind, key, stated } = operation
+  const given = docOf(operation, existing?.body)
+  if (stated) return given
+  const doc = compact(kind, given)
+  const errors = context.validate(kind, doc)
+  if (errors.length > 0) throw invalid(errors)
+  const wrong = keyErrors(kind, key, doc)
+  if (wrong.length > 0) throw invalid(wrong)
+  return doc
+}
+
+/** Which document it is, whose, and under whose protection; a door that owns documents makes them its own. */
+const belonging = (
+  operation: Put,
+  { origin, owner }: Door,
+  existing?: Draft,
+): Pick<Draft, 'origin' | 'owner' | 'protected' | 'named' | 'stated' | 'seed' | 'at'> => {
+  const { lineage } = operation
+  const kept = existing?.origin === 'built-in' ? 'built-in' : 'declared'
+  return {
+    ...(lineage
+      ? { origin: lineage.origin, owner: lineage.owner }
+      : !existing
+        ? { origin, owner }
+        : origin === 'declared'
+          ? { origin: kept, owner }
+          : { origin: existing.origin, owner: existing.owner }),
+    protected: operation.protected ?? existing?.protected ?? false,
+    named: true,
+    stated: operation.stated === true,
+    seed: lineage?.seed === true,
+    at: operation.at,
+  }
+}
+
 const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
-  const { kind, key } = operation
+  const { kind, key, at, lineage } = operation
   const existing = drafts.target(operation)
   const from = existing?.key ?? operation.from ?? key
   meet(operation.expect, kind, from, existing)
   if (from !== key && !existing)
     throw new Problem('not-found', `there is no ${nameOf(kind, from)} to rename`)
-  if (from !== key && drafts.find(kind.kind, key)) meet({ exists: false }, kind, key, existing)
+  if (from !== key && drafts.find(kind.kind, key)) throw taken(kind, key)
 
-  const doc = compact(kind, docOf(operation, existing?.body))
-  const parentKey = parentKeyOf(kind, key)
-  const errors = [...context.validate(kind, doc)]
-  if (errors.length === 0 && keyOf(kind, doc, parentKey ?? '') !== key)
-    errors.push({
-      field: `/${kind.keyFields[0]}`,
-      code: 'key',
-      message: `does not agree with the key "${key}"`,
-    })
-  if (errors.length > 0) throw invalid(errors)
-  if (kind.shape === 'tree' && from !== key && `${parentKey}/`.startsWith(`${from}/`))
+  const doc = newValueOf(operation, existing, context)
+  if (kind.shape === 'tree' && from !== key && key.startsWith(`${from}/`))
     throw invalid([{ field: '/parentId', code: 'cycle', message: 'it would be below itself' }])
-  if (parentKey !== null && !drafts.find(kind.parentKind ?? '', parentKey))
-    throw new Problem('not-found', `there is no ${kind.parentKind} "${parentKey}"`)
+  checkParent(drafts, kind, key, at)
 
   if (!existing) {
-    const draft: Draft = {
-      id: context.newId(),
+    drafts.add({
+      id: lineage?.id ?? context.newId(),
       kind,
       before: null,
       key,
       body: doc,
       secrets: operation.secrets,
-      named: true,
-    }
-    drafts.add(draft)
+      sealed: lineage?.secrets ?? {},
+      ...belonging(operation, context.door),
+    })
     return
   }
+  refuseOwned([existing], context.door)
   if (existing.before) checkImmutable(existing, doc)
-  existing.body = doc
   const initial = new Set(
     secretFields(kind).flatMap(({ pointer, mark }) => (mark.store === 'initial' ? [pointer] : [])),
   )
   const later = Object.entries(operation.secrets).filter(([pointer]) => !initial.has(pointer))
-  existing.secrets = { ...existing.secrets, ...Object.fromEntries(later) }
-  existing.named = true
+  Object.assign(existing, belonging(operation, context.door, existing), {
+    body: doc,
+    secrets: { ...existing.secrets, ...Object.fromEntries(later) },
+  })
   if (from !== key) followRename(drafts, existing, key)
 }
 
-const remove = (drafts: Drafts, operation: Delete): void => {
+const remove = (drafts: Drafts, operation: Delete, { door }: DecideContext): void => {
   const { kind, key } = operation
   const draft = drafts.target(operation)
   meet({ exists: true, ...operation.expect }, kind, key, draft)
@@ -119,17 +193,25 @@ const remove = (drafts: Drafts, operation: Delete): void => {
   if (draft.before?.origin === 'built-in' || kind.shape === 'singleton')
     throw new Problem('built-in', `${nameOf(kind, key)} is part of every realm`)
   draft.named = true
-  settleDeletion(drafts, draft)
+  draft.at = operation.at
+  refuseOwned(settleDeletion(drafts, draft), door)
 }
 
-const isChanged = (draft: Draft, { door, sameSecret }: DecideContext): boolean => {
+/** Leaves the new secrets that differ from those stored, and says whether anything does. */
+const settleChange = (draft: Draft, { sameSecret }: DecideContext): boolean => {
   const { before, body } = draft
   if (before === null) return body !== null
-  if (body === null || before.key !== draft.key || !isDeepStrictEqual(before.body, body))
-    return true
-  if (draft.named && door.owner !== null && before.owner !== door.owner) return true
-  return Object.entries(draft.secrets).some(
-    ([pointer, plain]) => !sameSecret(before, pointer, plain),
+  if (body === null) return true
+  draft.secrets = Object.fromEntries(
+    Object.entries(draft.secrets).filter(([pointer, plain]) => !sameSecret(before, pointer, plain)),
+  )
+  return (
+    before.key !== draft.key ||
+    before.origin !== draft.origin ||
+    before.owner !== draft.owner ||
+    before.protected !== draft.protected ||
+    Object.keys(draft.secrets).length > 0 ||
+    !isDeepStrictEqual(before.body, body)
   )
 }
 
@@ -140,20 +222,36 @@ export const decide = (
   context: DecideContext,
 ): { readonly changed: Draft[]; readonly drafts: Drafts } => {
   const drafts = new Drafts(snapshot)
-  for (const operation of operations) if (operation.op === 'put') put(drafts, operation, context)
-  // Deletions last: what the same list stops referring to no longer holds on.
-  for (const operation of operations) if (operation.op === 'delete') remove(drafts, operation)
+  const faults = createFaults()
+  for (const operation of putsInOrder(operations))
+    faultsIn(faults, operation.at, () => put(drafts, operation, context))
+  // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
+  if (!faults.any)
+    for (const operation of operations)
+      if (operation.op === 'delete')
+        faultsIn(faults, operation.at, () => remove(drafts, operation, context))
+  faults.settle()
 
-  const changed = drafts.all().filter((draft) => isChanged(draft, context))
-  checkReferences(drafts, changed)
-  const errors = changed.flatMap((draft) =>
-    draft.body === null
-      ? []
-      : (context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts) ?? []),
-  )
-  if (errors.length > 0) throw invalid(errors)
+  const changed = drafts.all().filter((draft) => settleChange(draft, context))
+  for (const draft of changed) faultsIn(faults, draft.at, () => checkPlace(drafts, draft))
+  for (const draft of changed)
+    faultsIn(faults, draft.at, () => {
+      const errors =
+        draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)
+      if (errors && errors.length > 0) throw invalid(errors)
+    })
+  faults.settle()
   refuseEscalation(drafts, changed, context.caller)
   return { changed: changed.sort((a, b) => depth(a) - depth(b)), drafts }
+}
+
+/** Everything around the document is there after the change. */
+const checkPlace = (drafts: Drafts, draft: Draft): void => {
+  const { kind, key, body, at, named } = draft
+  if (body === null) return
+  if (named) checkParent(drafts, kind, key, at)
+  const dangling = danglingIn(drafts, draft)
+  if (dangling.length > 0) throw invalid(dangling)
 }
 
 const depth = (draft: Draft): number => {

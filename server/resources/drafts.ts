@@ -5,8 +5,9 @@ import type { Kind } from '#schemas/kind.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import type { StoredDocument } from '#server/storage/documents/document.ts'
-import type { Operation } from './operations.ts'
+import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
+import type { Origin } from '#server/storage/tables.ts'
+import { type Operation, placeOf } from './operations.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface Draft {
@@ -16,39 +17,59 @@ export interface Draft {
   key: string
   /** Null once it is to be deleted. */
   body: Doc | null
+  /** New values; once decided, only those that differ from what is stored. */
   secrets: Readonly<Record<string, string>>
+  /** What is stored already: of a document that exists, or that history gives back. */
+  readonly sealed: Readonly<Record<string, StoredSecret>>
+  origin: Origin
+  owner: string | null
+  protected: boolean
   /** Named by an operation, rather than carried along by another document's rename or deletion. */
   named: boolean
+  /** Given in full by the list, in names as they are afterwards: nothing is rewritten in it. */
+  stated: boolean
+  /** Every realm is born with it, and nothing else was asked of it. */
+  seed: boolean
+  /** Where the operation that names it stands in the request. */
+  at: string | undefined
 }
 
 /** The value with every default in its place; typed by who knows the kind. */
 export const draftValue = <T>({ kind, body }: Draft): T => complete(kind, body ?? {}) as T
 
-const place = (kind: string, key: string): string => `${kind}\n${key}`
+const draftOf = (document: StoredDocument): Draft => ({
+  id: document.id,
+  kind: kindNamed(document.kind),
+  before: document,
+  key: document.key,
+  body: document.body,
+  secrets: {},
+  sealed: document.secrets,
+  origin: document.origin,
+  owner: document.owner,
+  protected: document.protected,
+  named: false,
+  stated: false,
+  seed: false,
+  at: undefined,
+})
 
 export class Drafts {
   readonly #byPlace = new Map<string, Draft>()
   readonly #all = new Map<string, Draft>()
   readonly #byParent = new Map<string, Draft[]>()
+  readonly #along = new Map<Draft, Set<Draft>>()
   readonly #referrers: Snapshot['referrers']
+  #settings: { readonly body: Doc; readonly value: SettingsDoc } | undefined
 
   constructor(snapshot: Snapshot) {
     this.#referrers = snapshot.referrers
-    for (const document of snapshot.documents.values())
-      this.add({
-        id: document.id,
-        kind: kindNamed(document.kind),
-        before: document,
-        key: document.key,
-        body: document.body,
-        secrets: {},
-        named: false,
-      })
+    for (const document of snapshot.documents.values()) this.add(draftOf(document))
   }
 
   add(draft: Draft): void {
     this.#all.set(draft.id, draft)
-    this.#byPlace.set(place(draft.kind.kind, draft.key), draft)
+    this.#byPlace.set(placeOf(draft.kind.kind, draft.key), draft)
     const parent = draft.before?.parentId
     if (parent) (this.#byParent.get(parent) ?? this.#family(parent)).push(draft)
   }
@@ -60,7 +81,7 @@ export class Drafts {
   }
 
   find(kind: string, key: string): Draft | undefined {
-    return this.#byPlace.get(place(kind, key))
+    return this.#byPlace.get(placeOf(kind, key))
   }
 
   /** The document that an operation is about, as it stands so far. */
@@ -76,13 +97,12 @@ export class Drafts {
     return [...this.#all.values()]
   }
 
-  ofKind(kind: string): Draft[] {
-    return this.all().filter((draft) => draft.kind.kind === kind && draft.body !== null)
-  }
-
   /** The realm's settings as they will be. */
   settings(): SettingsDoc {
-    return complete(Settings, this.find(Settings.kind, Settings.kind)?.body ?? {}) as SettingsDoc
+    const body = this.find(Settings.kind, Settings.kind)?.body ?? {}
+    if (this.#settings?.body !== body)
+      this.#settings = { body, value: complete(Settings, body) as SettingsDoc }
+    return this.#settings.value
   }
 
   /** The documents that referred to this one when the snapshot was taken, and still exist. */
@@ -98,16 +118,27 @@ export class Drafts {
     return (this.#byParent.get(draft.id) ?? []).filter((other) => other.body !== null)
   }
 
-  rename(draft: Draft, key: string): void {
-    const old = place(draft.kind.kind, draft.key)
-    if (this.#byPlace.get(old) === draft) this.#byPlace.delete(old)
-    draft.key = key
-    this.#byPlace.set(place(draft.kind.kind, key), draft)
+  /** Documents that change or go because this one goes. */
+  along(draft: Draft): ReadonlySet<Draft> {
+    return this.#along.get(draft) ?? new Set()
   }
 
-  remove(draft: Draft): void {
-    draft.body = null
-    const at = place(draft.kind.kind, draft.key)
-    if (this.#byPlace.get(at) === draft) this.#byPlace.delete(at)
+  rename(draft: Draft, key: string): void {
+    const old = placeOf(draft.kind.kind, draft.key)
+    if (this.#byPlace.get(old) === draft) this.#byPlace.delete(old)
+    draft.key = key
+    this.#byPlace.set(placeOf(draft.kind.kind, key), draft)
+  }
+
+  /** Takes documents out because `cause`, which may be one of them, goes; `touched` change along. */
+  remove(cause: Draft, gone: readonly Draft[], touched: readonly Draft[]): void {
+    const along = new Set([...gone, ...touched])
+    along.delete(cause)
+    this.#along.set(cause, along)
+    for (const draft of gone) {
+      draft.body = null
+      const at = placeOf(draft.kind.kind, draft.key)
+      if (this.#byPlace.get(at) === draft) this.#byPlace.delete(at)
+    }
   }
 }

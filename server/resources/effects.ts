@@ -4,10 +4,8 @@ import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
-import type { Origin } from '#server/storage/tables.ts'
 import type { Prepared } from './behaviour.ts'
 import type { Draft, Drafts } from './drafts.ts'
-import type { Door } from './operations.ts'
 import type { Vault } from './secrets.ts'
 
 export interface Effect {
@@ -17,14 +15,6 @@ export interface Effect {
   readonly prepared: Prepared
 }
 
-/** A write through any door that owns documents turns what it names into its own; others leave it as it was. */
-const provenance = (draft: Draft, door: Door): { origin: Origin; owner: string | null } => {
-  const { before } = draft
-  if (!before) return { origin: door.origin, owner: door.owner }
-  if (!draft.named || door.origin !== 'declared') return before
-  return { origin: before.origin === 'built-in' ? 'built-in' : 'declared', owner: door.owner }
-}
-
 const secretsOf = (
   draft: Draft,
   prepared: Prepared,
@@ -32,7 +22,7 @@ const secretsOf = (
   vault: Vault,
   revealable: boolean,
 ): Record<string, StoredSecret> => {
-  const kept: Record<string, StoredSecret> = { ...draft.before?.secrets }
+  const kept: Record<string, StoredSecret> = { ...draft.sealed }
   const given = prepared.secrets ?? draft.secrets
   for (const { pointer, mark } of secretFields(draft.kind)) {
     const plain = given[pointer]
@@ -54,7 +44,6 @@ export const effectOf = (
   context: {
     readonly realm: string
     readonly drafts: Drafts
-    readonly door: Door
     readonly vault: Vault
     readonly revealable: boolean
     readonly now: number
@@ -69,9 +58,10 @@ export const effectOf = (
     realm: context.realm,
     kind: kind.kind,
     key: draft.key,
-    parentId: parent?.id ?? null,
-    ...pick(provenance(draft, context.door)),
-    protected: before?.protected ?? false,
+    parentId: above === null ? null : (parent?.id ?? before?.parentId ?? null),
+    origin: draft.origin,
+    owner: draft.owner,
+    protected: draft.protected,
     version: (before?.version ?? 0) + 1,
     hash: contentHash(body),
     body,
@@ -82,5 +72,3 @@ export const effectOf = (
   }
   return { draft, before, after, prepared }
 }
-
-const pick = ({ origin, owner }: { origin: Origin; owner: string | null }) => ({ origin, owner })

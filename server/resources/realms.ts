@@ -75,6 +75,7 @@ export const seedOperations = (displayName?: string): Operation[] =>
     doc: kind === Settings && displayName !== undefined ? { ...doc, displayName } : doc,
     secrets: {},
     expect: { exists: false },
+    lineage: { origin: 'built-in', owner: null, seed: true },
   }))
 
 const checkName = lazyValidator(createAjv(), { type: 'string', format: 'realm-name' })

@@ -3,7 +3,7 @@
  * of a deleted document, as the mark on the field says.
  */
 
-import { invalid, Problem } from '#schemas/problems.ts'
+import { type FieldError, Problem } from '#schemas/problems.ts'
 import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.ts'
 import type { Draft, Drafts } from './drafts.ts'
 
@@ -25,7 +25,7 @@ export const followRename = (drafts: Drafts, draft: Draft, key: string): void =>
   const referrers = drafts.referrers(draft)
   drafts.rename(draft, key)
   for (const referrer of [...referrers, draft])
-    if (referrer.body)
+    if (referrer.body && !referrer.stated)
       referrer.body = replaceReferences(referrer.kind, referrer.body, {
         kind: kind.kind,
         from,
@@ -51,17 +51,34 @@ const collect = (drafts: Drafts, draft: Draft): Deletion => {
     queue.push(...drafts.below(next))
     for (const referrer of drafts.referrers(next))
       for (const { onDelete } of referencesTo(referrer, next)) {
-        if (onDelete === 'cascade') queue.push(referrer)
-        else if (onDelete === 'refuse') deletion.holders.push(referrer)
+        // What the same list states in full stays as it is stated: it holds on.
+        if (onDelete === 'refuse' || referrer.stated) deletion.holders.push(referrer)
+        else if (onDelete === 'cascade') queue.push(referrer)
         else deletion.detached.push({ referrer, target: next })
       }
   }
   return deletion
 }
 
+const places = (drafts: readonly Draft[]) =>
+  drafts.slice(0, shown).map(({ kind, key }) => ({ kind: kind.kind, key }))
+
+const refuseProtected = (draft: Draft, doomed: readonly Draft[]): void => {
+  const kept = doomed.filter((one) => one.protected)
+  if (kept.length === 0) return
+  const names = kept.slice(0, shown).map(({ kind, key }) => `${kind.kind} "${key}"`)
+  const along = kept.includes(draft)
+    ? ''
+    : `, which would go with ${draft.kind.kind} "${draft.key}"`
+  throw new Problem('protected', `protected against deletion: ${names.join(', ')}${along}`, {
+    extra: { documents: places(kept) },
+  })
+}
+
 /** Deletes a document with what goes along, or refuses and says who holds on to it. */
-export const settleDeletion = (drafts: Drafts, draft: Draft): void => {
+export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] => {
   const { doomed, holders, detached } = collect(drafts, draft)
+  refuseProtected(draft, doomed)
   const gone = new Set(doomed)
   const holding = [...new Set(holders)].filter((holder) => !gone.has(holder))
   if (holding.length > 0)
@@ -71,7 +88,7 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): void => {
       {
         extra: {
           usedByCount: holding.length,
-          usedBy: holding.slice(0, shown).map(({ kind, key }) => ({ kind: kind.kind, key })),
+          usedBy: places(holding),
         },
       },
     )
@@ -82,7 +99,12 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): void => {
         from: target.key,
         to: null,
       })
-  for (const one of doomed) drafts.remove(one)
+  drafts.remove(
+    draft,
+    doomed,
+    detached.map(({ referrer }) => referrer),
+  )
+  return doomed
 }
 
 /** What a changed document newly refers to; the others were checked when they were written. */
@@ -95,16 +117,12 @@ export const addedReferences = (draft: Draft): Reference[] => {
   )
 }
 
-/** Every new reference leads to a document that exists after the change. */
-export const checkReferences = (drafts: Drafts, changed: readonly Draft[]): void => {
-  const errors = changed.flatMap((draft) =>
-    addedReferences(draft)
-      .filter(({ kind, key }) => !drafts.find(kind, key))
-      .map(({ field, kind, key }) => ({
-        field,
-        code: 'missing-reference',
-        message: `there is no ${kind} "${key}"`,
-      })),
-  )
-  if (errors.length > 0) throw invalid(errors)
-}
+/** New references that lead to no document that exists after the change. */
+export const danglingIn = (drafts: Drafts, draft: Draft): FieldError[] =>
+  addedReferences(draft)
+    .filter(({ kind, key }) => !drafts.find(kind, key))
+    .map(({ field, kind, key }) => ({
+      field,
+      code: 'missing-reference',
+      message: `there is no ${kind} "${key}"`,
+    }))

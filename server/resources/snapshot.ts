@@ -13,7 +13,7 @@ import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables.ts'
-import { docOf, type Operation } from './operations.ts'
+import { docOf, type Operation, placeOf } from './operations.ts'
 
 export interface Snapshot {
   readonly revision: number
@@ -69,6 +69,14 @@ class Gathering {
     )
   }
 
+  /** And so must the documents above them. */
+  pathsOfReferrers(): Map<string, Set<string>> {
+    const wanted = new Map<string, Set<string>>()
+    for (const { kind, key } of [...this.referrers.values()].flat())
+      wantPath(wanted, kindNamed(kind), key)
+    return wanted
+  }
+
   /** Everything that moves or goes when these do. */
   async close(start: readonly StoredDocument[]): Promise<void> {
     const seen = new Set<string>()
@@ -79,7 +87,7 @@ class Gathering {
       const below = await reads.childrenOf(this.#db, ids)
       const referring = await reads.referrersOf(this.#db, ids)
       this.add([...below, ...referring])
-      const targets = new Map(frontier.map((target) => [`${target.kind}\n${target.key}`, target]))
+      const targets = new Map(frontier.map((target) => [placeOf(target.kind, target.key), target]))
       const cascading = referring.filter((document) => this.#link(document, targets))
       frontier = [...below, ...cascading].filter(({ id }) => !seen.has(id))
     }
@@ -90,7 +98,7 @@ class Gathering {
     let cascades = false
     const { kind, body, key } = document
     for (const reference of referencesOf(kindNamed(kind), body, key)) {
-      const target = targets.get(`${reference.kind}\n${reference.key}`)
+      const target = targets.get(placeOf(reference.kind, reference.key))
       if (!target) continue
       const known = this.referrers.get(target.id) ?? []
       if (known.at(-1) !== document) known.push(document)
@@ -99,6 +107,26 @@ class Gathering {
     }
     return cascades
   }
+}
+
+/** Where a document stands now whose parents, or who itself, are renamed by the list. */
+const formerKeys = (operations: readonly Operation[]): ((kind: Kind, key: string) => string) => {
+  const renamed = new Map(
+    operations.flatMap((operation) =>
+      operation.op === 'put' && operation.from !== undefined
+        ? [[placeOf(operation.kind.kind, operation.key), operation.from]]
+        : [],
+    ),
+  )
+  /** `below`: what is being resolved; a document that would move above itself is refused later. */
+  const former = (kind: Kind, key: string, below: readonly string[]): string => {
+    const own = renamed.get(placeOf(kind.kind, key)) ?? key
+    const above = parentKeyOf(kind, own)
+    if (above === null || kind.parentKind === null || below.includes(above)) return own
+    const aboveThen = former(kindNamed(kind.parentKind), above, [...below, above])
+    return aboveThen + own.slice(above.length)
+  }
+  return renamed.size === 0 ? (_kind, key) => key : (kind, key) => former(kind, key, [])
 }
 
 const want = (wanted: Map<string, Set<string>>, kind: string, key: string): void => {
@@ -114,12 +142,17 @@ const wantPath = (wanted: Map<string, Set<string>>, kind: Kind, key: string): vo
 }
 
 /** What the operations are about, and the settings. */
-const targetsOf = (operations: readonly Operation[]): Map<string, Set<string>> => {
+const targetsOf = (
+  operations: readonly Operation[],
+  former: ReturnType<typeof formerKeys>,
+): Map<string, Set<string>> => {
   const wanted = new Map<string, Set<string>>([[Settings.kind, new Set([Settings.kind])]])
   for (const operation of operations) {
-    wantPath(wanted, operation.kind, operation.key)
+    const { kind, key } = operation
+    wantPath(wanted, kind, key)
+    wantPath(wanted, kind, former(kind, key))
     if (operation.op === 'put' && operation.from !== undefined)
-      wantPath(wanted, operation.kind, operation.from)
+      wantPath(wanted, kind, operation.from)
   }
   return wanted
 }
@@ -140,14 +173,19 @@ const mayGrant = ({ kind }: Operation, references: readonly Reference[]): boolea
 const pairUp = (
   { documents }: Gathering,
   operations: readonly Operation[],
+  former: ReturnType<typeof formerKeys>,
 ): { operation: Operation; target: StoredDocument | undefined }[] => {
   const byPlace = new Map(
-    [...documents.values()].map((document) => [`${document.kind}\n${document.key}`, document]),
+    [...documents.values()].map((document) => [placeOf(document.kind, document.key), document]),
   )
   return operations.map((operation) => {
     const { kind, key, id } = operation
-    const from = operation.op === 'put' ? (operation.from ?? key) : key
-    const target = id === undefined ? byPlace.get(`${kind.kind}\n${from}`) : documents.get(id)
+    const from = (operation.op === 'put' ? operation.from : undefined) ?? key
+    const target =
+      id === undefined
+        ? (byPlace.get(placeOf(kind.kind, former(kind, key))) ??
+          byPlace.get(placeOf(kind.kind, from)))
+        : documents.get(id)
     return { operation, target }
   })
 }
@@ -160,9 +198,10 @@ export const gather = async (
   const row = await reads.realmRow(db, realm)
   if (!row) return undefined
   const gathering = new Gathering(db, realm)
-  await gathering.load(targetsOf(operations))
+  const former = formerKeys(operations)
+  await gathering.load(targetsOf(operations, former))
   await gathering.loadIds(operations.flatMap(({ id }) => id ?? []))
-  const pairs = pairUp(gathering, operations)
+  const pairs = pairUp(gathering, operations, former)
 
   const references: Reference[] = []
   const present = new Map<string, Set<string>>()
@@ -190,6 +229,7 @@ export const gather = async (
     ),
   )
   await gathering.load(wantedBy(gathering.referencesOfReferrers()))
+  await gathering.load(gathering.pathsOfReferrers())
   const { documents, referrers } = gathering
   return { revision: row.revision, documents, referrers }
 }

@@ -25,8 +25,10 @@ import { insertRows } from '#server/storage/statements.ts'
 import type { Behaviours } from './behaviour.ts'
 import { commitOf } from './commit.ts'
 import { decide } from './decide.ts'
-import { type Effect, effectOf } from './effects.ts'
+import type { Drafts } from './drafts.ts'
+import type { Effect } from './effects.ts'
 import type { Door, Operation } from './operations.ts'
+import { prepare } from './prepare.ts'
 import { createQueue } from './queue.ts'
 import type { Vault } from './secrets.ts'
 import { emptySnapshot, gather, type Snapshot } from './snapshot.ts'
@@ -42,16 +44,25 @@ export interface WriteRequest {
   readonly dryRun?: boolean
   /** The realm does not exist yet and is made by this write. */
   readonly createRealm?: boolean
-  /** Data that must be written in the same transaction, given the documents as they will stand. */
-  readonly alongside?: (effects: readonly Effect[]) => {
-    readonly statements: readonly Statement[]
-    readonly events: readonly AuditEvent[]
+  /** The revision that it was made for; where the realm is at another, `moved` throws unless it may go on. */
+  readonly base?: {
+    readonly revision: number
+    readonly moved: (revision: number) => Promise<void>
   }
+  /** Data that must be written in the same transaction, given the documents and the revision afterwards. */
+  readonly alongside?: (effects: readonly Effect[], revision: number) => Alongside
+}
+
+export interface Alongside {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
 }
 
 export interface WriteOutcome {
   readonly revision: number
   readonly effects: readonly Effect[]
+  /** The realm as it is afterwards, as far as the operations reach. */
+  readonly drafts: Drafts
 }
 
 export interface Writer {
@@ -69,6 +80,8 @@ export interface WriterParts {
 
 /** How often a write decides anew before it reports the conflict; each round means somebody else got on. */
 const rounds = 50
+/** Names of users are looked up beforehand; where they collide all the same, deciding anew tells whose they are. */
+const roundsForNames = 3
 
 // The compact form is stored as it is checked: defaults must not be written into it.
 const ajv = createAjv({ fillDefaults: false })
@@ -77,10 +90,13 @@ const validators = new Map(kinds.map((kind) => [kind.kind, lazyValidator(ajv, do
 const validate = (kind: Kind, doc: unknown): readonly FieldError[] =>
   validators.get(kind.kind)?.(doc) ?? []
 
-/** Whether the commit failed because something moved since the snapshot was read, so that it can decide again. */
-const hasMoved = (error: unknown): boolean =>
-  error instanceof GuardFailedError ||
-  (error instanceof ConstraintError && ['documents', 'document_refs'].includes(error.table))
+/** Whether the commit failed because something moved since the snapshot was read, and how often it may decide. */
+const roundsAfter = (error: unknown): number => {
+  if (error instanceof GuardFailedError) return rounds
+  if (!(error instanceof ConstraintError)) return 0
+  if (['documents', 'document_refs'].includes(error.table)) return rounds
+  return ['users', 'user_names'].includes(error.table) ? roundsForNames : 0
+}
 
 const pause = (round: number): Promise<void> =>
   new Promise((resolve) => {
@@ -105,8 +121,9 @@ export const createWriter = (parts: WriterParts): Writer => {
   }
 
   const attempt = async (request: WriteRequest): Promise<WriteOutcome> => {
-    const { realm, caller, door } = request
+    const { realm, caller, door, base, dryRun = false } = request
     const snapshot = await snapshotFor(request)
+    if (base && base.revision !== snapshot.revision) await base.moved(snapshot.revision)
     const { changed, drafts } = decide(snapshot, request.operations, {
       caller,
       door,
@@ -116,25 +133,22 @@ export const createWriter = (parts: WriterParts): Writer => {
       sameSecret,
     })
     const now = clock.now()
-    const revealable = drafts.settings().clientSecretStorage === 'revealable'
-    const effects: Effect[] = []
-    for (const draft of changed) {
-      const prepared =
-        (await behaviours
-          .get(draft.kind.kind)
-          ?.prepare?.(draft, { realm, db: storage.db, drafts, caller, now })) ?? {}
-      if (prepared.id !== undefined) draft.id = prepared.id
-      effects.push(effectOf(draft, prepared, { realm, drafts, door, vault, revealable, now }))
-    }
-    const alongside = request.dryRun ? undefined : request.alongside?.(effects)
-    if (request.dryRun || effects.length === 0) {
+    const { effects, beside } = await prepare(
+      changed,
+      { realm, db: storage.db, drafts, caller, now, dryRun },
+      { behaviours, vault },
+    )
+    if (dryRun) return { revision: snapshot.revision, effects, drafts }
+    if (effects.length === 0) {
+      const alongside = request.alongside?.(effects, snapshot.revision)
       if (alongside) await recorder.commit(alongside.statements, alongside.events)
-      return { revision: snapshot.revision, effects }
+      return { revision: snapshot.revision, effects, drafts }
     }
     const commit = commitOf(effects, {
       storage,
       realm,
       drafts,
+      beside,
       now,
       baseRevision: snapshot.revision,
       actor: caller.actor,
@@ -143,6 +157,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       message: request.message ?? null,
       provenance: request.provenance ? JSON.stringify(request.provenance) : null,
     })
+    const alongside = request.alongside?.(effects, commit.revision)
     await recorder.commit(
       [
         ...(request.createRealm
@@ -156,7 +171,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       [...commit.events, ...(alongside?.events ?? [])],
     )
     await copy.follow(realm)
-    return { revision: commit.revision, effects }
+    return { revision: commit.revision, effects, drafts }
   }
 
   const persist = async (request: WriteRequest): Promise<WriteOutcome> => {
@@ -166,8 +181,9 @@ export const createWriter = (parts: WriterParts): Writer => {
       } catch (error) {
         if (error instanceof ConstraintError && error.table === 'realms')
           throw new Problem('conflict', `realm "${request.realm}" exists already`, { cause: error })
-        if (!hasMoved(error)) throw error
-        if (round === rounds)
+        const most = roundsAfter(error)
+        if (most === 0) throw error
+        if (round >= most)
           throw new Problem('conflict', 'the realm keeps changing; try again', { cause: error })
         await pause(round)
       }
@@ -175,7 +191,8 @@ export const createWriter = (parts: WriterParts): Writer => {
 
   return {
     write: (request) => {
-      if (request.dryRun) return attempt(request)
+      // One at a time too: a large one takes memory, and nobody is served by two that take turns.
+      if (request.dryRun) return queue(`dry run\n${request.realm}`, () => attempt(request))
       if (request.door.origin === 'runtime') return persist(request)
       return queue(request.realm, () => persist(request))
     },

@@ -13,6 +13,13 @@ interface Compilable {
 /** Far below the limit of either database (32,766 and 65,535): larger statements only cost memory. */
 const PARAMETERS = 2_000
 
+/** Lists of keys and ids go in slices, below both databases' parameter limits. */
+export function inSlices<T>(values: readonly T[], size = 1000): T[][] {
+  return Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
+    values.slice(i * size, (i + 1) * size),
+  )
+}
+
 export function statement(query: Compilable, expect?: Statement['expect']): Statement {
   const { sql: text, parameters } = query.compile()
   return { sql: text, parameters, ...(expect === undefined ? {} : { expect }) }

@@ -37,7 +37,14 @@ const draftsOf = (kind: Kind, links: Readonly<Record<string, readonly string[]>>
       key,
       body: { name: key, others },
       secrets: {},
+      sealed: {},
+      origin: 'manual',
+      owner: null,
+      protected: false,
       named: false,
+      stated: false,
+      seed: false,
+      at: undefined,
     }
     drafts.add(draft)
   }
@@ -51,7 +58,7 @@ const remove = (drafts: Drafts, key: string): void => {
 }
 
 const left = (drafts: Drafts) =>
-  Object.fromEntries(drafts.ofKind('thing').map(({ key, body }) => [key, body?.['others']]))
+  Object.fromEntries(drafts.all().flatMap(({ key, body }) => (body ? [[key, body['others']]] : [])))
 
 describe('a deletion', () => {
   it('takes along whoever refers to it by a cascading reference, and theirs in turn', () => {

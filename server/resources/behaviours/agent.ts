@@ -1,38 +1,59 @@
 /** Agents: born PENDING, with an owner who exists. Their state is data and is moved by lifecycle operations. */
 
-import type { AgentDoc } from '#schemas/kinds/agent.ts'
 import { invalid } from '#schemas/problems.ts'
+import { readInSlices } from '#server/storage/documents/reads.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { Behaviour } from '../behaviour.ts'
-import { draftValue } from '../drafts.ts'
+import type { Behaviour, PrepareTools } from '../behaviour.ts'
+import type { Draft } from '../drafts.ts'
+
+/** The owner that a change gives an agent. */
+const newOwnerOf = ({ before, body }: Draft): string | undefined => {
+  const owner = body?.['ownerUserId']
+  return typeof owner === 'string' && owner !== before?.body['ownerUserId'] ? owner : undefined
+}
+
+const usersAmong = async (
+  ids: readonly string[],
+  { db, realm }: PrepareTools,
+): Promise<ReadonlySet<string>> => {
+  const rows = await readInSlices(ids, (part) =>
+    db
+      .selectFrom('users')
+      .select('id')
+      .where('realm', '=', realm)
+      .where('id', 'in', part)
+      .execute(),
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+const noSuchUser = () =>
+  invalid([{ field: '/ownerUserId', code: 'missing-reference', message: 'there is no such user' }])
 
 export const agent: Behaviour = {
-  prepare: async (draft, { realm, db }) => {
-    if (draft.body === null) return {}
-    const { ownerUserId } = draftValue<AgentDoc>(draft)
-    if (ownerUserId !== undefined && ownerUserId !== draft.before?.body['ownerUserId']) {
-      const owner = await db
-        .selectFrom('users')
-        .select('id')
-        .where('realm', '=', realm)
-        .where('id', '=', ownerUserId)
-        .executeTakeFirst()
-      if (!owner)
-        throw invalid([
-          { field: '/ownerUserId', code: 'missing-reference', message: 'there is no such user' },
-        ])
-    }
-    if (draft.before) return {}
+  prepare: async (drafts, tools) => {
+    const owners = await usersAmong(
+      drafts.flatMap((draft) => newOwnerOf(draft) ?? []),
+      tools,
+    )
     return {
-      statements: insertRows(db, 'agent_states', [
-        {
-          agent_id: draft.id,
-          status: 'PENDING',
-          last_reviewed_at: null,
-          next_review_at: null,
-          last_used_at: null,
-        },
-      ]),
+      prepared: drafts.map((draft) => {
+        const owner = newOwnerOf(draft)
+        return owner === undefined || owners.has(owner) ? {} : { refused: noSuchUser() }
+      }),
+      statements: insertRows(
+        tools.db,
+        'agent_states',
+        drafts
+          .filter(({ before, body }) => !before && body)
+          .map(({ id }) => ({
+            agent_id: id,
+            status: 'PENDING',
+            last_reviewed_at: null,
+            next_review_at: null,
+            last_used_at: null,
+          })),
+      ),
     }
   },
 

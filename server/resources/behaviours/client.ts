@@ -2,24 +2,19 @@
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { randomToken } from '#server/platform/random.ts'
-import type { Behaviour } from '../behaviour.ts'
-import { draftValue } from '../drafts.ts'
+import type { Behaviour, Prepared } from '../behaviour.ts'
+import { type Draft, draftValue } from '../drafts.ts'
 
 const usesSecret = (client: ClientDoc): boolean =>
   !client.publicClient && client.tokenEndpointAuthMethod.startsWith('client_secret')
 
+const prepared = (draft: Draft): Prepared => {
+  const has = '/secret' in draft.secrets || '/secret' in draft.sealed
+  if (draft.body === null || has || !usesSecret(draftValue<ClientDoc>(draft))) return {}
+  const secret = randomToken(32)
+  return { secrets: { '/secret': secret }, answer: { secret } }
+}
+
 export const client: Behaviour = {
-  prepare: async (draft) => {
-    const given = draft.secrets['/secret']
-    const has = draft.before?.secrets['/secret'] !== undefined
-    if (
-      draft.body === null ||
-      !usesSecret(draftValue<ClientDoc>(draft)) ||
-      given !== undefined ||
-      has
-    )
-      return {}
-    const secret = randomToken(32)
-    return { secrets: { '/secret': secret }, answer: { secret } }
-  },
+  prepare: async (drafts) => ({ prepared: drafts.map(prepared) }),
 }

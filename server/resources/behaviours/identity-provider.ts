@@ -2,8 +2,8 @@
 
 import { eidProtocols } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
-import type { Behaviour } from '../behaviour.ts'
-import { draftValue } from '../drafts.ts'
+import type { Behaviour, Prepared } from '../behaviour.ts'
+import { type Draft, draftValue } from '../drafts.ts'
 
 /** Members that the create response of an eID scheme echoes (spec part 2). */
 const echoed = [
@@ -17,12 +17,14 @@ const echoed = [
   'subjectAttribute',
 ]
 
+const prepared = (draft: Draft): Prepared => {
+  if (draft.before || draft.body === null) return {}
+  const { protocol, config } = draftValue<IdentityProviderDoc>(draft)
+  if (!eidProtocols.has(protocol)) return {}
+  const shown = Object.entries(config).filter(([key]) => echoed.includes(key))
+  return { answer: { config: Object.fromEntries(shown) } }
+}
+
 export const identityProvider: Behaviour = {
-  prepare: async (draft) => {
-    if (draft.before || draft.body === null) return {}
-    const { protocol, config } = draftValue<IdentityProviderDoc>(draft)
-    if (!eidProtocols.has(protocol)) return {}
-    const shown = Object.entries(config).filter(([key]) => echoed.includes(key))
-    return { answer: { config: Object.fromEntries(shown) } }
-  },
+  prepare: async (drafts) => ({ prepared: drafts.map(prepared) }),
 }

@@ -3,7 +3,9 @@
 import type { Behaviour } from '../behaviour.ts'
 
 export const samlClient: Behaviour = {
-  prepare: async ({ before }) => (before ? {} : { answer: { applicationId: null } }),
+  prepare: async (drafts) => ({
+    prepared: drafts.map(({ before }) => (before ? {} : { answer: { applicationId: null } })),
+  }),
   present: async (documents) =>
     documents.map(({ realm, key }) => ({ applicationId: `${realm}|${key}` })),
 }

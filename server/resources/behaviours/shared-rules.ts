@@ -17,7 +17,7 @@ const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
     get settings() {
       return drafts.settings()
     },
-    secrets: new Set([...Object.keys(draft.before?.secrets ?? {}), ...given]),
+    secrets: new Set([...Object.keys(draft.sealed), ...given]),
     given,
   }
 }

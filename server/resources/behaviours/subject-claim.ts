@@ -2,14 +2,16 @@
 
 import type { SubjectClaimDoc } from '#schemas/kinds/subject-claim.ts'
 import { randomToken } from '#server/platform/random.ts'
-import type { Behaviour } from '../behaviour.ts'
-import { draftValue } from '../drafts.ts'
+import type { Behaviour, Prepared } from '../behaviour.ts'
+import { type Draft, draftValue } from '../drafts.ts'
+
+const prepared = (draft: Draft): Prepared => {
+  const has = '/salt' in draft.sealed || '/salt' in draft.secrets
+  return draft.body === null || has || draftValue<SubjectClaimDoc>(draft).strategy !== 'pairwise'
+    ? {}
+    : { secrets: { '/salt': randomToken(32) } }
+}
 
 export const subjectClaim: Behaviour = {
-  prepare: async (draft) => {
-    const has = draft.before?.secrets['/salt'] !== undefined || '/salt' in draft.secrets
-    if (draft.body === null || has || draftValue<SubjectClaimDoc>(draft).strategy !== 'pairwise')
-      return {}
-    return { secrets: { '/salt': randomToken(32) } }
-  },
+  prepare: async (drafts) => ({ prepared: drafts.map(prepared) }),
 }

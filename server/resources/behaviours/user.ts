@@ -3,9 +3,8 @@
  * has, and the memberships are made equal to it in the same transaction.
  */
 
-import { sql } from 'kysely'
 import type { UserDoc } from '#schemas/kinds/user.ts'
-import { invalid, Problem } from '#schemas/problems.ts'
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
@@ -13,13 +12,18 @@ import type { Users } from '#server/accounts/users.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
-import { statement } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables.ts'
-import type { Behaviour, PrepareTools } from '../behaviour.ts'
+import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
+import type { Behaviour, Prepared, PrepareTools } from '../behaviour.ts'
 import { type Draft, draftValue } from '../drafts.ts'
+import { membershipStatements } from './user-memberships.ts'
+import { declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
 
 /** More belong into a directory or SCIM: they are data, not configuration. */
 const mostManagedUsers = 20_000
+
+/** Passwords that are hashed at the same time; the hasher has other work too. */
+const hashing = 2
 
 export interface UserBehaviourParts {
   readonly users: Users
@@ -39,123 +43,176 @@ const fieldsOf = (user: UserDoc) => ({
   requiredActions: user.requiredActions,
 })
 
-/** Who stays a member has joined when they joined. */
-const organizations = ({ db, now }: PrepareTools, id: string): Statement[] => {
-  const named = db
-    .selectFrom('document_refs')
-    .select('to_id')
-    .where('from_id', '=', id)
-    .where('path', '=', '/organizations')
-  return [
-    statement(
-      db
-        .deleteFrom('organization_members')
-        .where('user_id', '=', id)
-        .where('organization_id', 'not in', named),
-    ),
-    statement({
-      compile: () =>
-        sql`insert into organization_members (user_id, organization_id, joined_at)
-          select from_id, to_id, cast(${now} as bigint) from document_refs
-          where from_id = ${id} and path = '/organizations'
-          on conflict do nothing`.compile(db),
-    }),
-  ]
+/** One document with the rows of its user; `after` is undefined where the user goes. */
+interface Change {
+  readonly draft: Draft
+  readonly before: UserRow | undefined
+  readonly after: UserRow | undefined
 }
 
-/** Memberships follow the references of the document, whatever keys they had a moment ago. */
-const memberships = (tools: PrepareTools, id: string): Statement[] => {
-  const { db } = tools
-  const copyOf = (table: string, column: string, paths: readonly string[]): Statement =>
-    statement({
-      compile: () =>
-        sql`insert into ${sql.table(table)} (user_id, ${sql.ref(column)})
-          select distinct from_id, to_id from document_refs
-          where from_id = ${id} and path in (${sql.join(paths)})`.compile(db),
+const taken = (fields: readonly string[], detail: string): Problem =>
+  new Problem('conflict', detail, {
+    errors: fields.map((field) => ({ field, code: 'duplicate', message: 'is taken' })),
+  })
+
+const namesIn = ({ username_key, email_key }: UserRow): { field: string; name: string }[] => [
+  { field: '/username', name: username_key },
+  ...(email_key === null ? [] : [{ field: '/email', name: email_key }]),
+]
+
+/** Says which document cannot have its names: somebody has them and keeps them, or the list gives them twice. */
+const takenNames = async (
+  changes: readonly Change[],
+  tools: PrepareTools,
+): Promise<ReadonlyMap<Draft, Problem>> => {
+  const wanted = changes.flatMap(({ after }) => (after ? namesIn(after) : []))
+  const owners = await ownersOf([...new Set(wanted.map(({ name }) => name))], tools)
+  const rewritten = new Set(changes.flatMap(({ before }) => before?.id ?? []))
+  const claimed = new Map<string, string>()
+  for (const { after } of changes)
+    for (const { name } of after ? namesIn(after) : [])
+      if (owners.get(name) === after?.id) claimed.set(name, after?.id ?? '')
+  const refused = new Map<Draft, Problem>()
+  for (const { draft, after } of changes) {
+    if (!after) continue
+    const fields = namesIn(after).flatMap(({ field, name }) => {
+      const owner = owners.get(name) ?? after.id
+      const first = claimed.get(name) ?? after.id
+      claimed.set(name, first)
+      const kept = owner !== after.id && !rewritten.has(owner)
+      return kept || first !== after.id ? [field] : []
     })
-  return [
-    statement(db.deleteFrom('user_roles').where('user_id', '=', id)),
-    statement(db.deleteFrom('user_groups').where('user_id', '=', id)),
-    copyOf('user_roles', 'role_id', ['/roles', '/clientRoles']),
-    copyOf('user_groups', 'group_id', ['/groups']),
-    ...organizations(tools, id),
-  ]
+    if (fields.length > 0)
+      refused.set(draft, taken(fields, `somebody else has a name of user "${draft.key}" already`))
+  }
+  return refused
 }
 
-const endSessions = ({ db }: PrepareTools, id: string): Statement =>
-  statement(db.deleteFrom('sessions').where('user_id', '=', id))
+const endSessions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).map((part) => statement(db.deleteFrom('sessions').where('user_id', 'in', part)))
 
-/** Keys are compared byte for byte, names of users are not: another document may have this user already. */
-const refuseDeclaredTwice = async (
-  { db }: PrepareTools,
-  { key }: Draft,
-  existing: UserRow,
+const deletions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).map((part) =>
+    guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
+  )
+
+const refuseTooMany = async (
+  drafts: readonly Draft[],
+  { db, realm }: PrepareTools,
 ): Promise<void> => {
-  const other = await db
-    .selectFrom('documents')
-    .select('key')
-    .where('id', '=', existing.id)
-    .where('key', '!=', key)
-    .executeTakeFirst()
-  if (other)
-    throw new Problem('conflict', `user "${key}" is declared as "${other.key}" already`, {
-      errors: [{ field: '/username', code: 'duplicate', message: 'is taken' }],
-    })
+  const made = drafts.filter(({ before, body }) => !before && body).length
+  if (made > 0 && (await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
+    throw new Problem('validation', `a realm has at most ${mostManagedUsers} managed users`)
 }
 
 export const user = (parts: UserBehaviourParts): Behaviour => {
   const { users, passwords } = parts
 
-  const passwordStatements = async (
-    draft: Draft,
-    row: UserRow,
-    { drafts }: PrepareTools,
-  ): Promise<readonly Statement[]> => {
+  const changeOf = (draft: Draft, before: UserRow | undefined, tools: PrepareTools): Change => {
+    if (draft.body === null) return { draft, before, after: undefined }
+    const fields = fieldsOf(draftValue<UserDoc>(draft))
+    const { realm, now } = tools
+    const after = before
+      ? changedUserRow(before, { ...fields, managed: true }, now)
+      : newUserRow(fields, { id: draft.id, realm, managed: true, now })
+    return { draft, before, after }
+  }
+
+  /** What is wrong with the password that comes along, if one does; else its rows and statements. */
+  const passwordOf = async (
+    { draft, before, after }: Change,
+    { drafts, dryRun }: PrepareTools,
+  ): Promise<{
+    readonly errors: readonly FieldError[]
+    readonly row?: CredentialRow
+    readonly statements?: readonly Statement[]
+  }> => {
     const hash = draft.secrets['/passwordHash']
     const initial = draft.before ? undefined : draft.secrets['/initialPassword']
-    if (hash === undefined && initial === undefined) return []
+    if (!after || (hash === undefined && initial === undefined)) return { errors: [] }
     const settings = drafts.settings()
-    const { statements, errors } =
-      hash !== undefined
-        ? passwords.acceptHash(settings, row, hash)
-        : await passwords.prepare(settings, row, initial ?? '', '/initialPassword')
-    if (errors.length > 0) throw invalid(errors)
-    return statements
+    if (hash !== undefined)
+      return before ? passwords.acceptHash(settings, after, hash) : passwords.firstOf(after, hash)
+    const field = '/initialPassword'
+    return dryRun
+      ? { errors: await passwords.check(settings, after, initial ?? '', field) }
+      : passwords.prepare(settings, after, initial ?? '', field)
   }
 
-  const refuseUnlessOutranked = async (tools: PrepareTools, row: UserRow): Promise<void> => {
-    const view = await parts.copy.known(tools.realm)
-    if (view) await parts.ranks.refuseUnlessOutranked(view, tools.caller.permissions, row.id)
-  }
-
-  const refuseTooMany = async ({ db, realm, drafts }: PrepareTools): Promise<void> => {
-    const made = drafts.ofKind('user').filter(({ before }) => before === null).length
-    if ((await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
-      throw new Problem('validation', `a realm has at most ${mostManagedUsers} managed users`)
+  const passwordsOf = async (changes: readonly Change[], tools: PrepareTools) => {
+    const found: Awaited<ReturnType<typeof passwordOf>>[] = []
+    for (const part of inSlices(changes, hashing))
+      found.push(...(await Promise.all(part.map((change) => passwordOf(change, tools)))))
+    return found
   }
 
   return {
-    prepare: async (draft, tools) => {
-      const { realm, now } = tools
-      const existing = await users.find(realm, draft.before?.id ?? draft.key)
+    prepare: async (drafts, tools) => {
+      await refuseTooMany(drafts, tools)
+      const rowOf = await usersOf(drafts, tools)
+      const refused = new Map<Draft, Problem>()
       // Who is only carried along by a role's new name or end is not changed by the caller.
-      if (existing && draft.named) await refuseUnlessOutranked(tools, existing)
-      if (draft.body === null)
-        return { statements: existing ? users.deleteStatements(existing.id) : [] }
-      if (!draft.before && existing) await refuseDeclaredTwice(tools, draft, existing)
-      if (!draft.before) await refuseTooMany(tools)
-      const fields = fieldsOf(draftValue<UserDoc>(draft))
-      const id = existing?.id ?? draft.id
-      const row = existing
-        ? changedUserRow(existing, { ...fields, managed: true }, now)
-        : newUserRow(fields, { id, realm, managed: true, now })
+      const outranking = await outrankingAmong(
+        drafts.flatMap((draft) => (draft.named ? (rowOf(draft)?.id ?? []) : [])),
+        tools,
+        { ranks: parts.ranks, view: await parts.copy.known(tools.realm) },
+      )
+      for (const held of outranking.values())
+        throw new Problem('forbidden', `the user holds ${held}, which you do not`)
+
+      const adopted = drafts.flatMap((draft) => (draft.before ? [] : (rowOf(draft)?.id ?? [])))
+      const declared = await declaredKeys(adopted, tools)
+      const changes: Change[] = []
+      for (const draft of drafts) {
+        const before = rowOf(draft)
+        const other = draft.before || !before ? undefined : declared.get(before.id)
+        if (other !== undefined && other !== draft.key)
+          refused.set(
+            draft,
+            taken(['/username'], `user "${draft.key}" is declared as "${other}" already`),
+          )
+        else
+          try {
+            changes.push(changeOf(draft, before, tools))
+          } catch (error) {
+            if (!(error instanceof Problem)) throw error
+            refused.set(draft, error)
+          }
+      }
+      for (const [draft, problem] of await takenNames(changes, tools)) refused.set(draft, problem)
+      const given = await passwordsOf(changes, tools)
+      for (const [i, { errors }] of given.entries()) {
+        const draft = changes[i]?.draft
+        if (draft && errors.length > 0) refused.set(draft, invalid(errors))
+      }
+
+      const gone = changes.flatMap(({ before, after }) => (before && !after ? [before.id] : []))
+      const saved = changes.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
+      const shutOut = saved.flatMap(({ before, after }) =>
+        before?.enabled === 1 && after.enabled === 0 ? [after.id] : [],
+      )
+      const prepared: Prepared[] = drafts.map((draft) => {
+        const problem = refused.get(draft)
+        const id = rowOf(draft)?.id
+        return { ...(id === undefined ? {} : { id }), ...(problem ? { refused: problem } : {}) }
+      })
       return {
-        id,
+        prepared,
         statements: [
-          ...(existing ? users.updateStatements(existing, row) : users.createStatements(row)),
-          ...memberships(tools, id),
-          ...(await passwordStatements(draft, row, tools)),
-          ...(existing?.enabled === 1 && !fields.enabled ? [endSessions(tools, id)] : []),
+          ...deletions(tools, gone),
+          ...users.saveStatements(saved),
+          ...membershipStatements(
+            tools.db,
+            saved.map(({ after }) => after.id),
+            tools.now,
+          ),
+          ...insertRows(
+            tools.db,
+            'credentials',
+            given.flatMap(({ row }) => row ?? []),
+          ),
+          ...given.flatMap(({ statements }) => statements ?? []),
+          ...endSessions(tools, shutOut),
         ],
       }
     },

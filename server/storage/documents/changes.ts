@@ -2,12 +2,7 @@
 
 import { sql } from 'kysely'
 import type { Statement, Storage } from '../contract.ts'
-import { statement } from '../statements.ts'
-
-const inSlices = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size),
-  )
+import { inSlices, statement } from '../statements.ts'
 
 /** A node that is further behind than this forgets its copy and reads anew. */
 const keptChanges = 1000
@@ -19,7 +14,7 @@ export const changeStatements = (
   places: readonly { kind: string; key: string }[],
 ): Statement[] => {
   const unique = [...new Map(places.map((at) => [`${at.kind}\n${at.key}`, at])).values()]
-  const entries = inSlices(unique, 1000).map((part) =>
+  const entries = inSlices(unique).map((part) =>
     statement({
       compile: () =>
         sql`with touched (kind, key) as (values ${sql.join(

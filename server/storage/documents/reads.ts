@@ -1,20 +1,19 @@
-/** The queries over documents. Lists of keys and ids go in slices, below both databases' parameter limits. */
+/** The queries over documents. */
 
 import type { Kysely } from 'kysely'
+import { inSlices } from '../statements.ts'
 import type { DocumentRow, RealmRow, Tables } from '../tables.ts'
 import { refusal } from '../values.ts'
 import { documentOf, type StoredDocument } from './document.ts'
 
-const slice = 1000
-
-const inSlices = async <T, R>(
+/** What a query finds for any number of keys or ids. */
+export const readInSlices = async <T, R>(
   values: readonly T[],
   query: (part: readonly T[]) => Promise<R[]>,
 ): Promise<R[]> => {
-  const found: R[] = []
-  for (let start = 0; start < values.length; start += slice)
-    found.push(...(await query(values.slice(start, start + slice))))
-  return found
+  const found: R[][] = []
+  for (const part of inSlices(values)) found.push(await query(part))
+  return found.flat()
 }
 
 /** Nothing has a key that could not be stored, and a database fails when it is asked for one. */
@@ -31,7 +30,7 @@ export const rowsByKeys = (
   kind: string,
   keys: readonly string[],
 ): Promise<DocumentRow[]> =>
-  inSlices(keys.filter(isStorable), (part) =>
+  readInSlices(keys.filter(isStorable), (part) =>
     documents(db)
       .where('realm', '=', realm)
       .where('kind', '=', kind)
@@ -45,7 +44,7 @@ export const byIds = async (
   ids: readonly string[],
 ): Promise<StoredDocument[]> =>
   (
-    await inSlices(ids, (part) =>
+    await readInSlices(ids, (part) =>
       documents(db).where('realm', '=', realm).where('id', 'in', part).execute(),
     )
   ).map(documentOf)
@@ -84,9 +83,9 @@ export const childrenOf = async (
   db: Kysely<Tables>,
   parentIds: readonly string[],
 ): Promise<StoredDocument[]> =>
-  (await inSlices(parentIds, (part) => documents(db).where('parent_id', 'in', part).execute())).map(
-    documentOf,
-  )
+  (
+    await readInSlices(parentIds, (part) => documents(db).where('parent_id', 'in', part).execute())
+  ).map(documentOf)
 
 /** The documents that refer to one of these. */
 export const referrersOf = async (
@@ -94,7 +93,7 @@ export const referrersOf = async (
   toIds: readonly string[],
 ): Promise<StoredDocument[]> =>
   (
-    await inSlices(toIds, (part) =>
+    await readInSlices(toIds, (part) =>
       documents(db)
         .where('id', 'in', (eb) =>
           eb.selectFrom('document_refs').select('from_id').where('to_id', 'in', part),
