@@ -1,7 +1,7 @@
 /** From flags and variables to an API that one can call: where to, as whom, and with which secret. */
 
 import { readFileSync } from 'node:fs'
-import { readEstateContexts } from '../context/estate.ts'
+import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
 import { openStore, type Store, sessionKey } from '../context/store.ts'
 import { own, type Target, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -14,6 +14,8 @@ export interface ConnectOptions {
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
+  /** Where the command has read it already: that of the files it works on. */
+  readonly estate?: EstateContexts | undefined
   readonly timeoutSeconds: number | undefined
   readonly insecureHttp: boolean
   readonly trace?: ((line: string) => void) | undefined
@@ -38,12 +40,17 @@ const usualTimeout = 60
 const slowTimeout = 600
 
 export const openTarget = async (
-  { flags, env, cwd }: Pick<ConnectOptions, 'flags' | 'env' | 'cwd'>,
+  { flags, env, cwd, estate }: Pick<ConnectOptions, 'flags' | 'env' | 'cwd' | 'estate'>,
   store: Store,
 ): Promise<Target> => {
   const config = flags['config'] ?? (env['IAMCTL_CONFIG'] || undefined)
-  const estate = await readEstateContexts(cwd, typeof config === 'string' ? config : undefined)
-  return targetOf({ flags, env, estate, memory: store.read() })
+  const file = typeof config === 'string' ? config : undefined
+  return targetOf({
+    flags,
+    env,
+    estate: estate ?? (await readEstateContexts(cwd, file)),
+    memory: store.read(),
+  })
 }
 
 /** The way to the server; nothing is sent yet. */

@@ -12,7 +12,10 @@ const option = (form: string, help: string, name?: string): Option =>
   new Option(form, variable(help, name))
 
 const addGroup = (command: Command, heading: string, options: readonly Option[]): Command => {
-  for (const one of options) command.addOption(one.helpGroup(heading))
+  // Two groups may share one.
+  for (const one of options)
+    if (!command.options.some(({ long }) => long === one.long))
+      command.addOption(one.helpGroup(heading))
   return command
 }
 
@@ -28,13 +31,16 @@ const collect = (text: string, before: readonly string[] = []): string[] => [...
 const realmOption = (): Option =>
   option('--realm <name>', 'realm that the command is about', 'IAMCTL_REALM')
 
+const configOption = (): Option =>
+  option('--config <file>', 'another file than the nearest iamctl.yaml', 'IAMCTL_CONFIG')
+
 const serverOptions = (): Option[] => [
   option('--server <url>', 'address of the server; http://127.0.0.1:8080', 'IAMCTL_SERVER'),
   option('--auth-realm <name>', 'realm to sign in to; master', 'IAMCTL_AUTH_REALM'),
   option('--username <name>', 'whom to sign in; the password is no flag', 'IAMCTL_USERNAME'),
   option('--password-file <file>', 'file with the password; else IAMCTL_PASSWORD, or a prompt'),
   option('--context <name>', 'context of iamctl.yaml or of `iamctl context`', 'IAMCTL_CONTEXT'),
-  option('--config <file>', 'another file than ./iamctl.yaml', 'IAMCTL_CONFIG'),
+  configOption(),
   option('--timeout <seconds>', 'how long to wait for an answer; 60', 'IAMCTL_TIMEOUT').argParser(
     seconds,
   ),
@@ -77,6 +83,7 @@ export const addFileOptions = (command: Command): Command =>
       option('--var-file <file>', 'YAML file of variables; may be repeated').argParser(collect),
       option('--allow-exec', `run the commands of \${exec:…} secrets`),
       option('--source <name>', 'name of the estate that owns what it applies', 'IAMCTL_SOURCE'),
+      configOption(),
     ],
   )
 

@@ -1,40 +1,33 @@
-/** The contexts that an estate's `iamctl.yaml` names. Read only where there is such a file. */
+/** The contexts that an estate's `iamctl.yaml` names. What reads such a file is loaded only where there is one. */
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { isObject } from '#schemas/json-schema.ts'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { type Context, contextOf } from './store.ts'
+import type { Context } from './store.ts'
 
 export interface EstateContexts {
-  readonly file: string
+  /** Null where there is no such file. */
+  readonly file: string | null
   readonly defaultContext: string | null
   readonly contexts: Readonly<Record<string, Context>>
 }
 
-/** `given` is what --config or its variable says; else the file of the folder, if there is one. */
+const none: EstateContexts = { file: null, defaultContext: null, contexts: {} }
+
+const isBelowEstate = (folder: string): boolean =>
+  existsSync(join(folder, 'iamctl.yaml')) ||
+  (dirname(folder) !== folder && isBelowEstate(dirname(folder)))
+
+/** `config` is what --config or its variable says; else it is the nearest file, from the folder upwards. */
 export const readEstateContexts = async (
-  folder: string,
-  given: string | undefined,
-): Promise<EstateContexts | null> => {
-  const file = given ?? join(folder, 'iamctl.yaml')
-  if (given === undefined && !existsSync(file)) return null
-  const { load } = await import('js-yaml')
-  let value: unknown
-  try {
-    value = load(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
-    throw new CommandError(exitCodes.invalid, `${file}: ${reason}`, { cause })
-  }
-  const written = isObject(value) ? value : {}
-  const contexts = isObject(written['contexts']) ? written['contexts'] : {}
-  const chosen = written['defaultContext']
-  return {
-    file,
-    defaultContext: typeof chosen === 'string' ? chosen : null,
-    contexts: Object.fromEntries(
-      Object.entries(contexts).map(([name, context]) => [name, contextOf(context)]),
-    ),
-  }
+  cwd: string,
+  config: string | undefined,
+): Promise<EstateContexts> => {
+  if (config === undefined && !isBelowEstate(cwd)) return none
+  const { findEstate } = await import('../load/estate.ts')
+  const { estate, diagnostics } = await findEstate({ cwd, config })
+  if (hasErrors(diagnostics))
+    throw new CommandError(exitCodes.invalid, 'iamctl.yaml is not valid', { diagnostics })
+  return estate
 }

@@ -26,7 +26,7 @@ export interface Target {
 export interface TargetSources {
   readonly flags: Readonly<Record<string, unknown>>
   readonly env: Env
-  readonly estate: EstateContexts | null
+  readonly estate: EstateContexts
   readonly memory: Memory
 }
 
@@ -46,9 +46,9 @@ export const own = <T>(values: Readonly<Record<string, T>>, name: string): T | u
   Object.hasOwn(values, name) ? values[name] : undefined
 
 const named = (name: string, { estate, memory }: TargetSources): Context => {
-  const found = own(estate?.contexts ?? {}, name) ?? own(memory.contexts, name)
+  const found = own(estate.contexts, name) ?? own(memory.contexts, name)
   if (found !== undefined) return found
-  const known = new Set([...Object.keys(estate?.contexts ?? {}), ...Object.keys(memory.contexts)])
+  const known = new Set([...Object.keys(estate.contexts), ...Object.keys(memory.contexts)])
   throw unknownContext(name, [...known])
 }
 
@@ -70,7 +70,7 @@ const layersOf = (sources: TargetSources, server: string | undefined): Layer[] =
   if (chosen !== undefined) return [{ name: chosen, context: named(chosen, sources) }]
   const layers: Layer[] = []
   let address = server
-  const implied = estate?.defaultContext ?? null
+  const implied = estate.defaultContext
   const candidates = [
     ...(implied === null ? [] : [{ name: implied, context: named(implied, sources) }]),
     ...(memory.current === null

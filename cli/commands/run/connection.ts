@@ -15,10 +15,14 @@ const askPassword: ConnectOptions['askPassword'] = (username, realm, server) => 
   })
 }
 
-export const connectOptions = (invocation: Invocation): ConnectOptions => ({
+export const connectOptions = (
+  invocation: Invocation,
+  estate?: ConnectOptions['estate'],
+): ConnectOptions => ({
   flags: invocation.flags,
   env: invocation.env,
   cwd: process.cwd(),
+  estate,
   timeoutSeconds: numberOf(invocation, 'timeout', 'IAMCTL_TIMEOUT'),
   insecureHttp:
     invocation.flags['insecureHttp'] === true || isOn(invocation.env['IAMCTL_INSECURE_HTTP']),
@@ -26,12 +30,16 @@ export const connectOptions = (invocation: Invocation): ConnectOptions => ({
   askPassword,
 })
 
-/** Closes the connection whatever happens, so that nothing keeps the program from ending. */
+/**
+ * Closes the connection whatever happens, so that nothing keeps the program from ending. `estate` is that of the files
+ * which the command works on; else it is the one around.
+ */
 export const withConnection = async <T>(
   invocation: Invocation,
   work: (connection: Connection) => Promise<T>,
+  estate?: ConnectOptions['estate'],
 ): Promise<T> => {
-  const connection = await connect(connectOptions(invocation))
+  const connection = await connect(connectOptions(invocation, estate))
   try {
     return await work(connection)
   } finally {

@@ -11,7 +11,7 @@ import { printTable } from '../../views/human/table.ts'
 import { printJson } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 
-const estateOf = (invocation: Invocation): Promise<EstateContexts | null> =>
+const estateOf = (invocation: Invocation): Promise<EstateContexts> =>
   readEstateContexts(process.cwd(), textOf(invocation, 'config', 'IAMCTL_CONFIG'))
 
 export const listContexts = async (invocation: Invocation): Promise<void> => {
@@ -19,13 +19,13 @@ export const listContexts = async (invocation: Invocation): Promise<void> => {
   const estate = await estateOf(invocation)
   const { context: used } = targetOf({ ...invocation, flags: {}, estate, memory })
   const rows = [
-    ...Object.entries(estate?.contexts ?? {}).map(([name, context]) => ({
+    ...Object.entries(estate.contexts).map(([name, context]) => ({
       name,
       ...context,
-      from: estate?.file ?? '',
+      from: estate.file ?? '',
     })),
     ...Object.entries(memory.contexts)
-      .filter(([name]) => own(estate?.contexts ?? {}, name) === undefined)
+      .filter(([name]) => own(estate.contexts, name) === undefined)
       .map(([name, context]) => ({ name, ...context, from: 'this machine' })),
   ].map((row) => ({ ...row, used: row.name === used }))
   if (invocation.output === 'json') return printJson(rows)
@@ -60,15 +60,15 @@ export const useContext = async (invocation: Invocation, name: string): Promise<
   const { contexts } = store.read()
   const estate = await estateOf(invocation)
   if (own(contexts, name) === undefined) {
-    if (own(estate?.contexts ?? {}, name) === undefined) throw missing(name, Object.keys(contexts))
-    throw new CommandError(exitCodes.error, `context "${name}" is one of ${estate?.file}`, {
+    if (own(estate.contexts, name) === undefined) throw missing(name, Object.keys(contexts))
+    throw new CommandError(exitCodes.error, `context "${name}" is one of ${estate.file}`, {
       hint: `choose it with --context ${name}, IAMCTL_CONTEXT=${name}, or defaultContext in the file`,
     })
   }
   store.change((memory) => ({ ...memory, current: name }))
   if (invocation.output === 'json') return printJson({ context: name })
   note(invocation, `context "${name}" is in use`)
-  if (estate?.defaultContext)
+  if (estate.defaultContext)
     note(invocation, `in this folder ${estate.file} wins, with "${estate.defaultContext}"`)
 }
 
