@@ -4,14 +4,14 @@
  */
 
 import { milliseconds } from '#schemas/durations.ts'
+import type { EventType } from '#schemas/event-types.ts'
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/key-policy.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
-import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
-import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { touchStatements } from '#server/storage/documents/changes.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -19,15 +19,27 @@ import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
 import { makeSigningKey, signingKeyKind } from './signing-keys.ts'
 
+/** What the audit is told. */
+export interface KeyEvent {
+  readonly type: EventType
+  readonly realm: string
+  readonly actor: string
+  readonly sourceIp: string
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  readonly resourceType?: string
+  readonly resourceId?: string
+  readonly detail?: string
+}
+
 export interface SigningKeys {
   /** Makes a new active key; the one before stays published. With `before`, only while that one is active. */
   rotate(
     realm: string,
-    eventsOf: (key: SigningKeyRow) => readonly AuditEvent[],
+    eventsOf: (key: SigningKeyRow) => readonly KeyEvent[],
     before?: SigningKeyRow,
   ): Promise<SigningKeyRow>
   /** Removes a key that no longer signs. */
-  remove(key: SigningKeyRow, events: readonly AuditEvent[]): Promise<void>
+  remove(key: SigningKeyRow, events: readonly KeyEvent[]): Promise<void>
   /** From when on no token that the key signed can be valid. */
   neededUntil(view: RealmView, key: SigningKeyRow): Promise<number>
   /** Does what the realm's policy asks for by now. */
@@ -36,7 +48,9 @@ export interface SigningKeys {
 
 export interface SigningKeysParts {
   readonly storage: Storage
-  readonly recorder: Recorder
+  readonly recorder: {
+    commit(statements: readonly Statement[], events: readonly KeyEvent[]): Promise<unknown>
+  }
   readonly keyring: Keyring
   readonly clock: Clock
 }
@@ -61,11 +75,7 @@ const policyOf = async (view: RealmView): Promise<KeyPolicyDoc> => {
   return document ? contentOf<KeyPolicyDoc>(document) : (complete(KeyPolicy, {}) as KeyPolicyDoc)
 }
 
-const bySystem = (
-  { realm, id }: SigningKeyRow,
-  type: AuditEvent['type'],
-  detail: string,
-): AuditEvent => ({
+const bySystem = ({ realm, id }: SigningKeyRow, type: EventType, detail: string): KeyEvent => ({
   type,
   realm,
   actor: 'system',
