@@ -3,14 +3,16 @@
  * the audit and the API description need; the server does not boot with an admin route that leaves one out.
  */
 
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { EventType } from '#schemas/event-types.ts'
-import { type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
-import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
 import { type Caller, callerOf, type RoutePermission } from '#server/http/caller.ts'
+import { refuseEncoded } from '#server/http/server.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
-import { refusal } from '#server/storage/values.ts'
+import { textErrors } from '#server/storage/values.ts'
 
 export interface ActionContext {
   readonly realm: string
@@ -73,20 +75,6 @@ export const bodyOf = (
 
 const ajv = createAjv()
 
-/** Text that no database can store, wherever it stands: better refused here than failed on there. */
-const textErrors = (value: unknown, pointer = ''): FieldError[] => {
-  if (typeof value === 'string') {
-    const reason = refusal(value)
-    return reason === undefined
-      ? []
-      : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
-  }
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) =>
-    textErrors(inner, `${pointer}/${pointerSegment(name)}`),
-  )
-}
-
 const urlOf = ({ path }: Action): string =>
   path.startsWith('/admin/') ? path : `/admin/realms/:realm${path}`
 
@@ -104,7 +92,10 @@ export const registerAction = (app: FastifyInstance, action: Action, parts: Acti
   // A scope of its own: how bodies are read is a matter of the scope.
   app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser([...streams], (_request, payload, parsed) => parsed(null, payload))
+    scope.addContentTypeParser([...streams], async (request: FastifyRequest, payload: Readable) => {
+      refuseEncoded(request)
+      return payload
+    })
     addRoute(scope, action, parts)
     done()
   })
@@ -149,6 +140,8 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
       const handle = await openedIn(action, realm, copy)
       const errors = checkBody ? [...checkBody(request.body), ...textErrors(request.body)] : []
       if (errors.length > 0) throw invalid(errors)
+      // First, so that a handler may say otherwise.
+      reply.code(action.reply.status)
       const answer = await handle({
         realm,
         params,
@@ -158,7 +151,6 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
         request,
         reply,
       })
-      reply.code(action.reply.status)
       return action.reply.status === 204 ? reply.send() : answer
     },
   })

@@ -17,6 +17,7 @@ import { createUser } from './create-user.ts'
 import { credentialActions } from './credentials.ts'
 import { setDefaultRole } from './default-role.ts'
 import { deleteUser } from './delete-user.ts'
+import { exportAction } from './export.ts'
 import { type FlowParts, flowActions } from './flows.ts'
 import { importUsers } from './import-users.ts'
 import { type KeyParts, keyActions } from './keys.ts'
@@ -57,6 +58,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readRealm(parts.realms),
   deleteRealm(parts.realms),
   readRealmDefaults(),
+  exportAction(parts.storage),
   listAdminRoles(),
   listPermissions(),
   setAdminRole(parts),
