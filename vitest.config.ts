@@ -12,7 +12,7 @@ const unit = [
   'test/architecture*.test.ts',
   'test/{architecture,cli,config,platform,schemas,support}/**/*.test.ts',
 ]
-const processes = ['test/process/**/*.test.ts']
+const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
 const never = ['test/bench/**']
 
 export default defineConfig({
@@ -24,7 +24,7 @@ export default defineConfig({
     hookTimeout: 30_000,
     reporters: ['default', new SummaryReporter()],
     projects: [
-      { extends: true, test: { name: 'unit', include: unit, exclude: never } },
+      { extends: true, test: { name: 'unit', include: unit, exclude: [...processes, ...never] } },
       {
         extends: true,
         test: {
