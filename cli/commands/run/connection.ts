@@ -8,8 +8,11 @@ import { traceLine } from '../../views/human/trace.ts'
 import { isInteractive } from '../../views/streams.ts'
 import { type Invocation, isOn, numberOf } from '../invocation.ts'
 
-const askPassword: ConnectOptions['askPassword'] = (username, realm, server) => {
-  if (isInteractive()) return askHidden(`Password of ${username} in realm ${realm} at ${server}: `)
+const askPassword: ConnectOptions['askPassword'] = async (username, realm, server) => {
+  const password = isInteractive()
+    ? await askHidden(`Password of ${username} in realm ${realm} at ${server}: `)
+    : ''
+  if (password !== '') return password
   throw new CommandError(exitCodes.denied, `the password of ${username} is not given`, {
     hint: 'set IAMCTL_PASSWORD, or name its file with --password-file',
   })

@@ -41,9 +41,10 @@ export const askText = (question: string): Promise<string> => ask(harmless(quest
 
 /** Nothing of what is typed is shown, not even how long it is. */
 export const askHidden = async (question: string): Promise<string> => {
-  process.stderr.write(harmless(question))
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  // Before the question is seen the terminal must have stopped to show what is typed.
   const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  process.stderr.write(harmless(question))
   try {
     return await answerOf(reader, '')
   } finally {
