@@ -24,12 +24,15 @@ const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cn}\p{Co}\p{Cs}]/u
 const address =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i
 
+/** Most names: nothing about them needs to be normalised. */
+const isPlain = (text: string): boolean => /^[!-~]*$/.test(text)
+
 /** Lower case can undo a composition, so the form is taken again: folding twice changes nothing. */
 export const foldName = (text: string): string =>
-  text.normalize('NFKC').trim().toLowerCase().normalize('NFKC')
+  isPlain(text) ? text.toLowerCase() : text.normalize('NFKC').trim().toLowerCase().normalize('NFKC')
 
 export const nameOf = (text: string): Name => ({
-  value: text.normalize('NFKC').trim(),
+  value: isPlain(text) ? text : text.normalize('NFKC').trim(),
   key: foldName(text),
 })
 

@@ -14,6 +14,7 @@ export const kindNamed = (name: string): Kind => {
   return kind
 }
 
+const byParent = Map.groupBy(kinds, ({ parentKind }) => parentKind)
+
 /** The kinds whose documents live below a document of this one. */
-export const childrenOf = (kind: Kind): readonly Kind[] =>
-  kinds.filter((other) => other.parentKind === kind.kind)
+export const childrenOf = (kind: Kind): readonly Kind[] => byParent.get(kind.kind) ?? []

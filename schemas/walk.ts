@@ -63,16 +63,43 @@ const defaultReferences = (kind: Kind): Doc => {
   return found
 }
 
+type Below = readonly (readonly [name: string, schema: JsonSchema])[]
+
+/** The properties of a schema in which, or below which, a mark stands; documents have few of them among many fields. */
+const propertiesBearing = (mark: 'x-ref' | 'x-secret'): ((schema: JsonSchema) => Below) => {
+  const known = new WeakMap<JsonSchema, Below>()
+  const bears = (schema: JsonSchema): boolean =>
+    schema[mark] !== undefined ||
+    below(schema).length > 0 ||
+    (schema.items !== undefined && bears(schema.items)) ||
+    (isObject(schema.additionalProperties) && bears(schema.additionalProperties))
+  const below = (schema: JsonSchema): Below => {
+    const found =
+      known.get(schema) ??
+      Object.entries(schema.properties ?? {}).filter(([, inner]) => bears(inner))
+    known.set(schema, found)
+    return found
+  }
+  return below
+}
+
+const referring = propertiesBearing('x-ref')
+const secretive = propertiesBearing('x-secret')
+
 /** Every document that this one names; its own key tells which siblings are meant. */
 export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => {
   const found: Reference[] = []
-  walk(kind.spec, { ...defaultReferences(kind), ...doc }, ({ pointer, value, schema }) => {
+  const given = { ...defaultReferences(kind), ...doc }
+  for (const [name, schema] of referring(kind.spec))
+    walk(schema, given[name], addReference, `/${pointerSegment(name)}`)
+  return found
+
+  function addReference({ pointer, value, schema }: Parameters<Visit>[0]): void {
     const mark = schema['x-ref']
     if (!mark || typeof value !== 'string') return
     const target = mark.sibling ? `${parentKeyOf(kind, key) ?? ''}/${value}` : value
     found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), pointer, key: target })
-  })
-  return found
+  }
 }
 
 /** The same document with the references to one key replaced by another, or taken out (null). */
@@ -142,12 +169,15 @@ export const splitSecrets = (
   const secrets: Record<string, string> = {}
   const strip = (schema: JsonSchema, value: unknown, pointer: string): unknown => {
     if (!isObject(value)) return value
+    const bearing = secretive(schema).filter(([name]) => name in value)
+    if (bearing.length === 0) return value
     const kept: Record<string, unknown> = {}
     for (const [name, inner] of Object.entries(value)) {
-      const described = schema.properties?.[name]
-      const place = `${pointer}/${pointerSegment(name)}`
-      if (!described?.['x-secret']) kept[name] = described ? strip(described, inner, place) : inner
-      else if (typeof inner === 'string') secrets[place] = inner
+      const described = bearing.find(([other]) => other === name)?.[1]
+      if (described === undefined) kept[name] = inner
+      else if (!described['x-secret'])
+        kept[name] = strip(described, inner, `${pointer}/${pointerSegment(name)}`)
+      else if (typeof inner === 'string') secrets[`${pointer}/${pointerSegment(name)}`] = inner
     }
     return kept
   }

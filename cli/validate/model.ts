@@ -39,8 +39,6 @@ export interface Model {
   renamed(kind: string, key: string): string | undefined
 }
 
-const place = (kind: string, key: string): string => `${kind}\n${key}`
-
 const declare = (entry: Entry, sound: boolean): Declared => {
   const { kind, key, pointer, value, renamedFrom } = entry
   const hasSecrets = secretFields(kind).length > 0
@@ -61,52 +59,63 @@ const declare = (entry: Entry, sound: boolean): Declared => {
 export const createModel = (realm: Doc, isSound: (pointer: string) => boolean): Model => {
   const { entries, listings }: FlatRealm = flatten(realm)
   const declared = entries.map((entry) => declare(entry, isSound(entry.pointer)))
-  const byPlace = new Map<string, Declared>()
-  const keys = new Map<string, string[]>()
-  const newKeys = new Map<string, string>()
-  const lists = new Set(listings.map(({ kind, parentKey }) => place(kind.kind, parentKey ?? '')))
-  const completed = new Map<string, Doc>()
-
-  const addKey = (kind: Kind, key: string): void => {
-    const known = keys.get(kind.kind)
-    if (known === undefined) keys.set(kind.kind, [key])
-    else known.push(key)
-  }
+  const byKey = new Table<Declared>()
+  const newKeys = new Table<string>()
+  const born = new Table<Doc>()
   for (const document of declared) {
     const { kind, key, entry } = document
-    byPlace.set(place(kind.kind, key), document)
-    addKey(kind, key)
-    if (entry.renamedFrom !== null) newKeys.set(place(kind.kind, entry.renamedFrom), key)
+    byKey.set(kind.kind, key, document)
+    if (entry.renamedFrom !== null) newKeys.set(kind.kind, entry.renamedFrom, key)
   }
-  const born = new Map<string, Doc>()
-  for (const { kind, key, doc } of seeds) {
-    const at = place(kind.kind, key)
-    if (byPlace.has(at) || newKeys.has(at)) continue
-    born.set(at, complete(kind, doc))
-    addKey(kind, key)
-  }
+  for (const { kind, key, doc } of seeds)
+    if (!byKey.has(kind.kind, key) && !newKeys.has(kind.kind, key))
+      born.set(kind.kind, key, complete(kind, doc))
+  const lists = new Set(listings.map(({ kind, parentKey }) => `${kind.kind}\n${parentKey ?? ''}`))
 
+  const completed = new Map<Declared, Doc>()
   const completeOf = (document: Declared): Doc => {
-    const at = document.pointer
-    const known = completed.get(at)
+    const known = completed.get(document)
     if (known !== undefined) return known
     const value = complete(document.kind, compact(document.kind, document.doc))
-    completed.set(at, value)
+    completed.set(document, value)
     return value
   }
   const find = (kind: string, key: string): Doc | undefined => {
-    const document = byPlace.get(place(kind, key))
-    if (document === undefined) return born.get(place(kind, key))
+    const document = byKey.get(kind, key)
+    if (document === undefined) return born.get(kind, key)
     return document.sound ? completeOf(document) : undefined
   }
   return {
     declared,
     settings: (find(Settings.kind, Settings.kind) ?? complete(Settings, {})) as SettingsDoc,
-    has: (kind, key) => byPlace.has(place(kind, key)) || born.has(place(kind, key)),
+    has: (kind, key) => byKey.has(kind, key) || born.has(kind, key),
     find,
     complete: completeOf,
-    keysOf: (kind) => keys.get(kind) ?? [],
-    lists: (kind, parentKey) => lists.has(place(kind.kind, parentKey ?? '')),
-    renamed: (kind, key) => newKeys.get(place(kind, key)),
+    keysOf: (kind) => [...byKey.keys(kind), ...born.keys(kind)],
+    lists: (kind, parentKey) => lists.has(`${kind.kind}\n${parentKey ?? ''}`),
+    renamed: (kind, key) => newKeys.get(kind, key),
+  }
+}
+
+/** By kind and key. */
+class Table<T> {
+  readonly #kinds = new Map<string, Map<string, T>>()
+
+  set(kind: string, key: string, value: T): void {
+    const known = this.#kinds.get(kind)
+    if (known === undefined) this.#kinds.set(kind, new Map([[key, value]]))
+    else known.set(key, value)
+  }
+
+  get(kind: string, key: string): T | undefined {
+    return this.#kinds.get(kind)?.get(key)
+  }
+
+  has(kind: string, key: string): boolean {
+    return this.#kinds.get(kind)?.has(key) === true
+  }
+
+  keys(kind: string): readonly string[] {
+    return [...(this.#kinds.get(kind)?.keys() ?? [])]
   }
 }

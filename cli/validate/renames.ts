@@ -12,12 +12,14 @@ const wrong = (code: string, { pointer }: Declared, message: string, hint: strin
 })
 
 export const checkRenames = (model: Model): Finding[] => {
+  const renamed = model.declared.filter(({ entry }) => entry.renamedFrom !== null)
+  if (renamed.length === 0) return []
   const findings: Finding[] = []
   const claimed = new Map<string, Declared>()
   const present = new Map<string, Declared>()
   for (const document of model.declared)
     present.set(`${document.kind.kind}\n${document.key}`, document)
-  for (const document of model.declared) {
+  for (const document of renamed) {
     const { kind, key, entry } = document
     const from = entry.renamedFrom
     if (from === null) continue

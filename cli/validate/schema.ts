@@ -9,7 +9,7 @@ import { kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
-import { parseTemplate } from '../load/template.ts'
+import { onlyReference, parseTemplate } from '../load/template.ts'
 import { didYouMean, type Finding } from './finding.ts'
 import { segmentsOf, valueAt } from './locate.ts'
 
@@ -51,12 +51,13 @@ const words: Readonly<Record<string, string>> = {
 }
 
 const nameOfType = (value: unknown): string => {
-  if (value === null) return 'nothing'
+  if (value === null) return 'null'
   return words[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
 }
 
+/** Whether a secret names where its value comes from, and does not stand there itself. */
 export const isSecretReference = (text: string): boolean =>
-  parseTemplate(text).some(({ type }) => type === 'env' || type === 'file' || type === 'exec')
+  onlyReference(parseTemplate(text)) !== undefined
 
 const redirectHint = (value: string): string | undefined => {
   if (value.includes('*')) return 'list every address: they are compared byte for byte'

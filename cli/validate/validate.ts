@@ -97,7 +97,11 @@ const order = (a: Diagnostic, b: Diagnostic): number => {
   if (left === undefined || right === undefined)
     return Number(right === undefined) - Number(left === undefined)
   if (left.file !== right.file) return left.file < right.file ? -1 : 1
-  return left.line - right.line || left.column - right.column
+  return (
+    left.line - right.line ||
+    left.column - right.column ||
+    Number(a.severity === 'warning') - Number(b.severity === 'warning')
+  )
 }
 
 export const createValidator = (): Validator => {
@@ -115,7 +119,8 @@ export const createValidator = (): Validator => {
       ...checkRenames(model),
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),
-      ...checkWeakChoices(model),
+      // An error says enough.
+      ...checkWeakChoices(model).filter(({ pointer }) => !wrong.has(pointer)),
     ]
     if (all.length === 0) return []
     const keys = new Map(model.declared.map(({ pointer, key }) => [pointer, key]))

@@ -66,19 +66,23 @@ const rolesOf = (model: Model, user: Doc): string[] => {
 /** Of the file itself, so that the pointers to list items are those of the file. */
 const asWritten = (list: unknown): readonly unknown[] => (Array.isArray(list) ? list : [])
 
+/** Grants that PKCE or a code on a second device protects, and those of which something else is said already. */
+const toldOrProtected = new Set(['authorization_code', 'device', 'password', 'client_credentials'])
+
 export const weakChoices: readonly WeakChoice[] = [
-  weakChoice<ClientDoc>(
-    Client,
-    'password-grant',
-    'a client may take passwords itself',
-    ({ grantTypes }) => [
-      grantTypes.includes('password') && {
-        field: '/grantTypes',
-        message: 'with the password grant the client sees the passwords of users',
-        hint: 'use authorization_code (RFC 9700 §2.4)',
-      },
-    ],
-  ),
+  {
+    kind: Client,
+    code: 'password-grant',
+    meaning: 'a client may take passwords itself',
+    find: ({ doc }) =>
+      items('/grantTypes', asWritten(doc['grantTypes']))
+        .filter(([, grant]) => grant === 'password')
+        .map(([field]) => ({
+          field,
+          message: 'the client sees the passwords of users',
+          hint: 'use authorization_code (RFC 9700 §2.4)',
+        })),
+  },
   weakChoice<ClientDoc>(
     Client,
     'public-client-grants',
@@ -86,8 +90,7 @@ export const weakChoices: readonly WeakChoice[] = [
     ({ publicClient, grantTypes }) => [
       publicClient &&
         grantTypes.length > 0 &&
-        !grantTypes.includes('authorization_code') &&
-        !grantTypes.includes('device') && {
+        !grantTypes.some((grant) => toldOrProtected.has(grant)) && {
           field: '/grantTypes',
           message: 'a public client is protected by PKCE only, and none of its grants uses it',
           hint: 'use authorization_code',

@@ -1,0 +1,36 @@
+/** `iamctl validate`: names and flags. */
+
+import type { Command } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addFileOptions, addOutputOptions } from './options.ts'
+
+const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
+
+export const addValidate = (program: Command): void => {
+  const validate = program
+    .command('validate')
+    .description('check realm files, offline: every problem with its line')
+    .option('--warnings-as-errors', 'fail on warnings too')
+    .option('--ignore <code>', 'leave out the warnings with this code; may be repeated', collect)
+    .option('--config <file>', 'another file than ./iamctl.yaml (IAMCTL_CONFIG)')
+    .option('--codes', 'list every code with its meaning, and check nothing')
+    .addHelpText(
+      'after',
+      `
+No server is asked, and no secret is looked up: what a \${env:NAME} holds is not checked.
+Exit codes: 0 valid, warnings or not; 3 a file is not valid, or --warnings-as-errors and there are any.
+
+Examples:
+  iamctl validate                                    the paths of iamctl.yaml, else realms/
+  iamctl validate realms/acme.yaml --overlay overlays/production
+  iamctl validate --output github                    annotations on a pull request
+  iamctl validate --warnings-as-errors --ignore password-grant
+  iamctl validate --output json | jq '.diagnostics[].code'`,
+    )
+    .action(async (paths: string[], _flags, command: Command) => {
+      const { validate: run } = await import('./run/validate.ts')
+      await run(invocationOf(command), paths)
+    })
+  addFileOptions(validate)
+  addOutputOptions(validate, ['human', 'json', 'github'])
+}
