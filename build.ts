@@ -34,6 +34,7 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node24',
+  jsx: 'automatic',
   chunkNames: 'chunks/[name]-[hash]',
   sourcemap: true,
   sourcesContent: false,
@@ -45,7 +46,7 @@ await build({
     IAMCTL_BUILD_TIME: JSON.stringify(builtAt.toISOString()),
     IAMCTL_BUILD_COMMIT: JSON.stringify(commit()),
   },
-  external: ['argon2', '@node-rs/argon2', 'pg-native'],
+  external: ['argon2', '@node-rs/argon2', 'pg-native', 'react-devtools-core'],
   banner: {
     js: "import { createRequire as __cr } from 'node:module';const require = __cr(import.meta.url);",
   },
