@@ -113,12 +113,14 @@ export const createHttp = ({
 const givenRequestId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : undefined
 
+/** A small body could otherwise become any size in memory. */
+export const refuseEncoded = (request: FastifyRequest): void => {
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new Problem('unsupported-media-type', 'Send the body without Content-Encoding.')
+}
+
 const readJsonOnly = (app: FastifyInstance): void => {
-  const refuseEncoded = (request: FastifyRequest): void => {
-    const encoding = request.headers['content-encoding']
-    if (encoding !== undefined && encoding !== 'identity')
-      throw new Problem('unsupported-media-type', 'Send the body without Content-Encoding.')
-  }
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     ['application/json', 'application/merge-patch+json'],

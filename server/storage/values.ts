@@ -3,6 +3,8 @@
  * a whole number as 1.0, the other refuses NUL in text, both replace half a surrogate pair without a word.
  */
 
+import { pointerSegment } from '#schemas/json-schema.ts'
+import type { FieldError } from '#schemas/problems.ts'
 import type { Statement } from './contract.ts'
 
 export type Value = string | number | bigint | boolean | null
@@ -17,6 +19,20 @@ export function checkStatements(statements: readonly Statement[]): void {
       }
     }
   }
+}
+
+/** Text that cannot be stored, wherever it stands in a body: better refused there than failed on here. */
+export function textErrors(value: unknown, pointer = ''): FieldError[] {
+  if (typeof value === 'string') {
+    const reason = refusal(value)
+    return reason === undefined
+      ? []
+      : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) =>
+    textErrors(inner, `${pointer}/${pointerSegment(name)}`),
+  )
 }
 
 /** Why a value cannot be stored; undefined when it can. */
