@@ -5,7 +5,7 @@
 
 import type { CompareReply, Place, SecretPlace } from '#schemas/wire.ts'
 import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
-import { nameOf, namesOf } from '../plan/names.ts'
+import { orphanWarning } from '../plan/left-out.ts'
 import type { Prune, RealmPlan } from '../plan/plan.ts'
 import { planRealm } from '../plan/plan-realm.ts'
 import { changesetOf } from './apply-plan.ts'
@@ -47,22 +47,11 @@ const unchanged = (
   changes: [],
   unmanaged: reply.unmanaged,
   unmanagedCount: reply.unmanagedCount,
-  warnings: orphaned(reply),
+  warnings: orphanWarning(reply.orphaned),
   problems: [],
   impacts: [],
   summary: { add: 0, change: 0, destroy: 0 },
 })
-
-const orphaned = ({ orphaned: documents, orphanedCount }: CompareReply): RealmPlan['warnings'] =>
-  orphanedCount === 0
-    ? []
-    : [
-        {
-          code: 'orphaned',
-          message: `sections left the files and are left alone, with ${orphanedCount} documents of this source: ${namesOf(documents)}`,
-          documents,
-        },
-      ]
 
 const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
   const sources = new Map(secrets.map(({ sourcePointer, source }) => [sourcePointer, source]))
@@ -71,7 +60,7 @@ const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
     placeOf: (pointer: string) => loaded.placeOf(pointer),
     secretSourceOf: (pointer: string) => {
       const source = sources.get(pointer)
-      if (!source) throw new Error(`no secret stands at ${nameOf(loaded.realm, pointer)}`)
+      if (!source) throw new Error(`no secret stands at ${pointer} of realm ${loaded.realm}`)
       return source
     },
   }
@@ -111,14 +100,16 @@ const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
   (plan.changes.length > 0 || plan.createRealm) &&
   (dryRun === 'always' || (dryRun === 'destructive' && isDestructive(plan)))
 
-/** The plan of one realm. */
+/** The plan of one realm; who wants it before the server is asked what would happen is told. */
 export const planWanted = async (
   engine: Engine,
   wanted: Wanted,
   secretOf: SecretOf,
   options: PlanningOptions,
+  onDraft?: (plan: RealmPlan) => void,
 ): Promise<RealmPlan> => {
   const plan = await drafted(engine, wanted, secretOf, options)
+  onDraft?.(plan)
   if (!asksServer(plan, options)) return plan
   const request = changesetOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
   const { impacts } = await engine.changeset(plan.realm, { ...request, dryRun: true })

@@ -4,15 +4,21 @@
  */
 
 import type { Command } from 'commander'
+import { addApply } from './apply.ts'
 import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
+import { addDev } from './dev.ts'
 import { addEvents } from './events.ts'
 import { addGet } from './get.ts'
+import { addHistory, addRollback } from './history.ts'
 import { addKeys } from './keys.ts'
 import { addLogin, addLogout, addWhoami } from './login.ts'
+import { addDrift, addPlan } from './plan.ts'
 import { addServerCommands } from './server-options.ts'
 import { addSessions } from './sessions.ts'
+import { addExport, addImport } from './transfer.ts'
 import { addUsers } from './users.ts'
+import { addValidate } from './validate.ts'
 
 export interface CommandGroup {
   readonly heading: string
@@ -20,6 +26,19 @@ export interface CommandGroup {
 }
 
 export const commandGroups: readonly CommandGroup[] = [
+  {
+    heading: 'Realms as files:',
+    commands: [
+      addValidate,
+      addPlan,
+      addApply,
+      addDrift,
+      addHistory,
+      addRollback,
+      addExport,
+      addImport,
+    ],
+  },
   {
     heading: 'A live realm:',
     commands: [addGet, addDelete, addUsers, addSessions, addEvents, addKeys],
@@ -30,6 +49,6 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'The server:',
-    commands: [addServerCommands],
+    commands: [addDev, addServerCommands],
   },
 ]

@@ -1,0 +1,72 @@
+/** The secrets of a saved plan, from where it says that each comes: fetched before the first request. */
+
+import { flatten } from '#schemas/realm-document.ts'
+import { splitSecrets } from '#schemas/walk.ts'
+import type { SecretPlace } from '#schemas/wire.ts'
+import { hasErrors } from '../diagnostics.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import { findEstate } from '../load/estate.ts'
+import { loadRealms } from '../load/load.ts'
+import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
+import { resolveSecrets } from '../load/secrets.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { SecretOf } from './planning.ts'
+
+export interface SavedSecretOptions {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly allowExec: boolean
+}
+
+interface Asked extends SecretPlace {
+  readonly realm: string
+  readonly source: SecretSource
+}
+
+const keyOf = (realm: string, { kind, key, pointer }: SecretPlace): string =>
+  [realm, kind, key, pointer].join('\n')
+
+/** What a file says literally is read there again. */
+const literalIn = (realms: readonly LoadedRealm[], asked: Asked): string | undefined => {
+  if (asked.source.from !== 'literal') return undefined
+  const loaded = realms.find(({ realm }) => realm === asked.realm)
+  const entry =
+    loaded &&
+    flatten(loaded.value).entries.find(
+      ({ kind, key }) => kind.kind === asked.kind && key === asked.key,
+    )
+  return entry && splitSecrets(entry.kind, entry.value).secrets[asked.pointer]
+}
+
+export const savedSecrets = async (
+  { realms }: Plan,
+  { cwd, env, allowExec }: SavedSecretOptions,
+): Promise<SecretOf> => {
+  const asked: Asked[] = realms.flatMap(({ realm, changes }) =>
+    changes.flatMap(({ kind, key, secrets }) =>
+      secrets.map(({ pointer, source }) => ({ realm, kind, key, pointer, source })),
+    ),
+  )
+  const { estate } = await findEstate({ cwd })
+  const files = asked.flatMap(({ source }) => (source.from === 'literal' ? [source.file] : []))
+  const loaded =
+    files.length === 0
+      ? []
+      : (await loadRealms({ paths: [...new Set(files)], cwd, estate, env })).realms
+  const { values, diagnostics } = await resolveSecrets(
+    asked.map((secret) => {
+      const text = literalIn(loaded, secret)
+      return { source: secret.source, ...(text === undefined ? {} : { text }) }
+    }),
+    { env, root: estate.root, allowExec },
+  )
+  if (hasErrors(diagnostics))
+    throw new CommandError(exitCodes.invalid, 'secrets of the plan cannot be had', { diagnostics })
+  const known = new Map(asked.map((secret, i) => [keyOf(secret.realm, secret), values[i]]))
+  return (realm, place) => {
+    const value = known.get(keyOf(realm, place))
+    if (value === undefined || value === null)
+      throw new Error(`the secret ${place.pointer} of ${place.kind} "${place.key}" is not at hand`)
+    return value
+  }
+}

@@ -1,0 +1,86 @@
+/** `iamctl history` and `iamctl rollback`: names and flags. */
+
+import { type Command, InvalidArgumentError } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addOutputOptions, addRealmOptions } from './options.ts'
+
+const revision = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('A revision is a whole number; see `iamctl history`.')
+  return value
+}
+
+const count = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('A whole number.')
+  return value
+}
+
+export const addHistory = (program: Command): void => {
+  const history = program.command('history').description('revisions of a realm: who changed what')
+
+  const list = history
+    .command('list', { isDefault: true })
+    .description('the latest revisions (this is what plain `iamctl history` does)')
+    .option('--limit <number>', 'how many; 20 unless given', count)
+    .option('--before <revision>', 'only older ones', revision)
+    .addHelpText('after', '\nExamples:\n  iamctl history --realm acme --limit 50')
+    .action(async (_flags, command: Command) => {
+      const { list: run } = await import('./run/history.ts')
+      await run(invocationOf(command))
+    })
+
+  const show = history
+    .command('show')
+    .description('what one revision changed')
+    .argument('<revision>', 'its number', revision)
+    .addHelpText('after', '\nExamples:\n  iamctl history show 12 --realm acme')
+    .action(async (number: number, _flags, command: Command) => {
+      const { show: run } = await import('./run/history.ts')
+      await run(invocationOf(command), number)
+    })
+
+  const diff = history
+    .command('diff')
+    .description('what differs between two revisions')
+    .argument('<from>', 'a revision', revision)
+    .argument('<to>', 'another one', revision)
+    .addHelpText('after', '\nExamples:\n  iamctl history diff 12 17 --realm acme')
+    .action(async (from: number, to: number, _flags, command: Command) => {
+      const { diff: run } = await import('./run/history.ts')
+      await run(invocationOf(command), from, to)
+    })
+
+  for (const command of [list, show, diff]) {
+    addRealmOptions(command)
+    addOutputOptions(command)
+  }
+}
+
+export const addRollback = (program: Command): void => {
+  const rollback = program
+    .command('rollback')
+    .description('make a realm what it was at an earlier revision')
+    .argument('<revision>', 'its number', revision)
+    .option('--plan', 'only show what would change')
+    .option('--auto-approve', 'do not ask')
+    .option('--message <text>', 'kept in the history')
+    .addHelpText(
+      'after',
+      `
+A rollback is a new revision: it can be taken back as well. Documents that come back keep their ids and their secrets;
+keys, credentials and users that no file declares are not touched. Files are not changed: what they declare comes back
+with the next apply.
+
+Examples:
+  iamctl rollback 12 --realm acme --plan
+  iamctl rollback 12 --realm acme --message "Bad release"`,
+    )
+    .action(async (number: number, _flags, command: Command) => {
+      const { rollback: run } = await import('./run/rollback.ts')
+      await run(invocationOf(command), number)
+    })
+  addRealmOptions(rollback)
+  addOutputOptions(rollback)
+}

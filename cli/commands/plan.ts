@@ -1,0 +1,71 @@
+/** `iamctl plan` and `iamctl drift`: names and flags. */
+
+import { type Command, Option } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addFileOptions, addOutputOptions, addServerOptions } from './options.ts'
+
+const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
+
+/** What plan and apply have in common. */
+export const addPlanOptions = (command: Command): Command =>
+  command
+    .option('--target <kind/key>', 'only this document and what it needs; may be repeated', collect)
+    .addOption(
+      new Option('--prune <what>', 'what left the files: owned, all or none').choices([
+        'owned',
+        'all',
+        'none',
+      ]),
+    )
+    .option('--take-over', 'also change documents that another source owns')
+
+export const addPlan = (program: Command): void => {
+  const plan = program
+    .command('plan')
+    .description('show what an apply would change, field by field')
+    .addHelpText(
+      'after',
+      `
+Nothing is changed. A plan needs one request where nothing differs, and three at most.
+A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved.
+
+Examples:
+  iamctl plan                                      the paths of iamctl.yaml, else realms/
+  iamctl plan realms/acme.yaml --out acme.plan     save it; then \`iamctl apply --plan acme.plan\`
+  iamctl plan --overlay overlays/prod --detailed-exitcode
+  iamctl plan -o markdown > comment.md             for a pull request
+  iamctl plan --target client/web`,
+    )
+    .action(async (paths: string[], _flags, command: Command) => {
+      const { plan: run } = await import('./run/plan.ts')
+      await run(invocationOf(command), paths)
+    })
+  addFileOptions(plan)
+  addPlanOptions(plan)
+    .option('--out <file>', 'save the plan')
+    .option('--detailed-exitcode', 'exit with 2 where there are changes')
+  addServerOptions(plan)
+  addOutputOptions(plan, ['human', 'json', 'markdown'])
+}
+
+export const addDrift = (program: Command): void => {
+  const drift = program
+    .command('drift')
+    .description('show what differs from the files, and who changed it')
+    .addHelpText(
+      'after',
+      `
+Exits with 2 where something differs: made for a schedule.
+
+Examples:
+  iamctl drift
+  iamctl drift realms/ -o json`,
+    )
+    .action(async (paths: string[], _flags, command: Command) => {
+      const { drift: run } = await import('./run/drift.ts')
+      await run(invocationOf(command), paths)
+    })
+  addFileOptions(drift)
+  addServerOptions(drift)
+  addOutputOptions(drift, ['human', 'json', 'markdown'])
+}

@@ -1,0 +1,166 @@
+/** Makes realms what the files say: shows the plan, asks, and sends one changeset a realm. */
+
+import { readFile } from 'node:fs/promises'
+import manifest from '../../../package.json' with { type: 'json' }
+import { applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
+import { defaultGuards, isDestructive, refusals } from '../../apply/guards.ts'
+import type { SecretOf } from '../../apply/planning.ts'
+import { provenanceOf } from '../../apply/provenance.ts'
+import { savedSecrets } from '../../apply/saved-secrets.ts'
+import type { Api } from '../../client/api.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { failureOf } from '../../failure.ts'
+import { isEmpty, type Plan, totalOf } from '../../plan/plan.ts'
+import { parsePlan } from '../../plan/saved.ts'
+import { approve } from '../../views/human/approval.ts'
+import { runSteps } from '../../views/human/progress.ts'
+import { showApplied, showPlan } from '../../views/human/show-plan.ts'
+import { printJsonLine } from '../../views/json/json.ts'
+import type { Invocation } from '../invocation.ts'
+import { withConnection } from './connection.ts'
+import {
+  type EstateFiles,
+  planFiles,
+  planningOptions,
+  refusedByServer,
+  refuseEmpty,
+  refuseProblems,
+  validFiles,
+} from './estate.ts'
+
+/** What is to be applied, with the secrets that it needs. */
+interface Ready {
+  readonly plan: Plan
+  readonly secretOf: SecretOf
+  /** Null of a saved plan. */
+  readonly files: EstateFiles | null
+  readonly maxDeletions: number
+}
+
+const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): Promise<Ready> => {
+  const options = planningOptions(invocation, files, { history: false, dryRun: 'destructive' })
+  return {
+    plan: await planFiles(invocation, api, files, options),
+    secretOf: files.secretOf,
+    files,
+    maxDeletions: files.estate.guards.maxDeletions ?? defaultGuards.maxDeletions,
+  }
+}
+
+const fromSaved = async (invocation: Invocation, api: Api, file: string): Promise<Ready> => {
+  const plan = parsePlan(await readFile(file, 'utf8'))
+  if (plan.server !== api.server)
+    throw new CommandError(exitCodes.error, `the plan was made for ${plan.server}`, {
+      hint: `this is ${api.server}: plan again, or name the other one with --server`,
+    })
+  return {
+    plan,
+    secretOf: await savedSecrets(plan, {
+      cwd: process.cwd(),
+      env: invocation.env,
+      allowExec: invocation.flags['allowExec'] === true,
+    }),
+    files: null,
+    maxDeletions: defaultGuards.maxDeletions,
+  }
+}
+
+const refuseGuarded = (invocation: Invocation, { plan, maxDeletions }: Ready): void => {
+  const given = invocation.flags['maxDeletions']
+  const [first, ...others] = refusals(plan, {
+    maxDeletions: typeof given === 'number' ? given : maxDeletions,
+  })
+  if (first !== undefined)
+    throw new CommandError(exitCodes.guarded, 'a guard refuses the plan; nothing was changed', {
+      hint: [first, ...others].join('\n  '),
+    })
+}
+
+const agree = async (invocation: Invocation, { plan }: Ready): Promise<void> => {
+  if (invocation.flags['autoApprove'] === true) return
+  await approve(
+    'Do you want to perform these actions?',
+    plan.realms.filter(isDestructive).map(({ realm }) => realm),
+  )
+}
+
+const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<RealmResult[]> => {
+  const { message, allowUnrelated, takeOver } = invocation.flags
+  const options = {
+    ...(typeof message === 'string' ? { message } : {}),
+    provenance: await provenanceOf(process.cwd(), invocation.env, manifest.version),
+    allowUnrelated: allowUnrelated === true,
+    takeOver: takeOver === true,
+    secretOf: ready.secretOf,
+  }
+  const { plan } = ready
+  const changing = plan.realms.filter(
+    ({ changes, createRealm }) => changes.length > 0 || createRealm,
+  )
+  return runSteps(
+    changing.map((realm) => ({
+      title: `Applying realm ${realm.realm}`,
+      work: async () => {
+        const [result] = await applyPlan(api, { ...plan, realms: [realm] }, options)
+        if (!result) throw new Error(`realm ${realm.realm} has no result`)
+        return result.outcome === 'failed'
+          ? { ...result, error: refusedByServer(invocation, result.error, realm, ready.files) }
+          : result
+      },
+      done: ({ outcome, realm: name }) =>
+        outcome === 'failed' ? `Realm ${name} is not applied` : `Realm ${name} is applied`,
+    })),
+    invocation,
+  )
+}
+
+/** Everything is told, whatever failed; the first failure gives the exit code. */
+const report = (invocation: Invocation, results: readonly RealmResult[]): void => {
+  if (invocation.output === 'json')
+    for (const result of results)
+      printJsonLine(
+        result.outcome === 'failed'
+          ? { realm: result.realm, outcome: 'failed', error: failureOf(result.error) }
+          : result,
+      )
+  else showApplied(results)
+  const failed = results.filter((result) => result.outcome === 'failed')
+  const [first] = failed
+  if (!first) return
+  if (results.length === 1) throw first.error
+  const { exitCode, message, hint } = failureOf(first.error)
+  throw new CommandError(
+    exitCode,
+    `${failed.length} of ${results.length} realms failed; the others are applied. ${first.realm}: ${message}`,
+    hint === null ? {} : { hint },
+  )
+}
+
+export const apply = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
+  const { plan: saved } = invocation.flags
+  if (typeof saved === 'string' && paths.length > 0)
+    throw new CommandError(exitCodes.error, 'a saved plan is applied without files', {
+      hint: 'give either --plan or paths',
+    })
+  const files = typeof saved === 'string' ? null : await validFiles(invocation, paths)
+  if (files) refuseEmpty(invocation, files)
+  await withConnection(invocation, async ({ api }) => {
+    const ready = files
+      ? await fromFiles(invocation, api, files)
+      : await fromSaved(invocation, api, String(saved))
+    const { plan } = ready
+    if (invocation.output === 'human') showPlan(plan)
+    refuseProblems(plan)
+    refuseGuarded(invocation, ready)
+    if (isEmpty(plan)) {
+      if (invocation.output === 'json')
+        for (const { realm, baseRevision } of plan.realms)
+          printJsonLine({ realm, outcome: 'unchanged', revision: baseRevision })
+      return
+    }
+    const { add, change, destroy } = totalOf(plan.realms)
+    // To be owned is no change that anybody could object to.
+    if (add + change + destroy > 0) await agree(invocation, ready)
+    report(invocation, await send(invocation, api, ready))
+  })
+}

@@ -1,0 +1,163 @@
+/** The files of a command, read and checked and with their secrets at hand, and the plan that they lead to. */
+
+import manifest from '../../../package.json' with { type: 'json' }
+import {
+  type FileOptions,
+  type ReadFiles,
+  readFiles,
+  type WantedRealms,
+  wantedRealms,
+} from '../../apply/files.ts'
+import { type PlanningOptions, planWanted } from '../../apply/planning.ts'
+import { serverDiagnostics } from '../../apply/server-problems.ts'
+import { defaultSource } from '../../apply/sync.ts'
+import type { Wanted } from '../../apply/wanted.ts'
+import type { Api } from '../../client/api.ts'
+import { ProblemError } from '../../client/errors.ts'
+import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../../plan/plan.ts'
+import { parseTarget } from '../../plan/target.ts'
+import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
+import { type Invocation, textOf } from '../invocation.ts'
+
+export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {}
+
+const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
+
+const fileOptions = (invocation: Invocation, paths: readonly string[]): FileOptions => ({
+  paths,
+  overlays: listOf(invocation.flags['overlay']),
+  vars: listOf(invocation.flags['var']),
+  varFiles: listOf(invocation.flags['varFile']),
+  cwd: process.cwd(),
+  config: textOf(invocation, 'config', 'IAMCTL_CONFIG'),
+  env: invocation.env,
+})
+
+const refuseInvalid = (
+  invocation: Invocation,
+  { loaded }: Pick<ReadFiles, 'loaded'>,
+  diagnostics: readonly Diagnostic[],
+): never => {
+  // A program reads them in the error itself.
+  const human = invocation.output !== 'json'
+  if (human) showDiagnostics({ diagnostics, textOf: loaded.textOf }, 'stderr')
+  throw new CommandError(exitCodes.invalid, `the files are not valid: ${summaryOf(diagnostics)}`, {
+    hint: 'nothing was sent; `iamctl validate` checks them without a server',
+    ...(human ? {} : { diagnostics }),
+  })
+}
+
+/** Ends the command with exit code 3 unless everything is valid; warnings are said and do not end it. */
+export const validFiles = async (
+  invocation: Invocation,
+  paths: readonly string[],
+): Promise<EstateFiles> => {
+  const files = await readFiles(fileOptions(invocation, paths))
+  if (hasErrors(files.diagnostics)) refuseInvalid(invocation, files, files.diagnostics)
+  const wanted = await wantedRealms(files, {
+    env: invocation.env,
+    allowExec: invocation.flags['allowExec'] === true,
+  })
+  if (hasErrors(wanted.diagnostics)) refuseInvalid(invocation, files, wanted.diagnostics)
+  if (!invocation.quiet && invocation.output === 'human')
+    showDiagnostics({ ...files, textOf: files.loaded.textOf }, 'stderr')
+  return { ...files, ...wanted }
+}
+
+/** A set of files that became empty is a mistake more often than a wish. */
+export const refuseEmpty = (invocation: Invocation, { loaded, estate }: EstateFiles): void => {
+  if (loaded.realms.length > 0) return
+  if (invocation.flags['allowEmpty'] === true || estate.guards.allowEmpty) return
+  throw new CommandError(exitCodes.guarded, 'there is no realm in the files', {
+    hint: 'name other paths, or give --allow-empty if it is meant',
+  })
+}
+
+const targetsOf = ({ flags }: Invocation): PlanningOptions['targets'] =>
+  listOf(flags['target']).map((text) => {
+    const target = parseTarget(text)
+    if (target) return target
+    throw new CommandError(exitCodes.error, `--target ${text} names no document`, {
+      hint: 'it is KIND/KEY, such as client/web or group//Staff',
+    })
+  })
+
+export const planningOptions = (
+  invocation: Invocation,
+  { estate }: EstateFiles,
+  options: Pick<PlanningOptions, 'history' | 'dryRun'>,
+): PlanningOptions => ({
+  source: textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource,
+  prune: (invocation.flags['prune'] as Prune | undefined) ?? estate.prune,
+  targets: targetsOf(invocation),
+  takeOver: invocation.flags['takeOver'] === true,
+  ...options,
+})
+
+/** The server checks what files cannot: its answer is shown at the lines that it is about. */
+export const refusedByServer = (
+  invocation: Invocation,
+  error: unknown,
+  plan: RealmPlan,
+  files: EstateFiles | null,
+): unknown => {
+  if (!(error instanceof ProblemError) || error.code !== 'validation') return error
+  const wanted = files?.wanted.find(({ loaded }) => loaded.realm === plan.realm)
+  const diagnostics = serverDiagnostics(error.errors, plan, wanted)
+  const human = invocation.output !== 'json'
+  if (human) {
+    const textOfFile = (file: string): string | undefined => files?.loaded.textOf(file)
+    showDiagnostics({ diagnostics, textOf: textOfFile }, 'stderr')
+  }
+  return new CommandError(exitCodes.invalid, `the server refuses realm ${plan.realm}`, {
+    hint: 'nothing was changed',
+    ...(human ? {} : { diagnostics }),
+    cause: error,
+  })
+}
+
+const planOne = async (
+  invocation: Invocation,
+  api: Api,
+  files: EstateFiles,
+  wanted: Wanted,
+  options: PlanningOptions,
+): Promise<RealmPlan> => {
+  let drafted: RealmPlan | undefined
+  try {
+    return await planWanted(api, wanted, files.secretOf, options, (plan) => {
+      drafted = plan
+    })
+  } catch (error) {
+    throw drafted ? refusedByServer(invocation, error, drafted, files) : error
+  }
+}
+
+export const planFiles = async (
+  invocation: Invocation,
+  api: Api,
+  files: EstateFiles,
+  options: PlanningOptions,
+): Promise<Plan> => {
+  const realms: RealmPlan[] = []
+  for (const wanted of files.wanted)
+    realms.push(await planOne(invocation, api, files, wanted, options))
+  return {
+    formatVersion: 1,
+    version: manifest.version,
+    createdAt: new Date().toISOString(),
+    server: api.server,
+    realms,
+  }
+}
+
+/** A plan that cannot be carried out is shown, and then refused. */
+export const refuseProblems = ({ realms }: Plan): void => {
+  const [problem] = realms.flatMap(({ problems }) => problems)
+  if (problem)
+    throw new CommandError(problemExitCodes[problem.code], 'the plan cannot be applied', {
+      hint: problem.message,
+    })
+}

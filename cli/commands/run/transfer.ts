@@ -1,0 +1,122 @@
+/** Writes a realm as files, and puts an export into a realm. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { load as parseYaml } from 'js-yaml'
+import { type Doc, isObject } from '#schemas/json-schema.ts'
+import { formatVersion } from '#schemas/wire.ts'
+import type { Connection } from '../../client/connect.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { replyPlan } from '../../plan/of-reply.ts'
+import { approve } from '../../views/human/approval.ts'
+import { note } from '../../views/human/note.ts'
+import { showPlan } from '../../views/human/show-plan.ts'
+import { printJson } from '../../views/json/json.ts'
+import { printOut } from '../../views/streams.ts'
+import { realmText, sectionTexts } from '../../views/yaml/realm.ts'
+import type { Invocation } from '../invocation.ts'
+import { withRealm } from './connection.ts'
+
+const write = async (file: string, content: string, overwrite: boolean): Promise<void> => {
+  await mkdir(dirname(file), { recursive: true })
+  try {
+    await writeFile(file, content, { flag: overwrite ? 'w' : 'wx' })
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
+    throw new CommandError(exitCodes.error, `${file} exists`, {
+      hint: 'choose another folder, or give --overwrite',
+      cause: error,
+    })
+  }
+}
+
+interface ExportFlags {
+  readonly out?: string
+  readonly split?: boolean
+  readonly overwrite?: boolean
+  readonly users?: 'managed' | 'all'
+  readonly ids?: boolean
+}
+
+const refuseUnfit = ({ out, split, users, ids }: ExportFlags, output: string): void => {
+  if (output === 'yaml' && (users === 'all' || ids))
+    throw new CommandError(exitCodes.error, '--users all and --ids are for a backup', {
+      hint: 'give -o json: a file for Git has neither',
+    })
+  if (split && out === undefined)
+    throw new CommandError(exitCodes.error, '--split writes several files', {
+      hint: 'name their folder with --out',
+    })
+}
+
+export const exportRealm = (invocation: Invocation): Promise<void> =>
+  withRealm(invocation, async ({ api }, realm) => {
+    const flags = invocation.flags as ExportFlags
+    const { out, split = false, overwrite = false, users, ids } = flags
+    refuseUnfit(flags, invocation.output)
+    const exported = await api.exportRealm(realm, {
+      ...(users === undefined ? {} : { users }),
+      ...(ids ? { ids } : {}),
+    })
+    const omitted = exported.meta.omittedSections ?? []
+    if (omitted.length > 0)
+      note(invocation, `left out, because you may not read them: ${omitted.join(', ')}`)
+    if (invocation.output === 'json' && out === undefined) return printJson(exported)
+    if (out === undefined) return printOut(realmText(exported))
+    const files: ReadonlyMap<string, string> =
+      invocation.output === 'json'
+        ? new Map([[`${realm}.json`, `${JSON.stringify(exported, null, 2)}\n`]])
+        : split
+          ? new Map([...sectionTexts(exported)].map(([name, one]) => [join(realm, name), one]))
+          : new Map([[`${realm}.yaml`, realmText(exported)]])
+    for (const [name, content] of files) await write(join(out, name), content, overwrite)
+    note(
+      invocation,
+      `realm ${realm}, revision ${exported.revision}: ${[...files.keys()].map((name) => join(out, name)).join(', ')}`,
+    )
+  })
+
+const documentIn = async (file: string): Promise<Doc> => {
+  const content = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
+  let value: unknown
+  try {
+    value = /^\s*\{/.test(content) ? JSON.parse(content) : parseYaml(content)
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    throw new CommandError(exitCodes.invalid, `${file} cannot be read: ${reason}`, { cause: error })
+  }
+  if (!isObject(value))
+    throw new CommandError(exitCodes.invalid, `${file} holds no realm`, {
+      hint: '`iamctl export -o json` writes what is read here',
+    })
+  return { formatVersion, ...value }
+}
+
+const importInto = async (
+  invocation: Invocation,
+  { api }: Connection,
+  realm: string,
+  document: Doc,
+): Promise<void> => {
+  const { plan: planOnly, autoApprove } = invocation.flags
+  const trial = await api.importRealm(realm, document, { dryRun: true })
+  const planned = replyPlan(api.server, realm, trial)
+  const human = invocation.output === 'human'
+  if (human) showPlan(planned)
+  if (planOnly || trial.changes.length === 0) {
+    if (!human) printJson(trial)
+    return
+  }
+  if (autoApprove !== true) await approve(`Import into realm ${realm} at ${api.server}?`)
+  const reply = await api.importRealm(realm, document)
+  if (!human) return printJson(reply)
+  note(invocation, `imported into realm ${realm}: revision ${reply.revision}`)
+}
+
+export const importRealm = async (invocation: Invocation, file: string): Promise<void> => {
+  const document = await documentIn(file)
+  await withRealm(invocation, (connection, realm) =>
+    importInto(invocation, connection, realm, document),
+  )
+}

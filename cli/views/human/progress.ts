@@ -1,0 +1,31 @@
+/** Progress of work that takes a while: a spinner for each step on a terminal, nothing elsewhere. */
+
+import { Listr } from 'listr2'
+
+export interface Step<T> {
+  readonly title: string
+  readonly work: () => Promise<T>
+  /** What the line says once it is done; what went wrong is the caller's to tell. */
+  readonly done: (result: T) => string
+}
+
+const isWatched = ({ quiet }: { readonly quiet: boolean }): boolean =>
+  !quiet && process.stdout.isTTY === true && process.stderr.isTTY === true
+
+export const runSteps = async <T>(
+  steps: readonly Step<T>[],
+  options: { readonly quiet: boolean },
+): Promise<T[]> => {
+  const results: T[] = []
+  const tasks = steps.map(({ title, work, done }) => ({
+    title,
+    task: async (_context: unknown, task: { title: string }) => {
+      const result = await work()
+      results.push(result)
+      task.title = done(result)
+    },
+  }))
+  const renderer = isWatched(options) ? 'default' : 'silent'
+  await new Listr(tasks, { renderer, registerSignalListeners: false }).run()
+  return results
+}
