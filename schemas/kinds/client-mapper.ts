@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { claimMapperIds } from '../drivers/claim-mappers.ts'
 import { defineKind } from '../kind.ts'
 import { fields, id, name, oneOf } from '../marks.ts'
 
@@ -6,7 +7,7 @@ const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
   protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
-  protocolMapper: Type.String({ minLength: 1, description: 'Which mapper it is.' }),
+  protocolMapper: oneOf(claimMapperIds, { description: 'Which mapper it is.' }),
   config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
     default: {},
     description: 'Settings of the mapper, such as claim.name and user.attribute.',

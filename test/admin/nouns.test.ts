@@ -62,7 +62,7 @@ describe.each(backends)('on $name', (backend) => {
 
   it('claims are attached to client scopes and detached', async () => {
     const scope = (await send('POST', '/client-scopes', { name: 'shape' })).body.id
-    const claim = (await send('POST', '/claims', { name: 'tier', protocolMapper: 'attribute' }))
+    const claim = (await send('POST', '/claims', { name: 'tier', protocolMapper: 'oidc-usermodel-attribute-mapper' }))
       .body.id
     expect((await send('PUT', `/client-scopes/${scope}/claims/${claim}`)).status).toBe(204)
     expect((await send('GET', `/client-scopes/${scope}`)).body.protocolMappers).toEqual(['tier'])
