@@ -1,7 +1,8 @@
 /**
  * Browser sessions. The cookie holds 256 random bits and the database their digest; every sign-in makes a new one,
  * so that a value planted before it is worth nothing after it. Each request reads the session and its user from
- * the database: what was revoked or disabled a moment ago is refused now, on every node.
+ * the database: what was revoked or disabled a moment ago is refused now, on every node. A session that ends takes
+ * the grants with it that were issued within it, in the same transaction.
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
@@ -60,6 +61,12 @@ export interface Sessions {
     cookieValue: string,
     settings: SessionSettings,
   ): Promise<FoundSession | undefined>
+  /** The session that tokens name; undefined unless it is alive and its user may sign in. */
+  findBySid(
+    realm: string,
+    sid: string,
+    settings: SessionSettings,
+  ): Promise<FoundSession | undefined>
   /** Remembers that the session is used; writes at most once a minute. */
   touch(session: SessionRow, settings: SessionSettings): Promise<void>
   /** Those that are alive, last used first. */
@@ -68,9 +75,15 @@ export interface Sessions {
     settings: SessionSettings,
     page?: { first?: number | undefined; max?: number | undefined },
   ): Promise<SessionRecord[]>
-  /** Fails the guard `session` when the realm has no such session. */
+  /**
+   * Ends the session and what was issued within it; an offline grant outlives it. Fails the guard `session` when the
+   * realm has no such session.
+   */
   revokeStatements(realm: string, sid: string): Statement[]
-  /** After the statement that disables or changes the user, so that no sign-in slips between. */
+  /**
+   * All sessions and all grants, offline ones too. After the statement that disables or changes the user, so that no
+   * sign-in slips between.
+   */
   revokeAllOf(userId: string): Statement[]
   /** Removes what has expired; for the job that keeps tables small. */
   forgetStatements(realm: string, settings: SessionSettings): Statement[]
@@ -86,7 +99,7 @@ const touchInterval = ({ ssoSessionIdleTimeout }: SessionSettings): number =>
   Math.min(TOUCH_MS, ssoSessionIdleTimeout * 100)
 
 /** Unused since then: as the last use may be unwritten, nobody who uses the session loses it early. */
-const idleSince = (settings: SessionSettings, now: number): number =>
+export const idleSince = (settings: SessionSettings, now: number): number =>
   now - settings.ssoSessionIdleTimeout * 1000 - touchInterval(settings)
 
 export const createSessions = ({
@@ -98,10 +111,65 @@ export const createSessions = ({
 }): Sessions => {
   const { db } = storage
 
-  const end = (realm: string, cookieValue: string): Statement =>
-    statement(
-      db.deleteFrom('sessions').where('id', '=', sha256(cookieValue)).where('realm', '=', realm),
-    )
+  const end = (realm: string, cookieValue: string): Statement[] => {
+    const session = db
+      .selectFrom('sessions')
+      .select('sid')
+      .where('id', '=', sha256(cookieValue))
+      .where('realm', '=', realm)
+    return [
+      statement(db.deleteFrom('token_grants').where('sid', 'in', session).where('offline', '=', 0)),
+      statement(
+        db.deleteFrom('sessions').where('id', '=', sha256(cookieValue)).where('realm', '=', realm),
+      ),
+    ]
+  }
+
+  const findAlive = async (
+    realm: string,
+    column: 'sessions.id' | 'sessions.sid',
+    value: string,
+    settings: SessionSettings,
+  ): Promise<FoundSession | undefined> => {
+    const now = clock.now()
+    const row = await db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .selectAll('users')
+      .select([
+        'sessions.id as session_id',
+        'sessions.sid',
+        'sessions.created_at as session_created_at',
+        'sessions.last_access',
+        'sessions.expires_at',
+        'sessions.remember_me',
+        'sessions.ip',
+        'sessions.user_agent',
+      ])
+      .where(column, '=', value)
+      .where('sessions.realm', '=', realm)
+      .where('users.realm', '=', realm)
+      .where('sessions.expires_at', '>', now)
+      .where('sessions.last_access', '>', idleSince(settings, now))
+      .where('users.enabled', '=', 1)
+      .where('users.locked', '=', 0)
+      .executeTakeFirst()
+    if (row === undefined) return undefined
+    const {
+      session_id: id,
+      session_created_at: created_at,
+      sid,
+      last_access,
+      expires_at,
+      remember_me,
+      ip,
+      user_agent,
+      ...user
+    } = row
+    const times = { created_at, last_access, expires_at }
+    const session = { id, sid, realm, user_id: user.id, ...times, remember_me, ip, user_agent }
+    return { session, user }
+  }
 
   return {
     openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces }) {
@@ -120,53 +188,16 @@ export const createSessions = ({
         user_agent: userAgent === undefined ? null : printable(userAgent, 500),
       }
       const statements = [
-        ...(replaces === undefined ? [] : [end(realm, replaces)]),
+        ...(replaces === undefined ? [] : end(realm, replaces)),
         ...insertRows(db, 'sessions', [session]),
       ]
       return { cookieValue, session, statements }
     },
 
-    async find(realm, cookieValue, settings) {
-      const now = clock.now()
-      const row = await db
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .selectAll('users')
-        .select([
-          'sessions.id as session_id',
-          'sessions.sid',
-          'sessions.created_at as session_created_at',
-          'sessions.last_access',
-          'sessions.expires_at',
-          'sessions.remember_me',
-          'sessions.ip',
-          'sessions.user_agent',
-        ])
-        .where('sessions.id', '=', sha256(cookieValue))
-        .where('sessions.realm', '=', realm)
-        .where('users.realm', '=', realm)
-        .where('sessions.expires_at', '>', now)
-        .where('sessions.last_access', '>', idleSince(settings, now))
-        .where('users.enabled', '=', 1)
-        .where('users.locked', '=', 0)
-        .executeTakeFirst()
-      if (row === undefined) return undefined
-      const {
-        session_id: id,
-        session_created_at: created_at,
-        sid,
-        last_access,
-        expires_at,
-        remember_me,
-        ip,
-        user_agent,
-        ...user
-      } = row
-      const times = { created_at, last_access, expires_at }
-      const session = { id, sid, realm, user_id: user.id, ...times, remember_me, ip, user_agent }
-      return { session, user }
-    },
+    find: (realm, cookieValue, settings) =>
+      findAlive(realm, 'sessions.id', sha256(cookieValue), settings),
 
+    findBySid: (realm, sid, settings) => findAlive(realm, 'sessions.sid', sid, settings),
     async touch({ id, last_access }, settings) {
       const now = clock.now()
       if (now - last_access < touchInterval(settings)) return
@@ -210,9 +241,19 @@ export const createSessions = ({
         db.deleteFrom('sessions').where('sid', '=', sid).where('realm', '=', realm),
         'session',
       ),
+      statement(
+        db
+          .deleteFrom('token_grants')
+          .where('sid', '=', sid)
+          .where('realm', '=', realm)
+          .where('offline', '=', 0),
+      ),
     ],
 
-    revokeAllOf: (userId) => [statement(db.deleteFrom('sessions').where('user_id', '=', userId))],
+    revokeAllOf: (userId) => [
+      statement(db.deleteFrom('sessions').where('user_id', '=', userId)),
+      statement(db.deleteFrom('token_grants').where('user_id', '=', userId)),
+    ],
 
     forgetStatements(realm, settings) {
       const now = clock.now()

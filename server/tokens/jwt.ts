@@ -6,13 +6,12 @@
 
 import type { RealmKey, RealmKeySet, SigningAlgorithm } from '#server/keys/realm-keys.ts'
 import { signingAlgorithms } from '#server/keys/realm-keys.ts'
+import type { Claims } from './claims/mapper.ts'
 
 /** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4. */
 export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt'
 
-export type Claims = Readonly<Record<string, unknown>>
-
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+const encode = (json: string): string => Buffer.from(json).toString('base64url')
 
 const headers = new WeakMap<RealmKey, Map<string, string>>()
 
@@ -22,18 +21,20 @@ const headerOf = (key: RealmKey, typ: TokenType, alg: SigningAlgorithm): string 
   const name = `${typ} ${alg}`
   const before = known.get(name)
   if (before !== undefined) return before
-  const header = encode({ alg, typ, kid: key.kid })
+  const header = encode(JSON.stringify({ alg, typ, kid: key.kid }))
   known.set(name, header)
   return header
 }
 
+/** Claims that are JSON already are signed as they are. */
 export const signJwt = async (
   key: RealmKey,
   typ: TokenType,
   alg: SigningAlgorithm,
-  claims: Claims,
+  claims: Claims | string,
 ): Promise<string> => {
-  const input = `${headerOf(key, typ, alg)}.${encode(claims)}`
+  const json = typeof claims === 'string' ? claims : JSON.stringify(claims)
+  const input = `${headerOf(key, typ, alg)}.${encode(json)}`
   return `${input}.${(await key.sign(alg, input)).toString('base64url')}`
 }
 

@@ -1,0 +1,34 @@
+/** Who an access token is for (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
+
+import type { TokenClient } from './client.ts'
+
+/** A resource or audience that the client may not ask for. */
+export class TargetError extends Error {
+  override readonly name = 'TargetError'
+}
+
+/** The resources as asked for, each allowed to the client; RFC 8707 §2 wants absolute URIs without a fragment. */
+export const allowedResources = (
+  { doc }: TokenClient,
+  requested: readonly string[],
+): readonly string[] => {
+  for (const resource of requested)
+    if (!doc.allowedResources.includes(resource))
+      throw new TargetError('the client may not ask for this resource')
+  return [...new Set(requested)]
+}
+
+/**
+ * Resources that were asked for narrow the audience to themselves (RFC 8707 §2.2). Otherwise it is what the client and
+ * its mappers say, and the issuer itself where they say nothing: the claim must not be missing.
+ */
+export const audienceOf = (
+  issuer: string,
+  { doc }: TokenClient,
+  resources: readonly string[],
+  mapped: readonly string[],
+): string | readonly string[] => {
+  const all = resources.length > 0 ? resources : [...new Set([...doc.audiences, ...mapped])]
+  const [first = issuer, ...others] = all
+  return others.length > 0 ? all : first
+}

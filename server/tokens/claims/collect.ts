@@ -1,0 +1,138 @@
+/**
+ * Which mappers shape the tokens of a client, and what they make: its own, those of the scopes that were granted, and
+ * what standard scopes mean. No mapper can touch a claim that the protocol itself sets.
+ */
+
+import { isObject } from '#schemas/json-schema.ts'
+import { Claim, type ClaimDoc } from '#schemas/kinds/claim.ts'
+import { ClientMapper, type ClientMapperDoc } from '#schemas/kinds/client-mapper.ts'
+import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { rememberPerClient, type TokenClient } from '../client.ts'
+import { claimMapper } from './index.ts'
+import type { ClaimMapper, Claims, MappedClaim, MapperConfig, MapperInput } from './mapper.ts'
+import { type StandardClaim, standardClaims, standardScopes } from './standard.ts'
+
+export type Target = 'access' | 'id' | 'userinfo'
+
+export interface ActiveMapper {
+  readonly mapper: ClaimMapper
+  readonly config: MapperConfig
+}
+
+/** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core, and our own. */
+const ofTheProtocol: ReadonlySet<string> = new Set([
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'nbf',
+  'iat',
+  'jti',
+  'typ',
+  'client_id',
+  'azp',
+  'scope',
+  'cnf',
+  'act',
+  'may_act',
+  'gid',
+  'sid',
+  'nonce',
+  'acr',
+  'amr',
+  'auth_time',
+  'at_hash',
+  'c_hash',
+  's_hash',
+  'events',
+  'active',
+  'token_type',
+  'nhi',
+  'wif_iss',
+  'wif_sub',
+])
+
+const targets: Readonly<Record<Target, string>> = {
+  access: 'access.token.claim',
+  id: 'id.token.claim',
+  userinfo: 'userinfo.token.claim',
+}
+
+const remembered = rememberPerClient<readonly ActiveMapper[]>()
+
+const active = ({ protocolMapper, config }: ClaimDoc | ClientMapperDoc): ActiveMapper[] => {
+  const mapper = claimMapper(protocolMapper)
+  return mapper ? [{ mapper, config }] : []
+}
+
+const standard = ({ mapper, config }: StandardClaim): ActiveMapper[] =>
+  active({ protocolMapper: mapper, config } as ClaimDoc)
+
+const ofScope = async (view: RealmView, scope: string): Promise<ActiveMapper[]> => {
+  const document = await view.get(ClientScope.kind, scope)
+  if (!document) return []
+  const found: ActiveMapper[] = (standardScopes[scope] ?? []).flatMap(standard)
+  for (const name of contentOf<ClientScopeDoc>(document).claims) {
+    const claim = await view.get(Claim.kind, name)
+    if (claim) found.push(...active(contentOf<ClaimDoc>(claim)))
+  }
+  return found
+}
+
+/** In the order in which they apply: a later one wins. */
+export const mappersFor = (
+  view: RealmView,
+  client: TokenClient,
+  scopes: readonly string[],
+): Promise<readonly ActiveMapper[]> =>
+  remembered(view, client, scopes.join(' '), async () => {
+    const all: ActiveMapper[] = []
+    for (const scope of scopes) all.push(...(await ofScope(view, scope)))
+    for (const document of await view.list(ClientMapper.kind))
+      if (document.parentId === client.id) all.push(...active(contentOf<ClientMapperDoc>(document)))
+    return all
+  })
+
+/** Mappers for claims that a request names one by one (OIDC Core §5.5). */
+export const mappersNamed = (names: readonly string[]): readonly ActiveMapper[] =>
+  names.flatMap((name) => {
+    const claim = standardClaims.get(name)
+    return claim ? standard(claim) : []
+  })
+
+const place = (into: Record<string, unknown>, { path, value }: MappedClaim): void => {
+  if (path.some((part) => part === '' || part === '__proto__')) return
+  let parent = into
+  for (const part of path.slice(0, -1)) {
+    const inner = parent[part]
+    const next: Record<string, unknown> = isObject(inner) ? inner : {}
+    parent[part] = next
+    parent = next
+  }
+  const name = path.at(-1)
+  if (name !== undefined) parent[name] = value
+}
+
+export const collectClaims = (
+  mappers: readonly ActiveMapper[],
+  target: Target,
+  input: Omit<MapperInput, 'config'>,
+): Claims => {
+  const claims: Record<string, unknown> = {}
+  for (const { mapper, config } of mappers) {
+    if (config[targets[target]] === 'false') continue
+    for (const claim of mapper.claims?.({ ...input, config }) ?? [])
+      if (!ofTheProtocol.has(claim.path[0] ?? '')) place(claims, claim)
+  }
+  return claims
+}
+
+export const collectAudiences = (
+  mappers: readonly ActiveMapper[],
+  input: Omit<MapperInput, 'config'>,
+): string[] =>
+  mappers.flatMap(({ mapper, config }) =>
+    config[targets.access] === 'false' ? [] : (mapper.audiences?.({ ...input, config }) ?? []),
+  )

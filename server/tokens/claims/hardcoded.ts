@@ -1,0 +1,8 @@
+/** A value that is the same for everybody. */
+
+import { type ClaimMapper, named } from './mapper.ts'
+
+export const hardcoded: ClaimMapper = {
+  id: 'oidc-hardcoded-claim-mapper',
+  claims: ({ config }) => named(config, [config['claim.value'] ?? '']),
+}

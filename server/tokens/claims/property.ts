@@ -1,0 +1,24 @@
+/** A field that every user has: its name, its address. */
+
+import { type ClaimMapper, type MappedUser, named } from './mapper.ts'
+
+const seconds = (milliseconds: number): string => String(Math.floor(milliseconds / 1000))
+
+const properties: Readonly<Record<string, (user: MappedUser) => string | null>> = {
+  id: ({ id }) => id,
+  username: ({ username }) => username,
+  email: ({ email }) => email,
+  emailVerified: ({ emailVerified }) => String(emailVerified),
+  firstName: ({ firstName }) => firstName,
+  lastName: ({ lastName }) => lastName,
+  createdTimestamp: ({ createdAt }) => String(createdAt),
+  updatedAt: ({ updatedAt }) => seconds(updatedAt),
+}
+
+export const property: ClaimMapper = {
+  id: 'oidc-usermodel-property-mapper',
+  claims: ({ config, user }) => {
+    const value = user && properties[config['user.attribute'] ?? '']?.(user)
+    return named(config, value ? [value] : [])
+  },
+}

@@ -1,0 +1,64 @@
+/** A client as tokens know it, and a memory for what follows from its document and the realm's configuration. */
+
+import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+
+export interface TokenClient {
+  /** Of the document; what tables refer to. */
+  readonly id: string
+  /** What the protocol calls it. */
+  readonly clientId: string
+  readonly doc: ClientDoc
+  readonly document: StoredDocument
+}
+
+const clients = new WeakMap<StoredDocument, TokenClient>()
+
+export const clientOf = (document: StoredDocument): TokenClient => {
+  const before = clients.get(document)
+  if (before) return before
+  const client = {
+    id: document.id,
+    clientId: document.key,
+    doc: contentOf<ClientDoc>(document),
+    document,
+  }
+  clients.set(document, client)
+  return client
+}
+
+interface Remembered<T> {
+  readonly createdAt: number
+  readonly seq: number
+  readonly values: Map<string, Promise<T>>
+}
+
+export type PerClient<T> = (
+  view: RealmView,
+  client: TokenClient,
+  key: string,
+  make: () => Promise<T>,
+) => Promise<T>
+
+/** Keeps a value per client and key until the client or anything else in the realm changes. */
+export const rememberPerClient = <T>(most = 64): PerClient<T> => {
+  const known = new WeakMap<StoredDocument, Remembered<T>>()
+  return (view, { document }, key, make) => {
+    let remembered = known.get(document)
+    if (remembered?.seq !== view.seq || remembered.createdAt !== view.createdAt) {
+      remembered = { createdAt: view.createdAt, seq: view.seq, values: new Map() }
+      known.set(document, remembered)
+    }
+    const { values } = remembered
+    const before = values.get(key)
+    if (before) return before
+    const made = make()
+    // The key comes from requests: it must not be a way to fill the memory.
+    if (values.size < most) {
+      values.set(key, made)
+      made.catch(() => values.delete(key))
+    }
+    return made
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * What one authorization issued: a grant, its code, its refresh tokens. Handles leave as random values and stay as
+ * digests. Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type {
+  AuthorizationCodeRow,
+  RefreshTokenRow,
+  TokenGrantRow,
+} from '#server/storage/token-tables.ts'
+
+/** What is remembered of a grant beside its columns, for the tokens that it gives. */
+export interface GrantData {
+  /** Epoch milliseconds. */
+  readonly authTime?: number
+  readonly acr?: string
+  readonly amr?: readonly string[]
+  readonly nonce?: string
+  readonly resources?: readonly string[]
+  /** Thumbprint of the key that refresh tokens are bound to (RFC 9449 §5). */
+  readonly jkt?: string
+  /** Names of claims that were asked for one by one (OIDC Core §5.5). */
+  readonly idTokenClaims?: readonly string[]
+  readonly userinfoClaims?: readonly string[]
+  /** What the server itself adds to access tokens: `act` … */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+export interface NewGrant {
+  readonly realm: string
+  /** Of the client's document. */
+  readonly clientId: string
+  readonly userId: string | null
+  readonly sid?: string | undefined
+  readonly offline?: boolean
+  readonly scope: readonly string[]
+  readonly data?: GrantData
+  /** Epoch milliseconds: nothing of it is good afterwards. */
+  readonly expiresAt: number
+}
+
+export interface NewCode {
+  readonly realm: string
+  readonly clientId: string
+  readonly userId: string
+  /** Of the grant that the exchange will make; a second use revokes it. */
+  readonly grantId: string
+  readonly data: unknown
+  readonly lifetimeSeconds: number
+}
+
+/** Guards of the statements below; a failed one means that somebody else was faster. */
+export const codeGuard = 'authorization-code'
+export const refreshGuard = 'refresh-token'
+
+export interface GrantsStore {
+  newGrantId(): string
+  /** With `id` where it was announced before, in a code. */
+  create(grant: NewGrant, id?: string): { grant: TokenGrantRow; statements: Statement[] }
+  find(id: string): Promise<TokenGrantRow | undefined>
+  scopeOf(grant: TokenGrantRow): string[]
+  dataOf(grant: TokenGrantRow): GrantData
+
+  createCode(code: NewCode): { code: string; statements: Statement[] }
+  /** Also one that was used or has expired: the caller must see the difference. */
+  findCode(realm: string, code: string): Promise<AuthorizationCodeRow | undefined>
+  /** Fails `codeGuard` when it was used before. */
+  useCode(code: AuthorizationCodeRow): Statement[]
+
+  createRefreshToken(
+    grantId: string,
+    lifetimeSeconds: number,
+  ): { refreshToken: string; statements: Statement[] }
+  /** Also one that was used or has expired. */
+  findRefreshToken(
+    realm: string,
+    token: string,
+  ): Promise<{ token: RefreshTokenRow; grant: TokenGrantRow } | undefined>
+  /** Fails `refreshGuard` when it was used before; the grant is marked as used now. */
+  useRefreshToken(token: RefreshTokenRow): Statement[]
+  /** For realms that let a refresh token be used again: only marks the grant as used. */
+  touch(grantId: string): Statement[]
+
+  /** Ends the grant with all its refresh tokens; access tokens that name it are refused from then on. */
+  revoke(grantId: string): Statement[]
+  revokeOfClient(clientId: string): Statement[]
+  revokeOfUser(userId: string, clientId?: string): Statement[]
+  /** One access token. */
+  revokeToken(realm: string, jti: string, expiresAt: number): Statement[]
+
+  /** Refused by the database (a unique ConstraintError of replay_guards) when the id was seen before. */
+  once(realm: string, purpose: string, id: string, expiresAt: number): Statement[]
+
+  /** Removes what has expired, of all realms. */
+  forgetStatements(): Statement[]
+}
+
+const expiring = [
+  'authorizations',
+  'pushed_requests',
+  'token_grants',
+  'authorization_codes',
+  'refresh_tokens',
+  'revoked_tokens',
+  'replay_guards',
+  'device_requests',
+  'ciba_requests',
+] as const
+
+export const createGrantsStore = ({
+  storage: { db },
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}): GrantsStore => {
+  const grantRow = (id: string) => db.selectFrom('token_grants').selectAll().where('id', '=', id)
+
+  return {
+    newGrantId: newId,
+
+    create({ realm, clientId, userId, sid, offline, scope, data = {}, expiresAt }, id = newId()) {
+      const now = clock.now()
+      const grant: TokenGrantRow = {
+        id,
+        realm,
+        client_id: clientId,
+        user_id: userId,
+        sid: sid ?? null,
+        offline: offline ? 1 : 0,
+        scope: JSON.stringify(scope),
+        data: JSON.stringify(data),
+        created_at: now,
+        last_used_at: now,
+        expires_at: expiresAt,
+      }
+      return { grant, statements: insertRows(db, 'token_grants', [grant]) }
+    },
+
+    find: (id) => grantRow(id).executeTakeFirst(),
+    scopeOf: ({ scope }) => JSON.parse(scope) as string[],
+    dataOf: ({ data }) => JSON.parse(data) as GrantData,
+
+    createCode({ realm, clientId, userId, grantId, data, lifetimeSeconds }) {
+      const code = randomToken()
+      const row: AuthorizationCodeRow = {
+        id: sha256(code),
+        realm,
+        client_id: clientId,
+        user_id: userId,
+        grant_id: grantId,
+        data: JSON.stringify(data),
+        expires_at: clock.now() + lifetimeSeconds * 1000,
+        used_at: null,
+      }
+      return { code, statements: insertRows(db, 'authorization_codes', [row]) }
+    },
+
+    findCode: (realm, code) =>
+      db
+        .selectFrom('authorization_codes')
+        .selectAll()
+        .where('id', '=', sha256(code))
+        .where('realm', '=', realm)
+        .executeTakeFirst(),
+
+    useCode: ({ id }) => [
+      guarded(
+        db
+          .updateTable('authorization_codes')
+          .set({ used_at: clock.now() })
+          .where('id', '=', id)
+          .where('used_at', 'is', null),
+        codeGuard,
+      ),
+    ],
+
+    createRefreshToken(grantId, lifetimeSeconds) {
+      const refreshToken = randomToken()
+      const now = clock.now()
+      const row: RefreshTokenRow = {
+        id: sha256(refreshToken),
+        grant_id: grantId,
+        created_at: now,
+        expires_at: now + lifetimeSeconds * 1000,
+        used_at: null,
+      }
+      return { refreshToken, statements: insertRows(db, 'refresh_tokens', [row]) }
+    },
+
+    async findRefreshToken(realm, token) {
+      const row = await db
+        .selectFrom('refresh_tokens')
+        .selectAll()
+        .where('id', '=', sha256(token))
+        .executeTakeFirst()
+      const grant = row && (await grantRow(row.grant_id).executeTakeFirst())
+      return row && grant?.realm === realm ? { token: row, grant } : undefined
+    },
+
+    useRefreshToken: ({ id, grant_id }) => {
+      const now = clock.now()
+      return [
+        guarded(
+          db
+            .updateTable('refresh_tokens')
+            .set({ used_at: now })
+            .where('id', '=', id)
+            .where('used_at', 'is', null),
+          refreshGuard,
+        ),
+        statement(
+          db.updateTable('token_grants').set({ last_used_at: now }).where('id', '=', grant_id),
+        ),
+      ]
+    },
+
+    touch: (grantId) => [
+      statement(
+        db.updateTable('token_grants').set({ last_used_at: clock.now() }).where('id', '=', grantId),
+      ),
+    ],
+
+    revoke: (grantId) => [statement(db.deleteFrom('token_grants').where('id', '=', grantId))],
+
+    revokeOfClient: (clientId) => [
+      statement(db.deleteFrom('token_grants').where('client_id', '=', clientId)),
+    ],
+
+    revokeOfUser: (userId, clientId) => {
+      const all = db.deleteFrom('token_grants').where('user_id', '=', userId)
+      return [statement(clientId === undefined ? all : all.where('client_id', '=', clientId))]
+    },
+
+    revokeToken: (realm, jti, expiresAt) => [
+      statement(
+        db
+          .insertInto('revoked_tokens')
+          .values({ jti, realm, expires_at: expiresAt })
+          .onConflict((conflict) => conflict.column('jti').doNothing()),
+      ),
+    ],
+
+    once: (realm, purpose, id, expiresAt) =>
+      insertRows(db, 'replay_guards', [{ realm, purpose, id: sha256(id), expires_at: expiresAt }]),
+
+    forgetStatements: () => {
+      const now = clock.now()
+      return expiring.map((table) => statement(db.deleteFrom(table).where('expires_at', '<=', now)))
+    },
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Makes what the realm signs for clients: access tokens (RFC 9068) and id tokens (OIDC Core §2), and the claims of
+ * userinfo. What follows from configuration alone is put into JSON once and signed many times.
+ */
+
+import { createHash } from 'node:crypto'
+import { fieldsOf } from '#server/accounts/user-record.ts'
+import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { audienceOf } from './audience.ts'
+import {
+  collectAudiences,
+  collectClaims,
+  mappersFor,
+  mappersNamed,
+  type Target,
+} from './claims/collect.ts'
+import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
+import { rememberPerClient, type TokenClient } from './client.ts'
+import { signJwt } from './jwt.ts'
+import { lifetimesOf } from './lifetimes.ts'
+import type { Issuer } from './realm.ts'
+import { type HeldRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
+import { type Subjects, subjectOfClient } from './subject.ts'
+
+/** How and when the user was authenticated, and what that led to. */
+export interface Authentication {
+  /** The row in token_grants. */
+  readonly grantId: string
+  readonly sid?: string | undefined
+  /** Epoch milliseconds. */
+  readonly authTime?: number | undefined
+  readonly acr?: string | undefined
+  readonly amr?: readonly string[] | undefined
+}
+
+export interface AccessTokenRequest {
+  readonly issuer: Issuer
+  readonly client: TokenClient
+  /** Nobody where the client acts for itself. */
+  readonly user?: UserRow | undefined
+  readonly scope: readonly string[]
+  /** Resources that were asked for, already found to be allowed (RFC 8707). */
+  readonly resources?: readonly string[] | undefined
+  readonly authentication?: Authentication | undefined
+  /** Thumbprint of the key that the token is bound to (RFC 9449 §6.1). */
+  readonly jkt?: string | undefined
+  /** What the server itself adds: `act`, `may_act`, `nhi` … */
+  readonly claims?: Claims | undefined
+  /** Seconds, where it is not the client's or the realm's. */
+  readonly lifespan?: number | undefined
+}
+
+export interface MintedToken {
+  readonly token: string
+  readonly jti: string
+  /** Seconds. */
+  readonly expiresIn: number
+}
+
+export interface IdTokenRequest {
+  readonly issuer: Issuer
+  readonly client: TokenClient
+  readonly user: UserRow
+  readonly scope: readonly string[]
+  readonly authentication: Authentication
+  readonly nonce?: string | undefined
+  /** For `at_hash` and `c_hash` (OIDC Core §3.1.3.6, §3.3.2.11). */
+  readonly accessToken?: string | undefined
+  readonly code?: string | undefined
+  /** Names of claims that the request asks for one by one (OIDC Core §5.5). */
+  readonly requestedClaims?: readonly string[] | undefined
+}
+
+export type UserinfoRequest = Pick<
+  IdTokenRequest,
+  'issuer' | 'client' | 'user' | 'scope' | 'requestedClaims'
+>
+
+export interface Mint {
+  accessToken(request: AccessTokenRequest): Promise<MintedToken>
+  idToken(request: IdTokenRequest): Promise<string>
+  /** What userinfo answers, `sub` included; signing it is the endpoint's. */
+  userinfo(request: UserinfoRequest): Promise<Claims>
+  /** Any other claims, signed for the client by the realm's active key (logout tokens, signed userinfo, JARM). */
+  sign(
+    issuer: Issuer,
+    client: TokenClient,
+    typ: Parameters<typeof signJwt>[1],
+    claims: Claims,
+  ): Promise<string>
+}
+
+export interface MintParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly keys: RealmKeys
+  readonly subjects: Subjects
+}
+
+/** The left half of the digest (OIDC Core §3.1.3.6); RS256 and PS256 both hash with SHA-256. */
+const halfHash = (text: string): string =>
+  createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url')
+
+const mappedUser = (row: UserRow): MappedUser => ({
+  id: row.id,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  ...fieldsOf(row),
+})
+
+const roleClaims = ({ realm, clients }: HeldRoles): Claims => ({
+  ...(realm.length > 0 ? { realm_access: { roles: realm } } : {}),
+  ...(clients.size > 0
+    ? {
+        resource_access: Object.fromEntries(
+          [...clients].map(([clientId, roles]) => [clientId, { roles }]),
+        ),
+      }
+    : {}),
+})
+
+const authenticationClaims = (authentication: Authentication | undefined): Claims => {
+  if (!authentication) return {}
+  const { sid, authTime, acr, amr } = authentication
+  return {
+    ...(sid === undefined ? {} : { sid }),
+    ...(authTime === undefined ? {} : { auth_time: Math.floor(authTime / 1000) }),
+    ...(acr === undefined ? {} : { acr }),
+    ...(amr === undefined || amr.length === 0 ? {} : { amr }),
+  }
+}
+
+/** JSON of an object without its closing brace, which is never empty here. */
+const openJson = (claims: Claims): string => JSON.stringify(claims).slice(0, -1)
+
+export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint => {
+  const remembered = rememberPerClient<string>()
+
+  const inputOf = async (
+    { view }: Issuer,
+    client: TokenClient,
+    user: UserRow | undefined,
+  ): Promise<Omit<MapperInput, 'config'>> => {
+    const held = user
+      ? await rolesOfUser(storage, view, user.id)
+      : await rolesOfServiceAccount(view, client)
+    return { user: user && mappedUser(user), roles: visibleTo(client, held), client }
+  }
+
+  const mapped = async (
+    target: Target,
+    { issuer, client, user, scope, requestedClaims = [] }: UserinfoRequest,
+  ): Promise<Claims> => {
+    const mappers = await mappersFor(issuer.view, client, scope)
+    const input = await inputOf(issuer, client, user)
+    return collectClaims([...mappersNamed(requestedClaims), ...mappers], target, input)
+  }
+
+  /** All claims that do not change from one token to the next. */
+  const settled = async (request: AccessTokenRequest): Promise<Claims> => {
+    const { issuer, client, user, scope, resources = [] } = request
+    const mappers = await mappersFor(issuer.view, client, scope)
+    const input = await inputOf(issuer, client, user)
+    return {
+      ...collectClaims(mappers, 'access', input),
+      ...roleClaims(input.roles),
+      iss: issuer.url,
+      sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(client),
+      aud: audienceOf(issuer.url, client, resources, collectAudiences(mappers, input)),
+      client_id: client.clientId,
+      azp: client.clientId,
+      scope: scope.join(' '),
+    }
+  }
+
+  const sign: Mint['sign'] = async ({ view }, { doc }, typ, claims) =>
+    signJwt((await keys.of(view)).active, typ, doc.idTokenSignedResponseAlg, claims)
+
+  return {
+    sign,
+
+    accessToken: async (request) => {
+      const { issuer, client, user, scope, resources = [], authentication, jkt, claims } = request
+      const start = user
+        ? openJson(await settled(request))
+        : await remembered(issuer.view, client, [...scope, '', ...resources].join(' '), async () =>
+            openJson(await settled(request)),
+          )
+      const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
+      const iat = Math.floor(clock.now() / 1000)
+      const jti = newId()
+      const more: Claims = {
+        ...claims,
+        ...authenticationClaims(authentication),
+        ...(authentication === undefined ? {} : { gid: authentication.grantId }),
+        ...(jkt === undefined ? {} : { cnf: { jkt } }),
+        iat,
+        exp: iat + expiresIn,
+        jti,
+      }
+      const { active } = await keys.of(issuer.view)
+      const json = `${start},${JSON.stringify(more).slice(1)}`
+      const token = await signJwt(active, 'at+jwt', client.doc.idTokenSignedResponseAlg, json)
+      return { token, jti, expiresIn }
+    },
+
+    idToken: async (request) => {
+      const { issuer, client, user, authentication, nonce, accessToken, code } = request
+      const iat = Math.floor(clock.now() / 1000)
+      return sign(issuer, client, 'JWT', {
+        ...(await mapped('id', request)),
+        iss: issuer.url,
+        sub: await subjects.subjectOf(issuer.view, client, user),
+        aud: client.clientId,
+        azp: client.clientId,
+        iat,
+        exp: iat + lifetimesOf(issuer.settings, client.doc).idToken,
+        jti: newId(),
+        ...authenticationClaims(authentication),
+        ...(nonce === undefined ? {} : { nonce }),
+        ...(accessToken === undefined ? {} : { at_hash: halfHash(accessToken) }),
+        ...(code === undefined ? {} : { c_hash: halfHash(code) }),
+      })
+    },
+
+    userinfo: async (request) => ({
+      ...(await mapped('userinfo', request)),
+      sub: await subjects.subjectOf(request.issuer.view, request.client, request.user),
+    }),
+  }
+}

@@ -1,0 +1,42 @@
+/** A realm as an issuer: its configuration, its settings, its name in tokens. */
+
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+
+export interface Issuer {
+  readonly name: string
+  /** `{base_url}/realms/{realm}`, the `iss` of everything that is signed. */
+  readonly url: string
+  readonly view: RealmView
+  readonly settings: SettingsDoc
+}
+
+/** Nothing for a realm that does not exist or is switched off: from outside they are the same. */
+export interface Issuers {
+  /** Without a query, as last known: where no user is involved. */
+  known(realm: string): Promise<Issuer | undefined>
+  /** After catching up with the database: for everything that is about a user. */
+  fresh(realm: string): Promise<Issuer | undefined>
+}
+
+export interface IssuerParts {
+  readonly copy: Copy
+  readonly baseUrl: string
+  /** The realm that cannot be switched off. */
+  readonly master: string
+}
+
+export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers => {
+  const issuerOf = async (view: RealmView | undefined): Promise<Issuer | undefined> => {
+    const document = await view?.get(Settings.kind, Settings.kind)
+    if (!view || !document) return undefined
+    const settings = contentOf<SettingsDoc>(document)
+    if (!settings.enabled && view.realm !== master) return undefined
+    return { name: view.realm, url: `${baseUrl}/realms/${view.realm}`, view, settings }
+  }
+  return {
+    known: async (realm) => issuerOf(await copy.known(realm)),
+    fresh: async (realm) => issuerOf(await copy.fresh(realm)),
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The roles that a user or a service account holds: directly, through groups and the groups above, and through
+ * composites. Names are read from memory; a user costs two queries for what it is a member of.
+ */
+
+import { parentKeyOf } from '#schemas/kind.ts'
+import type { ClientDoc } from '#schemas/kinds/client.ts'
+import { ClientRole } from '#schemas/kinds/client-role.ts'
+import { Group, type GroupDoc } from '#schemas/kinds/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { rememberPerClient, type TokenClient } from './client.ts'
+
+export interface HeldRoles {
+  /** Names of realm roles, sorted. */
+  readonly realm: readonly string[]
+  /** Names of client roles by the client's clientId, sorted. */
+  readonly clients: ReadonlyMap<string, readonly string[]>
+  /** Paths of the groups that the user is directly in, sorted. */
+  readonly groups: readonly string[]
+}
+
+export const noRoles: HeldRoles = { realm: [], clients: new Map(), groups: [] }
+
+/** The names of realm roles, with those that come with them. */
+const closure = async (view: RealmView, start: Iterable<string>): Promise<string[]> => {
+  const held = new Set<string>()
+  const queue = [...start]
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (held.has(name)) continue
+    const role = await view.get(Role.kind, name)
+    if (!role) continue
+    held.add(name)
+    queue.push(...contentOf<RoleDoc>(role).composites)
+  }
+  return [...held].sort()
+}
+
+/** `web/reader` is the role `reader` of the client `web`; a clientId may hold slashes, a role's name none. */
+const byClient = (keys: Iterable<string>): Map<string, readonly string[]> => {
+  const roles = new Map<string, string[]>()
+  for (const key of [...keys].sort()) {
+    const clientId = parentKeyOf(ClientRole, key)
+    if (clientId === null) continue
+    const names = roles.get(clientId) ?? []
+    names.push(key.slice(clientId.length + 1))
+    roles.set(clientId, names)
+  }
+  return roles
+}
+
+const rolesOfGroups = async (
+  view: RealmView,
+  groups: readonly StoredDocument[],
+): Promise<string[]> => {
+  const names: string[] = []
+  const seen = new Set<string>()
+  const queue = [...groups]
+  for (let group = queue.pop(); group; group = queue.pop()) {
+    if (seen.has(group.id)) continue
+    seen.add(group.id)
+    names.push(...contentOf<GroupDoc>(group).roles)
+    const above = group.parentId === null ? undefined : await view.byId(Group.kind, group.parentId)
+    if (above) queue.push(above)
+  }
+  return names
+}
+
+const found = async (
+  ids: readonly string[],
+  find: (id: string) => Promise<StoredDocument | undefined>,
+): Promise<StoredDocument[]> => {
+  const documents: StoredDocument[] = []
+  for (const id of ids) {
+    const document = await find(id)
+    if (document) documents.push(document)
+  }
+  return documents
+}
+
+export const rolesOfUser = async (
+  { db }: Pick<Storage, 'db'>,
+  view: RealmView,
+  userId: string,
+): Promise<HeldRoles> => {
+  const [direct, memberships] = await Promise.all([
+    db.selectFrom('user_roles').select('role_id').where('user_id', '=', userId).execute(),
+    db.selectFrom('user_groups').select('group_id').where('user_id', '=', userId).execute(),
+  ])
+  const roleIds = direct.map(({ role_id }) => role_id)
+  const realmRoles = await found(roleIds, (id) => view.byId(Role.kind, id))
+  const known = new Set(realmRoles.map(({ id }) => id))
+  const clientRoles = await found(
+    roleIds.filter((id) => !known.has(id)),
+    (id) => view.byId(ClientRole.kind, id),
+  )
+  const groups = await found(
+    memberships.map(({ group_id }) => group_id),
+    (id) => view.byId(Group.kind, id),
+  )
+  const names = [...realmRoles.map(({ key }) => key), ...(await rolesOfGroups(view, groups))]
+  return {
+    realm: await closure(view, names),
+    clients: byClient(clientRoles.map(({ key }) => key)),
+    groups: groups.map(({ key }) => key).sort(),
+  }
+}
+
+const remembered = rememberPerClient<HeldRoles>()
+
+/** What the client holds when it acts for itself. */
+export const rolesOfServiceAccount = (view: RealmView, client: TokenClient): Promise<HeldRoles> =>
+  remembered(view, client, '', async () => {
+    const { serviceAccountsEnabled, serviceAccountRoles, serviceAccountClientRoles } = client.doc
+    if (!serviceAccountsEnabled) return noRoles
+    return {
+      realm: await closure(view, serviceAccountRoles),
+      clients: byClient(serviceAccountClientRoles),
+      groups: [],
+    }
+  })
+
+/** What of it may stand in tokens for the client: realm roles and its own, unless it may have all. */
+export const visibleTo = (
+  { clientId, doc }: { readonly clientId: string; readonly doc: ClientDoc },
+  held: HeldRoles,
+): HeldRoles => {
+  if (doc.fullScopeAllowed) return held
+  const own = held.clients.get(clientId)
+  return { ...held, clients: own ? new Map([[clientId, own]]) : new Map() }
+}

@@ -1,0 +1,67 @@
+/**
+ * The `sub` of a user (OIDC Core §2, §8): the realm's strategy, or the client's own. Pairwise subjects are the same for
+ * clients of one sector and tell nothing across sectors (§8.1).
+ */
+
+import { SubjectClaim, type SubjectClaimDoc } from '#schemas/kinds/subject-claim.ts'
+import { fieldsOf } from '#server/accounts/user-record.ts'
+import { hmacSha256 } from '#server/platform/sealing.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import {
+  contentOf,
+  type StoredDocument,
+  type StoredSecret,
+} from '#server/storage/documents/document.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { TokenClient } from './client.ts'
+
+/** The user has nothing that the strategy could take: no token is better than one with a made-up subject. */
+export class SubjectMissingError extends Error {
+  override readonly name = 'SubjectMissingError'
+}
+
+export interface Subjects {
+  subjectOf(view: RealmView, client: TokenClient, user: UserRow): Promise<string>
+}
+
+export interface SubjectParts {
+  /** Opens a sealed secret of a document. */
+  readonly reveal: (place: StoredDocument, pointer: string, stored: StoredSecret) => string | null
+}
+
+/** A service account is named by its client's id, which no user's subject can be taken for (RFC 9700 §4.15). */
+export const subjectOfClient = ({ id }: TokenClient): string => id
+
+/** The host that all redirect URIs share; a client with several is a sector of its own. */
+const sectorOf = ({ clientId, doc }: TokenClient): string => {
+  const hosts = new Set(doc.redirectUris.map((uri) => URL.parse(uri)?.host || uri))
+  const [host] = hosts
+  return hosts.size === 1 && host !== undefined ? host : clientId
+}
+
+export const createSubjects = ({ reveal }: SubjectParts): Subjects => {
+  const saltOf = (document: StoredDocument | undefined): Uint8Array => {
+    const stored = document?.secrets['/salt']
+    const salt = document && stored ? reveal(document, '/salt', stored) : null
+    if (salt === null) throw new SubjectMissingError('the realm has no salt for pairwise subjects')
+    return Buffer.from(salt)
+  }
+
+  return {
+    subjectOf: async (view, client, user) => {
+      const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
+      const realm = document ? contentOf<SubjectClaimDoc>(document) : undefined
+      const strategy = client.doc.subjectClaim ?? realm?.strategy ?? 'userId'
+      const values: Record<typeof strategy, () => string | null | undefined> = {
+        userId: () => user.id,
+        username: () => user.username,
+        email: () => user.email,
+        attribute: () => fieldsOf(user).attributes[realm?.attribute ?? '']?.[0],
+        pairwise: () => hmacSha256(saltOf(document), `${sectorOf(client)}\n${user.id}`),
+      }
+      const subject = values[strategy]()
+      if (!subject) throw new SubjectMissingError(`the user has no ${strategy} to be the subject`)
+      return subject
+    },
+  }
+}
