@@ -1,0 +1,60 @@
+/** How an apply ended, with everything that a person needs to put right: also what only the server could find out. */
+
+import { serverDiagnostics } from '../apply/server-problems.ts'
+import type { SyncOutcome } from '../apply/sync.ts'
+import type { ProblemError } from '../client/errors.ts'
+import type { Diagnostic } from '../diagnostics.ts'
+import { failureOf } from '../failure.ts'
+import type { PlanProblem } from '../plan/plan.ts'
+
+export interface ApplyOutcome extends SyncOutcome {
+  readonly milliseconds: number
+  /** Why nothing, or not everything, was applied; null where `diagnostics` tell all of it. */
+  readonly message: string | null
+}
+
+const ofProblem = ({ code, message, place }: PlanProblem): Diagnostic => ({
+  severity: 'error',
+  code,
+  message,
+  ...(place === null ? {} : { place }),
+})
+
+const isRefusal = (error: unknown): error is ProblemError =>
+  error instanceof Error && error.name === 'ProblemError' && failureOf(error).code === 'validation'
+
+const sentence = (error: unknown): string => {
+  const { message, hint } = failureOf(error)
+  return hint === null ? message : `${message} (${hint})`
+}
+
+/** With the server's own findings at their lines. */
+export const toldOutcome = (outcome: SyncOutcome, milliseconds: number): ApplyOutcome => {
+  const plans = outcome.plan?.realms ?? []
+  const found = plans.flatMap(({ problems }) => problems.map(ofProblem))
+  const messages: string[] = []
+  for (const result of outcome.results) {
+    if (result.outcome !== 'failed') continue
+    const plan = plans.find(({ realm }) => realm === result.realm)
+    if (plan !== undefined && isRefusal(result.error))
+      found.push(...serverDiagnostics(result.error.errors, plan, undefined))
+    else messages.push(`realm ${result.realm}: ${sentence(result.error)}`)
+  }
+  return {
+    ...outcome,
+    diagnostics: [...outcome.diagnostics, ...found],
+    milliseconds,
+    message: messages.length > 0 ? messages.join('; ') : null,
+  }
+}
+
+/** Of an apply that did not come to an end. */
+export const brokenOutcome = (error: unknown, milliseconds: number): ApplyOutcome => ({
+  status: 'failed',
+  diagnostics: [],
+  plan: null,
+  results: [],
+  loaded: null,
+  milliseconds,
+  message: sentence(error),
+})

@@ -1,0 +1,148 @@
+/**
+ * The server as a child process: this very program, started again on SQLite in a folder of its own. It ends with us,
+ * however we end, because it watches the pipe that we hold.
+ */
+
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { execa } from 'execa'
+import { createHttp } from '../client/http.ts'
+import { type LogLine, readLogLine } from './server-log.ts'
+
+export interface ServerChildOptions {
+  /** The program to run: that of the running command. */
+  readonly entry: string
+  readonly port: number
+  readonly data: string
+  readonly adminPasswordFile: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly onLog: (line: LogLine) => void
+}
+
+export interface ServerEnd {
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+  /** What it wrote last that is no event. */
+  readonly lastLines: readonly string[]
+}
+
+export interface ServerChild {
+  readonly url: string
+  readonly pid: number | undefined
+  /** Settles when the process has ended and its output is complete. */
+  readonly ended: Promise<ServerEnd>
+  /** Whether it answers; false when it has ended before it did. */
+  ready(): Promise<boolean>
+  /** Lets requests finish; kills it when that takes too long. */
+  stop(): Promise<void>
+  kill(): void
+}
+
+const keptLines = 15
+const patienceMs = 10_000
+const shutdownSeconds = 5
+const probeEveryMs = 20
+
+/** Not ours to hand on: the server must be the one that was asked for, whatever the shell says of another. */
+const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || name.toUpperCase().startsWith('IAMCTL_') ? [] : [[name, value]],
+    ),
+  )
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+    socket.unref().once('connect', () => socket.destroy())
+  })
+
+/** The sign-in page of the first realm is there when the first administrator is. */
+const probes = ['/monitoring/health/readiness', '/realms/master/login']
+
+const answers = async (url: string): Promise<boolean> => {
+  const http = createHttp({ server: url, timeoutMs: 2000, slowTimeoutMs: 2000 })
+  try {
+    for (const path of probes) {
+      const { status } = await http.send({ method: 'GET', path, headers: { accept: '*/*' } })
+      if (status !== 200) return false
+    }
+    return true
+  } catch {
+    return false
+  } finally {
+    await http.close()
+  }
+}
+
+export const startServerChild = (options: ServerChildOptions): ServerChild => {
+  const { entry, port, data, adminPasswordFile, env, onLog } = options
+  const lastLines: string[] = []
+  const remember = (text: string): void => {
+    lastLines.push(text)
+    if (lastLines.length > keptLines) lastLines.shift()
+  }
+  const args = [
+    ...['server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
+    ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
+    ...['--log-level', 'info', '--shutdown-timeout', String(shutdownSeconds)],
+  ]
+  const child = execa(process.execPath, [entry, ...args], {
+    env: withoutOurs(env),
+    extendEnv: false,
+    // Out of reach of a terminal's Ctrl-C, which is ours to pass on.
+    detached: true,
+    cleanup: false,
+    stdin: 'pipe',
+    buffer: false,
+    reject: false,
+    forceKillAfterDelay: patienceMs,
+  })
+
+  const readLog = async (): Promise<void> => {
+    for await (const text of child.iterable({ from: 'stdout' })) {
+      const line = readLogLine(text)
+      if (line.type === 'trouble') remember(line.message)
+      if (line.type === 'text') remember(line.text)
+      onLog(line)
+    }
+  }
+  const readErrors = async (): Promise<void> => {
+    for await (const text of child.iterable({ from: 'stderr' })) if (text !== '') remember(text)
+  }
+  const end = async (): Promise<ServerEnd> => {
+    // A stream that breaks off ends with the process, which is told by its result.
+    const [{ exitCode, signal }] = await Promise.all([
+      child,
+      readLog().catch(() => undefined),
+      readErrors().catch(() => undefined),
+    ])
+    return { exitCode, signal, lastLines }
+  }
+  const ended = end()
+  const url = `http://127.0.0.1:${port}`
+
+  return {
+    url,
+    pid: child.pid,
+    ended,
+    async ready() {
+      let isOver = false
+      void ended.then(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        if ((await listens(port)) && (await answers(url))) return true
+        await sleep(probeEveryMs)
+      }
+      return false
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+    kill: () => void child.kill('SIGKILL'),
+  }
+}

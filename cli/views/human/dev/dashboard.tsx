@@ -1,0 +1,244 @@
+/** `iamctl dev` on a terminal: one screen with pages, people, the last apply and what happens right now. */
+
+import { Box, render, Text, useInput, useWindowSize } from 'ink'
+import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
+import type { Controls, DevView } from '../../../dev/happenings.ts'
+import { printOut } from '../../streams.ts'
+import { harmless } from '../text.ts'
+import { eventLine, type ShownEvent } from './events.ts'
+import { allot, cutTo } from './layout.ts'
+import type { Line, Tone } from './lines.ts'
+import { type PageRow, pageRows } from './pages.ts'
+import { type DashboardState, initialState, nextState } from './state.ts'
+import { clockOf, secondsOf } from './words.ts'
+
+const labelWidth = 11
+
+const colours = {
+  add: 'green',
+  change: 'yellow',
+  remove: 'red',
+  error: 'red',
+  warning: 'yellow',
+  quiet: 'gray',
+  normal: undefined,
+} as const satisfies Record<Tone, string | undefined>
+
+/** One row, cut off at the edge of the screen. */
+const Row = ({ children }: { readonly children: ReactNode }): ReactElement => (
+  <Box height={1} flexShrink={0}>
+    {children}
+  </Box>
+)
+
+const Gap = (): ReactElement => <Box height={1} flexShrink={0} />
+
+const Label = ({ text }: { readonly text: string }): ReactElement => (
+  <Box width={labelWidth} flexShrink={0}>
+    <Text dimColor>{text}</Text>
+  </Box>
+)
+
+const Tinted = ({ line: { tone, text } }: { readonly line: Line }): ReactElement => {
+  const color = colours[tone]
+  return (
+    <Text wrap="truncate-end" {...(color === undefined ? {} : { color })}>
+      {text}
+    </Text>
+  )
+}
+
+const More = ({ count }: { readonly count: number }): ReactElement | null =>
+  count === 0 ? null : (
+    <Row>
+      <Text dimColor>{`  … ${count} more`}</Text>
+    </Row>
+  )
+
+const statusOf = ({ phase, readyAfterMs, lastApply }: DashboardState): Line => {
+  if (phase === 'starting') return { tone: 'change', text: 'starting …' }
+  if (phase === 'applying') return { tone: 'change', text: 'applying …' }
+  if (phase === 'stopping') return { tone: 'change', text: 'stopping …' }
+  if (lastApply?.headline.tone === 'error')
+    return { tone: 'error', text: '● waiting for the files to be put right' }
+  const ready = readyAfterMs === null ? '' : `, ready after ${secondsOf(readyAfterMs)}`
+  return { tone: 'add', text: `● watching${ready}` }
+}
+
+const Header = ({ state }: { readonly state: DashboardState }): ReactElement => (
+  <Box height={1} flexShrink={0} justifyContent="space-between">
+    <Text wrap="truncate-end">
+      <Text bold>{`iamctl dev ${state.version}`}</Text>
+      <Text dimColor>{`  ${harmless(state.paths.join(' '))}`}</Text>
+    </Text>
+    <Box flexShrink={0}>
+      <Tinted line={statusOf(state)} />
+    </Box>
+  </Box>
+)
+
+const Pages = ({ rows, space }: { readonly rows: readonly PageRow[]; readonly space: number }) => {
+  const { shown, more } = cutTo(rows, space)
+  return (
+    <>
+      {shown.map(({ label, text }) => (
+        <Row key={`${label}${text}`}>
+          <Label text={label} />
+          <Text wrap="truncate-end">{text}</Text>
+        </Row>
+      ))}
+      <More count={more} />
+    </>
+  )
+}
+
+const LastApply = ({
+  state: { lastApply },
+  space,
+}: {
+  readonly state: DashboardState
+  readonly space: number
+}): ReactElement => {
+  const { shown, more } = cutTo(lastApply?.lines ?? [], space)
+  return (
+    <>
+      <Row>
+        <Label text="Last apply" />
+        {lastApply === null ? (
+          <Text dimColor>none yet</Text>
+        ) : (
+          <>
+            <Box flexShrink={0} marginRight={2}>
+              <Text dimColor>{clockOf(lastApply.at)}</Text>
+            </Box>
+            <Tinted line={lastApply.headline} />
+          </>
+        )}
+      </Row>
+      {shown.map((line, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one apply never move
+        <Row key={i}>
+          <Tinted line={line} />
+        </Row>
+      ))}
+      <More count={more} />
+    </>
+  )
+}
+
+const Events = ({
+  events,
+  space,
+}: {
+  readonly events: readonly ShownEvent[]
+  readonly space: number
+}): ReactElement => (
+  <>
+    <Row>
+      <Text dimColor>Events</Text>
+    </Row>
+    {(space === 0 ? [] : events.slice(-space)).map((event, i) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a row of the screen, whatever event it shows
+      <Row key={i}>
+        <Tinted
+          line={{
+            tone: event.failed ? 'error' : 'normal',
+            text: `  ${clockOf(event.at)}  ${eventLine(event)}`,
+          }}
+        />
+      </Row>
+    ))}
+  </>
+)
+
+export const Screen = ({
+  state,
+  columns,
+  rows,
+}: {
+  readonly state: DashboardState
+  readonly columns: number
+  readonly rows: number
+}): ReactElement => {
+  const pages = pageRows(state)
+  const space = allot(rows, {
+    pages: pages.length,
+    notes: state.notes.length,
+    changes: state.lastApply?.lines.length ?? 0,
+    events: state.events.length,
+  })
+  return (
+    <Box flexDirection="column" width={columns} height={rows} paddingX={1} overflow="hidden">
+      <Header state={state} />
+      <Gap />
+      <Pages rows={pages} space={space.pages} />
+      {(space.notes === 0 ? [] : state.notes.slice(-space.notes)).map((note) => (
+        <Row key={note}>
+          <Tinted line={{ tone: 'warning', text: note }} />
+        </Row>
+      ))}
+      <Gap />
+      <LastApply state={state} space={space.changes} />
+      <Gap />
+      <Events events={state.events} space={space.events} />
+      <Box flexGrow={1} />
+      <Row>
+        <Text dimColor>{'q quit   r apply again'}</Text>
+      </Row>
+    </Box>
+  )
+}
+
+interface Store {
+  readonly get: () => DashboardState
+  readonly subscribe: (changed: () => void) => () => void
+}
+
+const Dashboard = ({
+  store,
+  controls,
+}: {
+  readonly store: Store
+  readonly controls: Controls
+}): ReactElement => {
+  const state = useSyncExternalStore(store.subscribe, store.get)
+  const { columns, rows } = useWindowSize()
+  useInput((input, key) => {
+    if (input === 'q' || (key.ctrl && input === 'c')) controls.quit()
+    else if (input === 'r') controls.applyAgain()
+  })
+  // A screen that is filled to its last line would be drawn anew from the top every time.
+  return <Screen state={state} columns={columns} rows={Math.max(1, rows - 1)} />
+}
+
+export const openDashboard = (controls: Controls): DevView => {
+  let state = initialState
+  const listeners = new Set<() => void>()
+  const store: Store = {
+    get: () => state,
+    subscribe: (changed) => {
+      listeners.add(changed)
+      return () => listeners.delete(changed)
+    },
+  }
+  const app = render(<Dashboard store={store} controls={controls} />, {
+    alternateScreen: true,
+    incrementalRendering: true,
+    exitOnCtrlC: false,
+    patchConsole: false,
+  })
+  const over = app.waitUntilExit()
+  // A screen that cannot be drawn must not leave a server that nobody sees.
+  over.catch(() => controls.quit())
+  return {
+    show(happening) {
+      state = nextState(state, happening)
+      for (const changed of listeners) changed()
+    },
+    async close() {
+      app.unmount()
+      await over
+      printOut(`iamctl dev ${state.notes.at(-1) ?? 'stopped'}`)
+    },
+  }
+}

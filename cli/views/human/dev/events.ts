@@ -1,0 +1,55 @@
+/** Audit events on one line each; a row of administrative ones, as an apply makes it, as one line with their number. */
+
+import type { Stamped } from '../../../dev/happenings.ts'
+import { harmless } from '../text.ts'
+
+export type EventHappening = Extract<Stamped, { type: 'event' }>
+
+export interface ShownEvent {
+  readonly at: Date
+  readonly text: string
+  readonly failed: boolean
+  /** How many alike there were in a row. */
+  readonly count: number
+  /** Those that have it in common are shown as one; null is like nothing else. */
+  readonly alike: string | null
+}
+
+/** Ids tell a person nothing. */
+const isId = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text)
+
+const subjectOf = ({ event }: EventHappening): string => {
+  const { resourceType, resourceId } = event
+  if (resourceType === null) return ''
+  return resourceId === null || isId(resourceId) ? resourceType : `${resourceType}/${resourceId}`
+}
+
+export const shownEvent = (happening: EventHappening): ShownEvent => {
+  const { event, actorName, at } = happening
+  const { type, category, realm, outcome, detail } = event
+  const failed = outcome !== 'SUCCESS'
+  const isAdmin = category === 'ADMIN'
+  const who = isAdmin ? `by ${actorName}` : actorName
+  const reason = failed && detail !== null ? `(${detail})` : ''
+  const words = [type.padEnd(14), realm, isAdmin ? subjectOf(happening) : '', who, reason]
+  return {
+    at,
+    text: harmless(words.filter((word) => word !== '').join('  ')),
+    failed,
+    count: 1,
+    alike: isAdmin ? [type, realm, actorName, outcome].join('\n') : null,
+  }
+}
+
+/** The list with one more at its end. */
+export const withEvent = (
+  events: readonly ShownEvent[],
+  next: ShownEvent,
+): readonly ShownEvent[] => {
+  const last = events.at(-1)
+  const isAlike = last !== undefined && next.alike !== null && last.alike === next.alike
+  return isAlike ? [...events.slice(0, -1), { ...next, count: last.count + 1 }] : [...events, next]
+}
+
+export const eventLine = ({ text, count }: ShownEvent): string =>
+  count === 1 ? text : `${text}  (and ${count - 1} more)`

@@ -1,0 +1,82 @@
+/** What the dashboard shows, as a value: every happening makes the next one of it. */
+
+import type { Administrator, RealmLinks, Stamped, TestUser } from '../../../dev/happenings.ts'
+import { type ShownEvent, shownEvent, withEvent } from './events.ts'
+import { headlineOf, type Line, outcomeLines } from './lines.ts'
+import { noteOf } from './words.ts'
+
+export interface ShownApply {
+  readonly at: Date
+  readonly headline: Line
+  readonly lines: readonly Line[]
+}
+
+export interface DashboardState {
+  readonly version: string
+  readonly paths: readonly string[]
+  readonly phase: 'starting' | 'applying' | 'watching' | 'stopping'
+  readonly readyAfterMs: number | null
+  readonly docs: string | null
+  readonly api: string | null
+  readonly admin: Administrator | null
+  readonly realms: readonly RealmLinks[]
+  readonly users: readonly TestUser[]
+  readonly lastApply: ShownApply | null
+  readonly events: readonly ShownEvent[]
+  /** Worth knowing, and no event: a port that was taken, secrets that were made up. The newest last. */
+  readonly notes: readonly string[]
+}
+
+export const initialState: DashboardState = {
+  version: '',
+  paths: [],
+  phase: 'starting',
+  readyAfterMs: null,
+  docs: null,
+  api: null,
+  admin: null,
+  realms: [],
+  users: [],
+  lastApply: null,
+  events: [],
+  notes: [],
+}
+
+const keptEvents = 50
+const keptNotes = 3
+
+const happened = (state: DashboardState, happening: Stamped): DashboardState => {
+  switch (happening.type) {
+    case 'starting':
+      return { ...state, version: happening.version, paths: happening.paths }
+    case 'server-ready': {
+      const { docs, api, admin } = happening
+      return { ...state, docs, api, admin }
+    }
+    case 'applying':
+      return { ...state, phase: 'applying' }
+    case 'synced': {
+      const { at, outcome } = happening
+      const lastApply = { at, headline: headlineOf(outcome), lines: outcomeLines(outcome) }
+      return { ...state, phase: 'watching', lastApply }
+    }
+    case 'realms':
+      return { ...state, realms: happening.realms, users: happening.users }
+    case 'ready':
+      return { ...state, readyAfterMs: happening.milliseconds }
+    case 'event': {
+      const events = withEvent(state.events, shownEvent(happening)).slice(-keptEvents)
+      return { ...state, events }
+    }
+    case 'stopping':
+      return { ...state, phase: 'stopping' }
+    default:
+      return state
+  }
+}
+
+export const nextState = (state: DashboardState, happening: Stamped): DashboardState => {
+  const next = happened(state, happening)
+  const note = noteOf(happening)
+  return note === undefined ? next : { ...next, notes: [...next.notes, note].slice(-keptNotes) }
+}
