@@ -1,0 +1,26 @@
+/** Replaces the text of a file as a whole: whoever reads it meanwhile, and a crash, finds the old text or the new one. */
+
+import { randomBytes } from 'node:crypto'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+export const replaceText = async (path: string, text: string): Promise<void> => {
+  // A link stays one: what it leads to is replaced.
+  const file = await realpath(path)
+  const { mode } = await stat(file)
+  const next = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
+  const handle = await open(next, 'wx', 0o600)
+  try {
+    try {
+      await handle.writeFile(text)
+      await handle.chmod(mode & 0o7777)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(next, file)
+  } catch (error) {
+    await rm(next, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+/** What the formatter did, for programs. */
+
+import type { FmtOutcome } from '../../fmt/run.ts'
+import { printJson } from './json.ts'
+
+export const printFormatted = (
+  { changed, unchanged, left, diagnostics, text }: FmtOutcome,
+  check: boolean,
+): void =>
+  printJson({
+    formatVersion: 1,
+    check,
+    changed,
+    unchanged,
+    left,
+    diagnostics,
+    ...(text === null ? {} : { text }),
+  })
