@@ -8,7 +8,7 @@ import type { Kysely } from 'kysely'
 import { contentHash } from '#schemas/normalize.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
-import type { Tables } from '#server/storage/tables.ts'
+import type { DocumentRow, Tables } from '#server/storage/tables.ts'
 import { keptIn, operationsBetween } from './history.ts'
 
 /** A document as it is, or as history kept it. */
@@ -22,48 +22,94 @@ export interface Configuration {
 }
 
 /** How many rows are read at a time: a few milliseconds. */
-export const pageSize = 250
+const pageSize = 250
 
-const pagesOfKind = async function* (
-  db: Kysely<Tables>,
-  realm: string,
-  kind: string,
-): AsyncGenerator<StoredDocument[]> {
-  let last: string | undefined
-  for (;;) {
-    let query = db
+type Column = keyof DocumentRow
+type Row<C extends Column> = Pick<DocumentRow, C | 'id' | 'key' | 'origin'>
+
+/** Some columns of the documents, as far as a reader needs them. */
+const selection = <C extends Column>(db: Kysely<Tables>, realm: string, columns: readonly C[]) => {
+  const query = () =>
+    db
       .selectFrom('documents')
-      .selectAll()
+      .select(['id', 'key', 'origin', ...columns])
       .where('realm', '=', realm)
-      .where('kind', '=', kind)
-    if (last !== undefined) query = query.where('key', '>', last)
-    const rows = await query.orderBy('key').limit(pageSize).execute()
-    yield rows.map(documentOf)
-    if (rows.length < pageSize) return
-    last = rows.at(-1)?.key
-    await breathe()
+  return {
+    after: (kind: string, key: string | undefined): Promise<unknown> => {
+      const all = query().where('kind', '=', kind).orderBy('key').limit(pageSize)
+      return (key === undefined ? all : all.where('key', '>', key)).execute()
+    },
+    withIds: (ids: readonly string[]): Promise<unknown> => query().where('id', 'in', ids).execute(),
+  } as {
+    // The builder cannot tell the columns of a list; the list is what is selected.
+    after(kind: string, key: string | undefined): Promise<Row<C>[]>
+    withIds(ids: readonly string[]): Promise<Row<C>[]>
   }
 }
 
-const isConfiguration = ({ origin }: ConfigDocument): boolean => origin !== 'runtime'
+/** Documents by id, nothing of origin runtime, and the revision that they are of. */
+export interface AtRevision<T> {
+  readonly revision: number
+  readonly documents: Map<string, T>
+}
 
-/** Reads again what the revisions since then touched. */
-const catchUp = async (
+/** Nothing where there is no such realm. */
+export const readAtOneRevision = async <C extends Column, T>(
   db: Kysely<Tables>,
   realm: string,
-  span: { readonly above: number; readonly upTo: number },
-  kinds: ReadonlySet<string>,
-  documents: Map<string, ConfigDocument>,
-): Promise<void> => {
-  for await (const operations of operationsBetween(db, realm, span)) {
-    const ids = operations
-      .filter(({ kind }) => kinds.has(kind))
-      .map(({ document_id }) => document_id)
-    for (const id of ids) documents.delete(id)
-    for (const document of await reads.byIds(db, realm, ids))
-      if (isConfiguration(document)) documents.set(document.id, document)
+  kinds: readonly string[],
+  columns: readonly C[],
+  shape: (row: Row<C>) => T,
+): Promise<AtRevision<T> | undefined> => {
+  const start = await reads.realmRow(db, realm)
+  if (!start) return undefined
+  const rows = selection(db, realm, columns)
+  const documents = new Map<string, T>()
+  const take = (found: readonly Row<C>[]): void => {
+    for (const row of found) if (row.origin !== 'runtime') documents.set(row.id, shape(row))
+  }
+
+  for (const kind of kinds)
+    for (let last: string | undefined; ; ) {
+      const page = await rows.after(kind, last)
+      take(page)
+      if (page.length < pageSize) break
+      last = page.at(-1)?.key
+      await breathe()
+    }
+
+  const wanted = new Set(kinds)
+  for (let { revision } = start; ; ) {
+    const now = await reads.realmRow(db, realm)
+    if (!now) return undefined
+    // One of the same name, made after this one was deleted.
+    if (now.created_at !== start.created_at)
+      return readAtOneRevision(db, realm, kinds, columns, shape)
+    if (now.revision === revision) return { revision, documents }
+    const span = { above: revision, upTo: now.revision }
+    for await (const operations of operationsBetween(db, realm, span)) {
+      const touched = operations.filter(({ kind }) => wanted.has(kind))
+      const ids = touched.map(({ document_id }) => document_id)
+      for (const id of ids) documents.delete(id)
+      if (ids.length > 0) take(await rows.withIds(ids))
+    }
+    revision = now.revision
   }
 }
+
+const everyColumn = [
+  'realm',
+  'kind',
+  'parent_id',
+  'owner',
+  'protected',
+  'version',
+  'hash',
+  'body',
+  'sealed',
+  'created_at',
+  'updated_at',
+] as const
 
 /** Nothing where there is no such realm. */
 export const readConfiguration = async (
@@ -71,23 +117,14 @@ export const readConfiguration = async (
   realm: string,
   kinds: readonly string[],
 ): Promise<Configuration | undefined> => {
-  const start = await reads.realmRow(db, realm)
-  if (!start) return undefined
-  const documents = new Map<string, ConfigDocument>()
-  for (const kind of kinds)
-    for await (const page of pagesOfKind(db, realm, kind))
-      for (const document of page)
-        if (isConfiguration(document)) documents.set(document.id, document)
-
-  for (let { revision } = start; ; ) {
-    const now = await reads.realmRow(db, realm)
-    if (!now) return undefined
-    // One of the same name, made after this one was deleted.
-    if (now.created_at !== start.created_at) return readConfiguration(db, realm, kinds)
-    if (now.revision === revision) return { realm, revision, documents }
-    await catchUp(db, realm, { above: revision, upTo: now.revision }, new Set(kinds), documents)
-    revision = now.revision
-  }
+  const found = await readAtOneRevision<(typeof everyColumn)[number], ConfigDocument>(
+    db,
+    realm,
+    kinds,
+    everyColumn,
+    documentOf,
+  )
+  return found && { realm, ...found }
 }
 
 /** The same as it was at an earlier revision: what history kept from before the first change since. */

@@ -13,6 +13,7 @@ import {
   readClientSecret,
   regenerateClientSecret,
 } from './client-secret.ts'
+import { type CompareParts, compareAction } from './compare.ts'
 import { createUser } from './create-user.ts'
 import { credentialActions } from './credentials.ts'
 import { setDefaultRole } from './default-role.ts'
@@ -42,6 +43,7 @@ export interface ActionParts
   extends UserParts,
     SummaryParts,
     ClientSecretParts,
+    CompareParts,
     FlowParts,
     KeyParts,
     PushTokenParts,
@@ -59,6 +61,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   deleteRealm(parts.realms),
   readRealmDefaults(),
   exportAction(parts.storage),
+  compareAction(parts),
   listAdminRoles(),
   listPermissions(),
   setAdminRole(parts),

@@ -1,0 +1,167 @@
+/**
+ * Whether a realm is what files say, without sending it: hashes of sections, and secrets, which are answered by nothing
+ * but "differs". It could be used for guessing, so who asks must be allowed to write what they ask about.
+ */
+
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import type { Kind } from '#schemas/kind.ts'
+import { type FieldError, invalid } from '#schemas/problems.ts'
+import { sectionKinds, sectionOf } from '#schemas/realm-document.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
+import { type Hashed, sectionHash } from '#schemas/section-hash.ts'
+import { secretFields } from '#schemas/walk.ts'
+import type { CompareReply, CompareRequest, Place, SecretPlace } from '#schemas/wire.ts'
+import type { Caller } from '#server/http/caller.ts'
+import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import * as reads from '#server/storage/documents/reads.ts'
+import type { Tables } from '#server/storage/tables.ts'
+import { mayRead, refuseUnlessMayWrite } from './access.ts'
+import { readAtOneRevision } from './configuration.ts'
+import { placeOf } from './operations.ts'
+import type { Vault } from './secrets.ts'
+
+type Secret = NonNullable<CompareRequest['secrets']>[number]
+
+/** So many documents are named; the figure beside them tells how many there are. */
+const mostNamed = 200
+/** How much is done before others get their turn: a few milliseconds. */
+const slice = 250
+
+const byName = new Map(kinds.map((kind) => [kind.kind, kind]))
+
+/** One guess a secret and request: who repeats one is refused. */
+const secretErrors = (secrets: readonly Secret[]): FieldError[] => {
+  const seen = new Set<string>()
+  return secrets.flatMap(({ kind: name, key, pointer }, i) => {
+    const at = `/secrets/${i}`
+    const kind = byName.get(name)
+    if (!kind) return [{ field: `${at}/kind`, code: 'enum', message: `there is no kind "${name}"` }]
+    if (!secretFields(kind).some((secret) => secret.pointer === pointer))
+      return [{ field: `${at}/pointer`, code: 'enum', message: 'is no secret of this kind' }]
+    const place = `${placeOf(name, key)}\n${pointer}`
+    if (seen.has(place)) return [{ field: at, code: 'duplicate', message: 'stands twice' }]
+    seen.add(place)
+    return []
+  })
+}
+
+const sectionErrors = (names: readonly string[]): FieldError[] =>
+  names
+    .filter((name) => !sectionKinds.some(({ section }) => section === name))
+    .map((name) => ({
+      field: `/sectionHashes/${name}`,
+      code: 'enum',
+      message: 'there is no such section',
+    }))
+
+/** What hashes and lists need: no bodies. */
+const columns = ['kind', 'key', 'hash', 'origin', 'owner', 'protected'] as const
+
+interface Listed extends Hashed {
+  readonly origin: StoredDocument['origin']
+  readonly owner: string | null
+}
+
+/** Also those of documents that do not exist: they are yet to be set. What is only used at birth never differs. */
+const differing = async (
+  db: Kysely<Tables>,
+  realm: string,
+  secrets: readonly Secret[],
+  vault: Vault,
+): Promise<SecretPlace[]> => {
+  const lasting = secrets.filter(
+    ({ kind, pointer }) =>
+      secretFields(kindNamed(kind)).find((secret) => secret.pointer === pointer)?.mark.store !==
+      'initial',
+  )
+  const found: SecretPlace[] = []
+  for (const [kind, all] of Map.groupBy(lasting, (secret) => secret.kind))
+    for (let start = 0; start < all.length; start += slice) {
+      const part = all.slice(start, start + slice)
+      const keys = [...new Set(part.map(({ key }) => key))]
+      const rows = await reads.rowsByKeys(db, realm, kind, keys)
+      const documents = new Map(rows.map((row) => [row.key, documentOf(row)]))
+      for (const { key, pointer, value } of part) {
+        const document = documents.get(key)
+        if (!document || !vault.matches(document, pointer, document.secrets[pointer], value))
+          found.push({ kind, key, pointer })
+      }
+      await breathe()
+    }
+  return found
+}
+
+/** The kinds that a request asks about: the sections' own, what the source has below them, and those of the secrets. */
+const askedAbout = (
+  { source, sectionHashes, secrets = [] }: CompareRequest,
+  documents: readonly Listed[],
+): ReadonlySet<Kind> => {
+  const asked = new Set(sectionKinds.filter(({ section }) => section in sectionHashes))
+  for (const { kind: name, owner } of documents) {
+    const kind = kindNamed(name)
+    if (owner === source && sectionOf(kind) in sectionHashes) asked.add(kind)
+  }
+  for (const { kind } of secrets) asked.add(kindNamed(kind))
+  return asked
+}
+
+const placesOf = (documents: readonly Listed[]): Place[] =>
+  documents.slice(0, mostNamed).map(({ kind, key }) => ({ kind, key }))
+
+export interface Comparing {
+  readonly db: Kysely<Tables>
+  readonly vault: Vault
+  readonly caller: Caller
+}
+
+/** Nothing where there is no such realm. */
+export const compareRealm = async (
+  realm: string,
+  request: CompareRequest,
+  { db, vault, caller }: Comparing,
+): Promise<CompareReply | undefined> => {
+  const { source, sectionHashes, secrets = [] } = request
+  const given = Object.keys(sectionHashes)
+  const errors = [...sectionErrors(given), ...secretErrors(secrets)]
+  if (errors.length > 0) throw invalid(errors)
+  const listed = await readAtOneRevision<(typeof columns)[number], Listed>(
+    db,
+    realm,
+    kinds.map(({ kind }) => kind),
+    columns,
+    (row) => ({ ...row, protected: row.protected === 1 }),
+  )
+  if (!listed) return undefined
+  const { revision } = listed
+  const documents = [...listed.documents.values()]
+  refuseUnlessMayWrite(caller, askedAbout(request, documents))
+
+  const bySection = Map.groupBy(documents, ({ kind }) => sectionOf(kindNamed(kind)))
+  const ownedIn = (section: string): Listed[] =>
+    (bySection.get(section) ?? []).filter(({ owner }) => owner === source)
+  const visible = ({ kind }: Listed): boolean => mayRead(caller, kindNamed(kind))
+  const unmanaged = given.flatMap((section) =>
+    (bySection.get(section) ?? []).filter(
+      (document) =>
+        document.owner !== source &&
+        (document.origin !== 'built-in' || document.owner !== null) &&
+        visible(document),
+    ),
+  )
+  const orphaned = [...bySection.keys()]
+    .filter((section) => !given.includes(section))
+    .flatMap(ownedIn)
+    .filter(visible)
+  return {
+    revision,
+    differingSections: given.filter(
+      (section) => sectionHash(ownedIn(section)) !== sectionHashes[section],
+    ),
+    differingSecrets: await differing(db, realm, secrets, vault),
+    unmanaged: unmanaged.slice(0, mostNamed).map(({ kind, key, owner }) => ({ kind, key, owner })),
+    unmanagedCount: unmanaged.length,
+    orphaned: placesOf(orphaned),
+    orphanedCount: orphaned.length,
+  }
+}
