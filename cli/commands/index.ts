@@ -9,6 +9,7 @@ import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
 import { addDev } from './dev.ts'
 import { addEvents } from './events.ts'
+import { addFmt } from './fmt.ts'
 import { addGet } from './get.ts'
 import { addHistory, addRollback } from './history.ts'
 import { addKeys } from './keys.ts'
@@ -30,6 +31,7 @@ export const commandGroups: readonly CommandGroup[] = [
     heading: 'Realms as files:',
     commands: [
       addValidate,
+      addFmt,
       addPlan,
       addApply,
       addDrift,
