@@ -1,6 +1,9 @@
 /** Files to realms, once: secrets that nobody has set are made up first, and the pages are looked at afterwards. */
 
+import { basename } from 'node:path'
 import type { ReadFiles } from '../apply/files.ts'
+import type { SyncOutcome } from '../apply/sync.ts'
+import { estateFileName } from '../load/files.ts'
 import type { Loaded } from '../load/loaded.ts'
 import type { DevConnection } from './connection.ts'
 import type { DevFiles, Env } from './files.ts'
@@ -8,47 +11,76 @@ import type { Happening, Occasion } from './happenings.ts'
 import type { MadeUpSecrets } from './made-up-secrets.ts'
 import { type ApplyOutcome, brokenOutcome, toldOutcome } from './outcome.ts'
 import { environmentNames, testUsers } from './test-users.ts'
+import type { WatchPlan } from './watcher.ts'
 
 export interface ApplyingParts {
   readonly files: DevFiles
   readonly env: Env
   readonly secrets: MadeUpSecrets
-  readonly connection: DevConnection
   readonly show: (happening: Happening) => void
-  /** The files, before they are applied. */
-  readonly onRead: (read: ReadFiles) => void
+  readonly watch: (plan: WatchPlan) => void
 }
 
-/** Does not fail: what goes wrong is in the outcome. */
-export type Apply = (occasion: Occasion) => Promise<ApplyOutcome>
+export interface Applying {
+  /** What can be done while the server is not there yet. */
+  prepare(): Promise<void>
+  /** Does not fail: what goes wrong is in the outcome. */
+  apply(connection: DevConnection, occasion: Occasion): Promise<ApplyOutcome>
+}
 
-export const createApplying = (parts: ApplyingParts): Apply => {
-  const { files, env, secrets, connection, show, onRead } = parts
+export const createApplying = ({ files, env, secrets, show, watch }: ApplyingParts): Applying => {
+  let estate: ReadFiles['estate'] | undefined
+
   // Pipelines and shells pass on variables that nobody has set as empty ones.
   const isUnset = (name: string): boolean => (env[name] ?? '') === ''
   const madeUp = (name: string): string | undefined =>
     isUnset(name) ? secrets.valueOf(name) : undefined
 
-  const environment = ({ loaded }: ReadFiles): Env => {
-    const unset = [...environmentNames(loaded)].filter(isUnset)
-    const names = secrets.ensure(unset)
+  /** Whether there were any to make up. */
+  const makeUp = (loaded: Loaded): boolean => {
+    const names = secrets.ensure([...environmentNames(loaded)].filter(isUnset))
     if (names.length > 0) show({ type: 'secrets-made', names, file: secrets.file })
-    return { ...env, ...Object.fromEntries(unset.map((name) => [name, madeUp(name)])) }
+    return names.length > 0
+  }
+  const environment = (): Env => ({
+    ...env,
+    ...Object.fromEntries(secrets.names().map((name) => [name, madeUp(name) ?? env[name]])),
+  })
+
+  const prepare = async (): Promise<void> => {
+    const read = await files.read(env)
+    estate = read.estate
+    watch(files.watched(read.estate, read.loaded))
+    makeUp(read.loaded)
   }
 
-  const attempt = async (): Promise<ApplyOutcome> => {
+  const mayMoveEstate = (occasion: Occasion): boolean =>
+    occasion.why === 'asked' ||
+    (occasion.why === 'saved' &&
+      occasion.files.some((file) => file === estate?.file || basename(file) === estateFileName))
+
+  const sync = async ({ api }: DevConnection, occasion: Occasion): Promise<SyncOutcome> => {
+    if (estate === undefined || mayMoveEstate(occasion)) await prepare()
+    let outcome = await files.sync(api, environment())
+    const { loaded } = outcome
+    if (loaded === null) return outcome
+    // Names that came with this change.
+    if (makeUp(loaded)) outcome = await files.sync(api, environment())
+    if (estate !== undefined) watch(files.watched(estate, loaded))
+    return outcome
+  }
+
+  const attempt = async (connection: DevConnection, occasion: Occasion): Promise<ApplyOutcome> => {
     const begun = performance.now()
     const passed = (): number => Math.round(performance.now() - begun)
     try {
-      const read = await files.read(env)
-      onRead(read)
-      return toldOutcome(await files.sync(connection.api, environment(read)), passed())
+      return toldOutcome(await sync(connection, occasion), passed())
     } catch (error) {
       return brokenOutcome(error, passed())
     }
   }
 
-  const tellRealms = async (loaded: Loaded): Promise<void> => {
+  const tellRealms = async (connection: DevConnection, loaded: Loaded): Promise<void> => {
     const links = await Promise.all(loaded.realms.map(({ realm }) => connection.linksOf(realm)))
     const realms = links.filter((one) => one !== null)
     const users = testUsers(loaded, madeUp).filter(({ realm }) =>
@@ -57,13 +89,16 @@ export const createApplying = (parts: ApplyingParts): Apply => {
     show({ type: 'realms', realms, users })
   }
 
-  return async (occasion) => {
-    show({ type: 'applying', occasion })
-    const outcome = await attempt()
-    show({ type: 'synced', occasion, outcome })
-    // Of files that are not valid, the last ones that were stay what the server has.
-    if (outcome.loaded !== null && outcome.status !== 'invalid')
-      await tellRealms(outcome.loaded).catch(() => undefined)
-    return outcome
+  return {
+    prepare,
+    async apply(connection, occasion) {
+      show({ type: 'applying', occasion })
+      const outcome = await attempt(connection, occasion)
+      show({ type: 'synced', occasion, outcome })
+      // Of files that are not valid, the last ones that were stay what the server has.
+      if (outcome.loaded !== null && outcome.status !== 'invalid')
+        await tellRealms(connection, outcome.loaded).catch(() => undefined)
+      return outcome
+    },
   }
 }

@@ -6,6 +6,7 @@ import { type FileOptions, type ReadFiles, readFiles } from '../apply/files.ts'
 import { type SyncOutcome, syncFiles } from '../apply/sync.ts'
 import type { Api } from '../client/api.ts'
 import { estateFileName } from '../load/files.ts'
+import type { Loaded } from '../load/loaded.ts'
 import type { WatchPlan } from './watcher.ts'
 
 export type Env = FileOptions['env']
@@ -18,11 +19,9 @@ export interface DevFileOptions extends Omit<FileOptions, 'env'> {
 
 /** What the files are, and how they become realms. */
 export interface DevFiles {
-  /** As a person named them. */
-  readonly paths: readonly string[]
   read(env: Env): Promise<ReadFiles>
   sync(api: Api, env: Env): Promise<SyncOutcome>
-  watched(read: ReadFiles): WatchPlan
+  watched(estate: ReadFiles['estate'], loaded: Loaded): WatchPlan
 }
 
 const isFolder = (path: string): boolean =>
@@ -31,7 +30,7 @@ const isFolder = (path: string): boolean =>
 const resolved = (paths: readonly string[], folder: string): string[] =>
   paths.map((path) => resolve(folder, path))
 
-const filesOf = ({ loaded }: ReadFiles): string[] => loaded.realms.flatMap(({ files }) => files)
+const filesOf = ({ realms }: Loaded): string[] => realms.flatMap(({ files }) => [...files])
 
 /** A link is watched where it leads to, as well. */
 const realPath = (path: string): string[] => {
@@ -45,9 +44,9 @@ const realPath = (path: string): string[] => {
 const writtenFile = /\$\{file:([^}]+)\}/g
 
 /** What the files take in from others. */
-const includedFiles = (read: ReadFiles): string[] =>
-  filesOf(read).flatMap((file) =>
-    [...(read.loaded.textOf(file) ?? '').matchAll(writtenFile)].map(([, path = '']) => path),
+const includedFiles = (loaded: Loaded): string[] =>
+  filesOf(loaded).flatMap((file) =>
+    [...(loaded.textOf(file) ?? '').matchAll(writtenFile)].map(([, path = '']) => path),
   )
 
 export const openDevFiles = (options: DevFileOptions): DevFiles => {
@@ -60,20 +59,18 @@ export const openDevFiles = (options: DevFileOptions): DevFiles => {
   }
 
   return {
-    paths: options.paths,
     read: (env) => readFiles({ ...options, env }),
     sync: (api, env) => syncFiles({ ...options, env, engine: api, server: api.server }),
-    watched(read) {
-      const { estate } = read
+    watched(estate, loaded) {
       const all = [
         ...pathsOf(estate),
         ...(overlays.length > 0 ? resolved(overlays, cwd) : resolved(estate.overlays, estate.root)),
         ...resolved(varFiles, cwd),
-        ...resolved(includedFiles(read), estate.root),
+        ...resolved(includedFiles(loaded), estate.root),
       ]
       const files = [
         ...all.filter((path) => !isFolder(path)),
-        ...resolved(filesOf(read), cwd).flatMap(realPath),
+        ...resolved(filesOf(loaded), cwd).flatMap(realPath),
         estate.file ?? join(estate.root, estateFileName),
       ]
       return { trees: all.filter(isFolder), files: [...new Set(files)] }

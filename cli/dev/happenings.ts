@@ -35,7 +35,6 @@ export type Happening =
   | {
       readonly type: 'starting'
       readonly version: string
-      readonly paths: readonly string[]
       readonly data: string
       readonly kept: boolean
     }

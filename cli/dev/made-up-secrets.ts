@@ -35,6 +35,7 @@ export const makeSecret = (): string => {
 
 export interface MadeUpSecrets {
   readonly file: string
+  names(): readonly string[]
   valueOf(name: string): string | undefined
   /** Makes values for names that have none; answers those that are new. */
   ensure(names: Iterable<string>): readonly string[]
@@ -57,6 +58,7 @@ export const openMadeUpSecrets = (folder: string): MadeUpSecrets => {
   const known = readKnown(file)
   return {
     file,
+    names: () => [...known.keys()],
     valueOf: (name) => known.get(name),
     ensure(names) {
       const missing = [...new Set(names)].filter((name) => !known.has(name))

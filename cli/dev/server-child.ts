@@ -3,10 +3,11 @@
  * however we end, because it watches the pipe that we hold.
  */
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { execa } from 'execa'
-import { createHttp } from '../client/http.ts'
 import { type LogLine, readLogLine } from './server-log.ts'
 
 export interface ServerChildOptions {
@@ -20,15 +21,14 @@ export interface ServerChildOptions {
 }
 
 export interface ServerEnd {
-  readonly exitCode: number | undefined
-  readonly signal: string | undefined
+  /** Its exit code, or the signal that ended it. */
+  readonly how: string
   /** What it wrote last that is no event. */
   readonly lastLines: readonly string[]
 }
 
 export interface ServerChild {
   readonly url: string
-  readonly pid: number | undefined
   /** Settles when the process has ended and its output is complete. */
   readonly ended: Promise<ServerEnd>
   /** Whether it answers; false when it has ended before it did. */
@@ -54,15 +54,18 @@ const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true))
     socket.once('error', () => resolve(false))
-    socket.unref().once('connect', () => socket.destroy())
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
   })
 
 /** The sign-in page of the first realm is there when the first administrator is. */
 const probes = ['/monitoring/health/readiness', '/realms/master/login']
 
 const answers = async (url: string): Promise<boolean> => {
+  const { createHttp } = await import('../client/http.ts')
   const http = createHttp({ server: url, timeoutMs: 2000, slowTimeoutMs: 2000 })
   try {
     for (const path of probes) {
@@ -77,56 +80,50 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
+const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
+  ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
+  ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
+  ...['--log-level', 'info', '--shutdown-timeout', String(shutdownSeconds)],
+]
+
 export const startServerChild = (options: ServerChildOptions): ServerChild => {
-  const { entry, port, data, adminPasswordFile, env, onLog } = options
+  const { port, env, onLog } = options
   const lastLines: string[] = []
   const remember = (text: string): void => {
     lastLines.push(text)
     if (lastLines.length > keptLines) lastLines.shift()
   }
-  const args = [
-    ...['server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
-    ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
-    ...['--log-level', 'info', '--shutdown-timeout', String(shutdownSeconds)],
-  ]
-  const child = execa(process.execPath, [entry, ...args], {
+  const child = spawn(process.execPath, argumentsOf(options), {
     env: withoutOurs(env),
-    extendEnv: false,
     // Out of reach of a terminal's Ctrl-C, which is ours to pass on.
     detached: true,
-    cleanup: false,
-    stdin: 'pipe',
-    buffer: false,
-    reject: false,
-    forceKillAfterDelay: patienceMs,
+    stdio: 'pipe',
   })
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    const line = readLogLine(text)
+    if (line.type === 'trouble') remember(line.message)
+    if (line.type === 'text') remember(line.text)
+    onLog(line)
+  })
+  createInterface({ input: child.stderr }).on('line', (text) => {
+    if (text !== '') remember(text)
+  })
+  // It may be gone when the pipe is closed, which is what the pipe is for.
+  child.stdin.on('error', () => undefined)
 
-  const readLog = async (): Promise<void> => {
-    for await (const text of child.iterable({ from: 'stdout' })) {
-      const line = readLogLine(text)
-      if (line.type === 'trouble') remember(line.message)
-      if (line.type === 'text') remember(line.text)
-      onLog(line)
-    }
-  }
-  const readErrors = async (): Promise<void> => {
-    for await (const text of child.iterable({ from: 'stderr' })) if (text !== '') remember(text)
-  }
   const end = async (): Promise<ServerEnd> => {
-    // A stream that breaks off ends with the process, which is told by its result.
-    const [{ exitCode, signal }] = await Promise.all([
-      child,
-      readLog().catch(() => undefined),
-      readErrors().catch(() => undefined),
-    ])
-    return { exitCode, signal, lastLines }
+    try {
+      const [code, signal] = await once(child, 'close')
+      return { how: signal ?? `exit code ${code}`, lastLines }
+    } catch (error) {
+      return { how: error instanceof Error ? error.message : String(error), lastLines }
+    }
   }
   const ended = end()
   const url = `http://127.0.0.1:${port}`
 
   return {
     url,
-    pid: child.pid,
     ended,
     async ready() {
       let isOver = false
@@ -140,8 +137,10 @@ export const startServerChild = (options: ServerChildOptions): ServerChild => {
       return false
     },
     async stop() {
+      const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
       child.kill('SIGTERM')
       await ended
+      clearTimeout(timer)
     },
     kill: () => void child.kill('SIGKILL'),
   }

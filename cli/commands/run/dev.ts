@@ -1,7 +1,7 @@
 /** Runs a development server in the view that fits: a dashboard on a terminal, lines elsewhere. */
 
 import manifest from '../../../package.json' with { type: 'json' }
-import { openDevFiles } from '../../dev/files.ts'
+import type { DevFiles } from '../../dev/files.ts'
 import type { Controls, DevView } from '../../dev/happenings.ts'
 import { runDev } from '../../dev/session.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -24,6 +24,23 @@ const openView =
     return (await import('../../views/human/dev/plain.ts')).openPlainView()
   }
 
+const openFiles =
+  (invocation: Invocation, paths: readonly string[]) => async (): Promise<DevFiles> => {
+    const { openDevFiles } = await import('../../dev/files.ts')
+    const { flags } = invocation
+    return openDevFiles({
+      paths,
+      overlays: listOf(flags['overlay']),
+      vars: listOf(flags['var']),
+      varFiles: listOf(flags['varFile']),
+      cwd: process.cwd(),
+      config: textOf(invocation, 'config', 'IAMCTL_CONFIG'),
+      source: textOf(invocation, 'source', 'IAMCTL_SOURCE'),
+      allowExec: flags['allowExec'] === true,
+      version: manifest.version,
+    })
+  }
+
 export const dev = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
   const { flags, env } = invocation
   const [, entry] = process.argv
@@ -39,17 +56,7 @@ export const dev = async (invocation: Invocation, paths: readonly string[]): Pro
     port: typeof flags['port'] === 'number' ? flags['port'] : undefined,
     keep: flags['keep'] === true,
     reset: flags['reset'] === true,
-    files: openDevFiles({
-      paths,
-      overlays: listOf(flags['overlay']),
-      vars: listOf(flags['var']),
-      varFiles: listOf(flags['varFile']),
-      cwd: process.cwd(),
-      config: textOf(invocation, 'config', 'IAMCTL_CONFIG'),
-      source: textOf(invocation, 'source', 'IAMCTL_SOURCE'),
-      allowExec: flags['allowExec'] === true,
-      version: manifest.version,
-    }),
+    openFiles: openFiles(invocation, paths),
     openView: openView(invocation),
   })
 }

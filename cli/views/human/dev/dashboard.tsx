@@ -4,7 +4,6 @@ import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
 import type { Controls, DevView } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
-import { harmless } from '../text.ts'
 import { eventLine, type ShownEvent } from './events.ts'
 import { allot, cutTo } from './layout.ts'
 import type { Line, Tone } from './lines.ts'
@@ -67,9 +66,8 @@ const statusOf = ({ phase, readyAfterMs, lastApply }: DashboardState): Line => {
 
 const Header = ({ state }: { readonly state: DashboardState }): ReactElement => (
   <Box height={1} flexShrink={0} justifyContent="space-between">
-    <Text wrap="truncate-end">
-      <Text bold>{`iamctl dev ${state.version}`}</Text>
-      <Text dimColor>{`  ${harmless(state.paths.join(' '))}`}</Text>
+    <Text bold wrap="truncate-end">
+      {`iamctl dev ${state.version}`}
     </Text>
     <Box flexShrink={0}>
       <Tinted line={statusOf(state)} />

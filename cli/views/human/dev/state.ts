@@ -13,7 +13,6 @@ export interface ShownApply {
 
 export interface DashboardState {
   readonly version: string
-  readonly paths: readonly string[]
   readonly phase: 'starting' | 'applying' | 'watching' | 'stopping'
   readonly readyAfterMs: number | null
   readonly docs: string | null
@@ -29,7 +28,6 @@ export interface DashboardState {
 
 export const initialState: DashboardState = {
   version: '',
-  paths: [],
   phase: 'starting',
   readyAfterMs: null,
   docs: null,
@@ -48,7 +46,7 @@ const keptNotes = 3
 const happened = (state: DashboardState, happening: Stamped): DashboardState => {
   switch (happening.type) {
     case 'starting':
-      return { ...state, version: happening.version, paths: happening.paths }
+      return { ...state, version: happening.version }
     case 'server-ready': {
       const { docs, api, admin } = happening
       return { ...state, docs, api, admin }
