@@ -34,6 +34,7 @@ import { readEndpoints, readRealmHealth } from './realm-status.ts'
 import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } from './realms.ts'
 import { replaceUser } from './replace-user.ts'
 import { requiredActionActions } from './required-actions.ts'
+import { type RevisionParts, revisionActions } from './revisions.ts'
 import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
@@ -47,6 +48,7 @@ export interface ActionParts
     FlowParts,
     KeyParts,
     PushTokenParts,
+    RevisionParts,
     SessionParts {
   readonly config: Pick<Config, 'http'>
   readonly emission: EmissionConfig
@@ -62,6 +64,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readRealmDefaults(),
   exportAction(parts.storage),
   compareAction(parts),
+  ...revisionActions(parts),
   listAdminRoles(),
   listPermissions(),
   setAdminRole(parts),
