@@ -96,16 +96,19 @@ const ofUnreachable = (error: UnreachableError): Failure => ({
     : unreachableHints[error.reason],
 })
 
-/** The parser's words, which may be several lines, as one. */
-const ofUsage = (error: CommanderError): Failure => ({
-  ...plain,
-  exitCode: exitCodes.error,
-  code: 'usage',
-  message: `${error.message
+/**
+ * The parser's words, which may be several lines, as one. What was given where nothing belongs may be a password, and is
+ * not repeated.
+ */
+const ofUsage = ({ message }: CommanderError): Failure => {
+  const words = message
     .replace(/^error: /, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replace(/(unknown option '-[^'=]*)=.*'/, "$1'")
+    .replace(/(but got \d+): .*/, '$1.')
     .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')} (see --help)`,
-})
+  return { ...plain, exitCode: exitCodes.error, code: 'usage', message: `${words} (see --help)` }
+}
 
 /** By name: their file brings the HTTP client with it, which a command that is offline does without. */
 const isNamed = <T extends Error>(error: Error, name: string): error is T => error.name === name

@@ -30,10 +30,11 @@ const textOf = (value: unknown, name: string): string | undefined => {
 const isAboutTls = (code: string): boolean =>
   /^(CERT_|ERR_TLS_|ERR_SSL_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|_(CERT|CRL)(_|$)/.test(code)
 
-const reasonOf = (code: string): UnreachableReason | undefined => {
-  if (isAboutTls(code)) return 'tls'
-  if (code.startsWith('HPE_')) return 'stranger'
-  return reasons[code]
+const reasonOf = (error: unknown): UnreachableReason | undefined => {
+  // It has a code only sometimes.
+  if (textOf(error, 'name') === 'HTTPParserError') return 'stranger'
+  const code = textOf(error, 'code') ?? ''
+  return isAboutTls(code) ? 'tls' : reasons[code]
 }
 
 const sentences: Readonly<Record<UnreachableReason, (host: string, detail: string) => string>> = {
@@ -57,8 +58,7 @@ export const unreachable = (server: string, error: unknown): UnreachableError | 
   const cause: unknown =
     typeof error === 'object' && error !== null ? Reflect.get(error, 'cause') : undefined
   for (const one of [error, cause]) {
-    const code = textOf(one, 'code')
-    const reason = code === undefined ? undefined : reasonOf(code)
+    const reason = reasonOf(one)
     if (reason === undefined) continue
     const sentence = sentences[reason](new URL(server).host, shortTls(one))
     return new UnreachableError(server, reason, sentence, error)

@@ -28,8 +28,8 @@ export const addContext = (program: Command): void => {
       .addOption(config())
       .addHelpText('after', '\nExample:\n  iamctl context use staging')
       .action(async (name: string, _flags, command: Command) => {
-        const { useContext } = await import('./run/context.ts')
-        await useContext(invocationOf(command), name)
+        const { chooseContext } = await import('./run/context.ts')
+        await chooseContext(invocationOf(command), name)
       }),
     context
       .command('set')

@@ -55,7 +55,7 @@ const missing = (name: string, known: readonly string[]): CommandError => {
   })
 }
 
-export const useContext = async (invocation: Invocation, name: string): Promise<void> => {
+export const chooseContext = async (invocation: Invocation, name: string): Promise<void> => {
   const store = openStore(invocation.env)
   const { contexts } = store.read()
   const estate = await estateOf(invocation)

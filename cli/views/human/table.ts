@@ -1,6 +1,6 @@
 /**
- * Rows under headings, aligned. On a terminal a line never breaks: what does not fit is cut, the widest column first.
- * In a pipe nothing is cut.
+ * Rows under headings, aligned. On a terminal a line never breaks: what does not fit is cut, the widest column first,
+ * and the last columns are left out where even that is not enough. In a pipe nothing is cut.
  */
 
 import { stripVTControlCharacters } from 'node:util'
@@ -47,11 +47,23 @@ const fitted = (natural: readonly number[], room: number | undefined): number[] 
   for (let excess = total() - room; excess > 0; excess = total() - room) {
     const widest = Math.max(...widths)
     if (widest <= narrowest) return widths
-    const index = widths.indexOf(widest)
-    const next = Math.max(narrowest, ...widths.filter((width) => width < widest))
-    widths[index] = Math.max(narrowest, Math.max(widest - excess, Math.min(next, widest - 1)))
+    const others = widths.filter((width) => width < widest)
+    // Those that are equally wide share what must go, down to the next one.
+    const share = Math.ceil(excess / (widths.length - others.length))
+    widths[widths.indexOf(widest)] = Math.max(narrowest, widest - share, ...others)
   }
   return widths
+}
+
+/** How many columns there is room for when each is as narrow as it may be. */
+const shownColumns = (natural: readonly number[], room: number | null): number => {
+  if (room === null) return natural.length
+  let used = -gap
+  const tooMany = natural.findIndex((width) => {
+    used += gap + Math.min(width, narrowest)
+    return used > room
+  })
+  return tooMany === -1 ? natural.length : Math.max(1, tooMany)
 }
 
 export interface TableOptions {
@@ -67,11 +79,12 @@ export const tableLines = (
 ): string[] => {
   const cells = [headings, ...rows].map((row) => row.map(harmless))
   const natural = headings.map((_, column) =>
-    Math.max(...cells.map((row) => widthOf(row[column] ?? ''))),
+    cells.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0),
   )
-  const widths = fitted(natural, width ?? undefined)
+  const widths = fitted(natural.slice(0, shownColumns(natural, width)), width ?? undefined)
   return cells.map((row) =>
     row
+      .slice(0, widths.length)
       .map((cell, column) => {
         const room = widths[column] ?? 0
         const text = cut(cell, room)
