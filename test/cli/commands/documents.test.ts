@@ -1,0 +1,201 @@
+/** `get` and `delete`: documents of a realm, for people and for programs. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { bundle } from '../../support/cli.ts'
+import { onTerminal } from '../../support/terminal.ts'
+import { credentials, freshHome, startWorld } from './fixture.ts'
+
+const world = startWorld()
+const acme = '/admin/realms/acme'
+
+const create = async (path: string, body: unknown): Promise<void> => {
+  const { status, body: answer } = await world().admin.send('POST', `${acme}${path}`, body)
+  if (status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`)
+}
+
+const web = {
+  clientId: 'web',
+  name: 'The shop',
+  publicClient: true,
+  grantTypes: ['authorization_code'],
+  redirectUris: ['https://shop.example/callback'],
+}
+
+beforeAll(async () => {
+  await create('/clients', web)
+  await create('/clients/web/roles', { name: 'reader' })
+  await create('/groups', { name: 'Staff' })
+  const { body } = await world().admin.send('GET', `${acme}/groups/%2FStaff`)
+  const { groupId } = body as { groupId: string }
+  await create('/groups', { name: 'Helpdesk', parentId: groupId })
+})
+
+describe('get', () => {
+  it('shows a list as a table, and as the JSON and YAML of the API', async () => {
+    const { run } = world().home
+    const table = await run(['get', 'clients'])
+    expect(table.stdout).toMatch(/^CLIENT +.*\nweb +The shop/)
+    const json = await run(['get', 'client', '-o', 'json'])
+    const yaml = await run(['get', 'clients', '--output', 'yaml'])
+    expect(JSON.parse(json.stdout)).toMatchObject([web])
+    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout))
+    expect([table, json, yaml].map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+      [0, ''],
+    ])
+  })
+
+  it('shows one document by natural key or id', async () => {
+    const { run } = world().home
+    const one = JSON.parse((await run(['get', 'client', 'web', '-o', 'json'])).stdout)
+    expect(one).toMatchObject(web)
+    const again = JSON.parse((await run(['get', 'client', one.id, '-o', 'json'])).stdout)
+    expect(again).toEqual(one)
+    const human = (await run(['get', 'client', 'web'])).stdout
+    expect(parse(human)).toMatchObject(web)
+    expect(human).not.toContain('null')
+  })
+
+  it.each([
+    ['client-roles', 'web/reader', 'web/reader'],
+    ['clientRole', 'web/reader', 'web/reader'],
+    ['groups', '/Staff/Helpdesk', '/Staff/Helpdesk'],
+    ['group', 'Staff', '/Staff'],
+    ['users', 'alice', 'alice'],
+  ])('finds %s %s, and lists it by its key', async (kind, key, shown) => {
+    const { run } = world().home
+    expect((await run(['get', kind, key, '-o', 'json'])).code).toBe(0)
+    const { stdout } = await run(['get', kind])
+    expect(stdout.split('\n').map((line) => line.split('  ')[0])).toContain(shown)
+  })
+
+  it('shows what every realm has once', async () => {
+    const { run } = world().home
+    const { code, stdout } = await run(['get', 'settings', '-o', 'json'])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ realmId: 'acme', enabled: true })
+  })
+
+  it('tells what is not there: exit code 1, the name, and nothing on stdout', async () => {
+    const { run } = world().home
+    const { code, stdout, stderr } = await run(['get', 'client', 'nobody'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('there is no client "nobody"')
+    const json = await run(['get', 'client', 'nobody', '-o', 'json'])
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      error: { code: 'not-found', status: 404, exitCode: 1 },
+    })
+    const empty = await run(['get', 'webhooks'])
+    expect(empty.stderr).toContain('realm acme has no webhooks')
+    expect((await run(['get', 'webhooks', '-o', 'json'])).stdout).toBe('[]\n')
+    expect((await run(['get', 'webhooks', '--quiet'])).stderr).toBe('')
+  })
+
+  it('asks for a realm, and says which there are', async () => {
+    const { run } = freshHome(world(), credentials)
+    const { code, stderr } = await run(['get', 'clients'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/--realm \(IAMCTL_REALM\); there are acme, master/)
+  })
+
+  it('shows so many users as are asked for, and says that there are more', async () => {
+    const { run } = world().home
+    for (const name of ['ada', 'adam', 'bert'])
+      await create('/users', { username: name, enabled: true })
+    const two = await run(['get', 'users', '--limit', '2', '-o', 'json'])
+    expect(JSON.parse(two.stdout)).toHaveLength(2)
+    expect(two.stderr).toContain('the first 2 of 4')
+    const found = await run(['get', 'users', '--search', 'ada', '-o', 'json'])
+    const names = JSON.parse(found.stdout).map(({ username }: { username: string }) => username)
+    expect(names).toEqual(['ada', 'adam'])
+    const all = await run(['get', 'users', '--limit', 'all', '-o', 'json'])
+    expect(all.stderr).toBe('')
+    expect((await run(['get', 'clients', '--limit', '2'])).code).toBe(1)
+  })
+
+  it('lets nothing of the data steer the terminal', async () => {
+    const { run } = world().home
+    const bell = 'red\u001b[31m\u009b2J\u202eevil'
+    await create('/organizations', { alias: 'evil', name: bell })
+    for (const output of ['human', 'json', 'yaml'])
+      for (const key of [[], ['evil']]) {
+        const { stdout } = await run(['get', 'organizations', ...key, '-o', output])
+        for (const control of ['\u001b', '\u009b']) expect(stdout).not.toContain(control)
+        if (output === 'json')
+          expect(JSON.parse(stdout)).toMatchObject(key[0] ? { name: bell } : [{ name: bell }])
+      }
+  })
+
+  it('breaks no line of a table at a terminal', async () => {
+    const { env, folder } = world().home
+    const command = [process.execPath, bundle, 'get', 'clients', '--no-color']
+    const terminal = onTerminal(command, { env, cwd: folder, columns: 40 })
+    expect(await terminal.exited).toBe(0)
+    for (const line of terminal.screen().trim().split('\r\n'))
+      expect(line.length).toBeLessThanOrEqual(40)
+    expect(terminal.screen()).toContain('web     The shop')
+  })
+})
+
+describe('delete', () => {
+  it('needs --yes where nobody can be asked', async () => {
+    const { run } = world().home
+    await create('/roles', { name: 'doomed' })
+    const asked = await run(['delete', 'role', 'doomed'])
+    expect(asked.code).toBe(1)
+    expect(asked.stderr).toContain('--yes')
+    expect((await run(['get', 'role', 'doomed'])).code).toBe(0)
+    const done = await run(['delete', 'role', 'doomed', '--yes', '-o', 'json'])
+    expect(JSON.parse(done.stdout)).toEqual({
+      realm: 'acme',
+      kind: 'role',
+      key: 'doomed',
+      deleted: true,
+    })
+    expect((await run(['get', 'role', 'doomed'])).code).toBe(1)
+    expect((await run(['delete', 'role', 'doomed', '--yes'])).code).toBe(1)
+  })
+
+  it.each([
+    ['n', 1, true],
+    ['', 1, true],
+    ['y', 0, false],
+  ])('at a terminal asks, and takes "%s" for an answer', async (answer, code, stays) => {
+    const { env, folder, run } = world().home
+    const name = `asked-${code}-${answer}`
+    await create('/roles', { name })
+    const command = [process.execPath, bundle, 'delete', 'role', name]
+    const terminal = onTerminal(command, { env, cwd: folder })
+    await terminal.waitFor(`Delete role ${name} of realm acme`)
+    terminal.type(`${answer}\r`)
+    expect(await terminal.exited).toBe(code)
+    expect((await run(['get', 'role', name])).code).toBe(stays ? 0 : 1)
+  })
+
+  it('of what is built in is refused by the server: exit code 7', async () => {
+    const { run } = world().home
+    const { code, stderr } = await run(['delete', 'role', 'admin', '--yes'])
+    expect(code).toBe(7)
+    expect(stderr).toContain('admin')
+  })
+
+  it('of what others refer to is a conflict: exit code 6', async () => {
+    const { run } = world().home
+    await create('/roles', { name: 'used' })
+    await create('/flows', { alias: 'mine' })
+    const { body } = await world().admin.send('GET', `${acme}/settings`)
+    const settings = { ...(body as object), browserFlow: 'mine' }
+    expect((await world().admin.send('PUT', `${acme}/settings`, settings)).status).toBe(200)
+    const { code, stderr } = await run(['delete', 'flow', 'mine', '--yes'])
+    expect(code).toBe(6)
+    expect(stderr).toContain('mine')
+  })
+
+  it('of what every realm has is refused', async () => {
+    const { run } = world().home
+    const { code, stderr } = await run(['delete', 'settings', 'settings', '--yes'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('every realm has it')
+  })
+})

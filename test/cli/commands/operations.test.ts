@@ -1,0 +1,221 @@
+/** What operators do: passwords and locks, sessions, the audit trail, signing keys. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { signIn } from '../../support/browserless.ts'
+import { bundle, type Cli } from '../../support/cli.ts'
+import { onTerminal } from '../../support/terminal.ts'
+import { startWorld } from './fixture.ts'
+
+const world = startWorld()
+
+const canSignIn = (password: string): Promise<boolean> =>
+  signIn(world().server.url, 'acme', 'alice', password).then(
+    () => true,
+    () => false,
+  )
+
+describe('users', () => {
+  it('get a new password from a file or stdin, never from an argument', async () => {
+    const { run, folder } = world().home
+    const file = join(folder, 'new')
+    const [next, last] = ['quite another long password 8', 'and yet another one, also long 9']
+    writeFileSync(file, `${next}\n`)
+    const set = await run(['users', 'set-password', 'alice', '--new-password-file', file])
+    expect(set).toMatchObject({ code: 0, stdout: '' })
+    expect(set.stderr).toContain('alice has a new password')
+    expect(await canSignIn(next)).toBe(true)
+    const args = ['users', 'set-password', 'alice@acme.example', '--new-password-file', '-']
+    const back = await run([...args, '-o', 'json'], { input: `${last}\n` })
+    expect(JSON.parse(back.stdout)).toMatchObject({ username: 'alice', temporary: false })
+    expect(await canSignIn(last)).toBe(true)
+    for (const given of [[next], [`--password=${next}`], ['--password', next]]) {
+      const refused = await run(['users', 'set-password', 'alice', ...given])
+      expect(refused.code).toBe(1)
+      expect(refused.stderr).not.toContain(next)
+    }
+  })
+
+  it('get a temporary one, which they must change', async () => {
+    const { run } = world().home
+    const args = ['users', 'set-password', 'alice', '--temporary', '--new-password-file', '-']
+    expect((await run(args, { input: 'a temporary password 99' })).code).toBe(0)
+    const { stdout } = await run(['get', 'user', 'alice', '-o', 'json'])
+    expect(JSON.parse(stdout).requiredActions).toContain('UPDATE_PASSWORD')
+  })
+
+  it('at a terminal is typed twice, and not shown', async () => {
+    const { env, folder } = world().home
+    const command = [process.execPath, bundle, 'users', 'set-password', 'alice']
+    const typed = async (first: string, second: string): Promise<[number | null, string]> => {
+      const terminal = onTerminal(command, { env, cwd: folder })
+      await terminal.waitFor('New password of alice: ')
+      terminal.type(`${first}\r`)
+      await terminal.waitFor('The same again: ')
+      terminal.type(`${second}\r`)
+      return [await terminal.exited, terminal.screen()]
+    }
+    const [refused, why] = await typed('hidden-one-1234567', 'hidden-two-1234567')
+    expect(refused).toBe(1)
+    expect(why).toContain('not the same')
+    const [done, screen] = await typed('hidden-one-1234567', 'hidden-one-1234567')
+    expect(done).toBe(0)
+    expect(why + screen).not.toContain('hidden')
+    expect(await canSignIn('hidden-one-1234567')).toBe(true)
+  })
+
+  it('keep theirs where the new one is refused, with the reasons and without the password', async () => {
+    const { run } = world().home
+    const args = ['users', 'set-password', 'alice', '--new-password-file', '-']
+    const { code, stderr } = await run(args, { input: 'sesame' })
+    expect(code).toBe(1)
+    expect(stderr).toContain('newPassword')
+    expect(stderr).not.toContain('sesame')
+  })
+
+  it('are not asked about where there is no terminal', async () => {
+    const { run } = world().home
+    const { code, stderr } = await run(['users', 'set-password', 'alice'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('--new-password-file')
+    const nobody = await run(['users', 'lock', 'nobody'])
+    expect(nobody.code).toBe(1)
+    expect(nobody.stderr).toContain('there is no user "nobody" in realm acme')
+  })
+
+  it('are locked and unlocked, by name or email address', async () => {
+    const { run } = world().home
+    const next = 'the password of a locked user 6'
+    const reset = ['users', 'set-password', 'alice', '--new-password-file', '-']
+    expect((await run(reset, { input: next })).code).toBe(0)
+    expect((await run(['users', 'lock', 'alice'])).stderr).toContain('alice is locked')
+    expect(await canSignIn(next)).toBe(false)
+    expect((await run(['users', 'lock', 'alice'])).stderr).toContain('locked already')
+    const unlocked = await run(['users', 'unlock', 'ALICE@acme.example', '-o', 'json'])
+    expect(JSON.parse(unlocked.stdout)).toMatchObject({ locked: false, changed: true })
+    expect(await canSignIn(next)).toBe(true)
+  })
+})
+
+describe('sessions', () => {
+  it('are listed and revoked, one or all of a user', async () => {
+    const { run } = world().home
+    const list = async (): Promise<{ id: string; username: string }[]> =>
+      JSON.parse((await run(['sessions', 'list', '--user', 'alice', '-o', 'json'])).stdout)
+    const password = 'alice and her sessions 5'
+    await run(['users', 'set-password', 'alice', '--new-password-file', '-'], { input: password })
+    for (let i = 0; i < 3; i += 1) expect(await canSignIn(password)).toBe(true)
+    const [first, ...others] = await list()
+    expect(others).toHaveLength(2)
+    expect((await run(['sessions', 'list'])).stdout).toMatch(/^SESSION +USER +ADDRESS/)
+    expect((await run(['sessions', 'revoke', first?.id ?? ''])).code).toBe(0)
+    expect(await list()).toHaveLength(2)
+    expect((await run(['sessions', 'revoke', first?.id ?? ''])).code).toBe(1)
+    expect((await run(['sessions', 'revoke', '--user', 'alice'])).stderr).toContain('--yes')
+    const rest = await run(['sessions', 'revoke', '--user', 'alice', '--yes', '-o', 'json'])
+    expect(JSON.parse(rest.stdout).revoked).toHaveLength(2)
+    expect(await list()).toEqual([])
+    expect((await run(['sessions', 'revoke'])).code).toBe(1)
+  })
+})
+
+describe('events', () => {
+  it('are a table with names, newest last, and one JSON object a line', async () => {
+    const { run } = world().home
+    await run(['users', 'lock', 'alice'])
+    await run(['users', 'unlock', 'alice'])
+    const table = await run(['events', '--limit', '4'])
+    const lines = table.stdout.trim().split('\n')
+    expect(lines).toHaveLength(5)
+    expect(lines.at(-1)).toMatch(/USER_UNLOCKED +SUCCESS +admin \(master\)/)
+    const json = await run(['events', '--limit', '4', '-o', 'json'])
+    const events = json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(events.map(({ type }) => type)).toEqual(
+      lines.slice(1).map((line) => line.split(/ +/)[1]),
+    )
+    const times = events.map(({ ts }) => Date.parse(ts))
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+  })
+
+  it('are filtered by type, actor, outcome, category and time', async () => {
+    const { run } = world().home
+    await canSignIn('wrong')
+    const found = async (...args: string[]): Promise<Record<string, string>[]> => {
+      const { stdout } = await run(['events', '-o', 'json', ...args])
+      return stdout
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+    }
+    const failures = await found('--type', 'login-failure', '--outcome', 'FAILURE', '--from', '1h')
+    expect(failures.length).toBeGreaterThan(0)
+    expect(new Set(failures.map(({ type }) => type))).toEqual(new Set(['LOGIN_FAILURE']))
+    const admin = await found('--category', 'admin', '--limit', 'all')
+    expect(new Set(admin.map(({ category }) => category))).toEqual(new Set(['ADMIN']))
+    const alice = JSON.parse((await run(['get', 'user', 'alice', '-o', 'json'])).stdout)
+    const hers = await found('--actor', 'alice')
+    expect(new Set(hers.map(({ actor }) => actor))).toEqual(new Set([alice.userId]))
+    expect(await found('--to', '2020-01-01')).toEqual([])
+  })
+
+  it('are asked for in words that exist', async () => {
+    const { run } = world().home
+    const type = await run(['events', '--type', 'LOGIN_FAILED'])
+    expect(type.code).toBe(1)
+    expect(type.stderr).toContain('did you mean LOGIN_FAILURE?')
+    const time = await run(['events', '--from', 'yesterday'])
+    expect(time.stderr).toContain('7d')
+    expect((await run(['events', '--limit', '0'])).code).toBe(1)
+  })
+})
+
+describe('keys', () => {
+  interface Key {
+    readonly keyId: string
+    readonly status: string
+  }
+  const keysOf = async (run: Cli): Promise<Key[]> =>
+    JSON.parse((await run(['keys', 'list', '-o', 'json'])).stdout)
+
+  it('rotate after telling what happens to tokens and the SAML certificate', async () => {
+    const { run } = world().home
+    const [before] = await keysOf(run)
+    const asked = await run(['keys', 'rotate'])
+    expect(asked.code).toBe(1)
+    expect(asked.stderr).toMatch(/Tokens .*SAML .*--yes/s)
+    expect(await keysOf(run)).toHaveLength(1)
+    const rotated = await run(['keys', 'rotate', '--yes', '-o', 'json'])
+    const key = JSON.parse(rotated.stdout) as Key
+    expect(key.status).toBe('ACTIVE')
+    const keys = await keysOf(run)
+    expect(keys.map(({ keyId, status }) => [keyId, status])).toEqual([
+      [key.keyId, 'ACTIVE'],
+      [before?.keyId, 'PASSIVE'],
+    ])
+    expect((await run(['keys', 'list'])).stdout).toMatch(/ signs .*\n.* verifies /)
+  })
+
+  it('are kept while their tokens may be valid: exit code 7, unless --force', async () => {
+    const { run } = world().home
+    await run(['keys', 'rotate', '--yes'])
+    const [active, retained] = await keysOf(run)
+    const signing = await run(['keys', 'delete', active?.keyId ?? '', '--yes'])
+    expect(signing.code).toBe(7)
+    expect(signing.stderr).toContain('iamctl keys rotate')
+    const needed = await run(['keys', 'delete', retained?.keyId ?? '', '--yes'])
+    expect(needed.code).toBe(7)
+    expect(needed.stderr).toMatch(/may be valid until .*--force/s)
+    const pruned = await run(['keys', 'prune', '--yes', '-o', 'json'])
+    expect(pruned.code).toBe(0)
+    const { deleted, kept } = JSON.parse(pruned.stdout)
+    expect(deleted).toEqual([])
+    expect(kept[0].validUntil).toBeGreaterThan(Date.now())
+    const forced = await run(['keys', 'delete', retained?.keyId ?? '', '--force', '--yes'])
+    expect(forced.code).toBe(0)
+    expect((await keysOf(run)).map(({ keyId }) => keyId)).not.toContain(retained?.keyId)
+  })
+})

@@ -1,0 +1,165 @@
+/** The program itself: its help, what it refuses, and how it ends. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Command } from 'commander'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createProgram } from '#cli/program.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { bundle, newHome } from '../../support/cli.ts'
+import { onTerminal } from '../../support/terminal.ts'
+
+const home = () => {
+  const made = newHome()
+  onTestFinished(made.remove)
+  return made
+}
+
+/** Every command that does something, with its full name. */
+const leaves = (command: Command, path: readonly string[] = []): [string, Command][] =>
+  command.commands.length === 0
+    ? [[path.join(' '), command]]
+    : command.commands.flatMap((one) => leaves(one, [...path, one.name()]))
+
+describe('the help', () => {
+  it('of the bare program teaches the loop on one screen', async () => {
+    const { code, stdout, stderr } = await home().run([])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    for (const word of ['validate', 'plan', 'apply', 'drift', 'history', '--help'])
+      expect(stdout).toContain(word)
+    const lines = stdout.split('\n')
+    expect(lines.length).toBeLessThanOrEqual(24)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100)
+  })
+
+  it('names every exit code', async () => {
+    const { code, stdout } = await home().run(['--help'])
+    expect(code).toBe(0)
+    for (const exit of ['0', '1', '2', '3', '4', '5', '6', '7'])
+      expect(stdout).toMatch(new RegExp(`^ {2}${exit} {2}\\w`, 'm'))
+  })
+
+  const commands = leaves(createProgram()).filter(([name]) => !name.startsWith('server'))
+
+  it.each(commands)('of %s has an example', async (name) => {
+    const { code, stdout, stderr } = await home().run([...name.split(' '), '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(new RegExp(`Examples?:\\n.*iamctl ${name}\\b`, 's'))
+  })
+
+  it('is the answer to half a command, with exit code 1', async () => {
+    const { code, stdout, stderr } = await home().run(['keys'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/^Usage: iamctl keys .*rotate/s)
+    expect(stderr).not.toContain('outputHelp')
+  })
+
+  it('of the version is the version', async () => {
+    const { code, stdout } = await home().run(['--version'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` })
+  })
+})
+
+describe('what is not understood', () => {
+  it.each([
+    [['gte', 'clients'], 'get'],
+    [['keys', 'rotat'], 'rotate'],
+    [['get', 'clients', '--relam', 'acme'], '--realm'],
+    [['--serverr', 'http://127.0.0.1', 'get'], "unknown option '--serverr'"],
+    [['users', 'lock'], 'user'],
+    [['get', 'clients', '-o', 'xml'], 'human, json, yaml'],
+    [['-o', 'xml', 'get', 'clients'], 'human, json, yaml'],
+    [['get', 'a', 'b', 'c'], 'too many arguments'],
+    [['get', 'clients', '--timeout', 'soon'], 'seconds'],
+    [['get', 'clientz', '--realm', 'acme'], 'did you mean "clients"?'],
+  ])('%j is refused with exit code 1 and what was meant', async (args, meant) => {
+    const { code, stdout, stderr } = await home().run(args)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain(meant)
+    expect(stderr).toMatch(/^iamctl: /)
+  })
+
+  it('a global option in front of a command that does not take it is refused', async () => {
+    const { code, stderr } = await home().run(['--realm', 'acme', 'context', 'list'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('takes no --realm')
+  })
+
+  it('is one JSON object on stderr where JSON is asked for', async () => {
+    const { code, stdout, stderr } = await home().run(['get', '--nonsense', '--output', 'json'])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'usage', exitCode: 1, message: expect.stringContaining('--nonsense') },
+    })
+  })
+})
+
+describe('the end', () => {
+  /** A server that takes connections and says nothing. */
+  const silentServer = async (): Promise<{ url: string; asked: Promise<unknown> }> => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.closeAllConnections())
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    return { url: `http://127.0.0.1:${port}`, asked: once(server, 'request') }
+  }
+
+  it('by Ctrl-C while it waits for an answer has exit code 130', async () => {
+    const { url, asked } = await silentServer()
+    const { env, folder } = home()
+    const who = { IAMCTL_USERNAME: 'admin', IAMCTL_PASSWORD: 'x', IAMCTL_REALM: 'acme' }
+    const command = [process.execPath, bundle, 'get', 'roles', '--server', url]
+    const terminal = onTerminal(command, { env: { ...env, ...who }, cwd: folder })
+    await asked
+    terminal.type('\u0003')
+    expect(await terminal.exited).toBe(130)
+    expect(terminal.screen()).not.toContain('Error')
+  })
+
+  it('of a reader who has seen enough is quiet', async () => {
+    const { env, folder } = home()
+    // `true` has left before the first word comes.
+    const line = `"$@" | true; exit \${PIPESTATUS[0]}`
+    const child = spawn('bash', ['-c', line, 'bash', process.execPath, bundle, 'get'], {
+      env,
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let err = ''
+    child.stderr.on('data', (text: Buffer) => {
+      err += text
+    })
+    const [code] = await once(child, 'close')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+  })
+})
+
+describe('colours', () => {
+  const colour = '\u001b['
+
+  it('are for terminals', async () => {
+    const { env, folder } = home()
+    const command = [process.execPath, bundle, 'get']
+    const terminal = onTerminal(command, { env, cwd: folder })
+    await terminal.exited
+    expect(terminal.screen()).toContain(colour)
+    const { stdout } = await home().run(['get'])
+    expect(stdout).not.toContain(colour)
+  })
+
+  it.each([
+    ['NO_COLOR', ['get'], { NO_COLOR: '1' }],
+    ['--no-color', ['get', '--no-color'], {}],
+    ['--no-color in front', ['--no-color', 'get'], {}],
+    ['--no-color over FORCE_COLOR', ['get', '--no-color'], { FORCE_COLOR: '1' }],
+  ])('are gone with %s', async (_, args, variables) => {
+    const { env, folder } = home()
+    const command = [process.execPath, bundle, ...args]
+    const terminal = onTerminal(command, { env: { ...env, ...variables }, cwd: folder })
+    await terminal.exited
+    expect(terminal.screen()).toContain('WHAT IT IS')
+    expect(terminal.screen()).not.toContain(colour)
+  })
+})
