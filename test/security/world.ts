@@ -119,6 +119,10 @@ export const createWorld = (server: TestServer): World => {
     const known = dataAt[path]
     if (known) return known(realm)
     if (parameter === 'userId') return user(realm)
+    if (parameter === 'revision') {
+      const now = String((await server.parts.realms.find(realm))?.revision)
+      return { id: now, key: now }
+    }
     if (path.endsWith('/credentials/{type}/{id}'))
       return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
     const ofName = kindOf[parameter]
