@@ -14,6 +14,7 @@ import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { loginRoutes } from '#server/login/routes.ts'
+import { oidcRoutes } from '#server/oidc/routes.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import { masterRealm } from '#server/resources/realms.ts'
 import { registerKind } from '#server/resources/routes.ts'
@@ -75,6 +76,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       onLogin: metrics.login,
     }),
   )
+  app.register(oidcRoutes({ ...parts, cookies, csrf, pages, mapError }))
 
   app.register((admin, _options, done) => {
     insistOnDescriptions(admin)

@@ -1,6 +1,6 @@
 /**
- * Counts events, removes what has expired (events, sessions, counters of failed sign-ins) and replaces signing keys
- * that are due. Any number of nodes may do it at once.
+ * Counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for those who
+ * ask again) and replaces signing keys that are due. Any number of nodes may do it at once.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,6 +23,10 @@ export const tidy = async (parts: Parts): Promise<void> => {
     const view = await parts.copy.fresh(name)
     if (view) await parts.signingKeys.followPolicy(view)
   }
+  await parts.storage.append([
+    ...parts.grantsStore.forgetStatements(),
+    parts.changesets.forgetStatement(),
+  ])
 }
 
 /** Resolves to what ends it. */

@@ -15,6 +15,7 @@ import { createRecorder } from '#server/events/audit.ts'
 import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createTotals } from '#server/events/totals.ts'
+import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -33,14 +34,20 @@ import { createHasher } from '#server/platform/passwords/hasher.ts'
 import { deriveKey } from '#server/platform/sealing.ts'
 import { createSiblings } from '#server/platform/siblings.ts'
 import { createBehaviours } from '#server/resources/behaviours/index.ts'
+import { createChangesets } from '#server/resources/changesets.ts'
 import { createPresenter } from '#server/resources/present.ts'
-import { createRealms } from '#server/resources/realms.ts'
+import { createRealms, masterRealm } from '#server/resources/realms.ts'
 import { createVault } from '#server/resources/secrets.ts'
 import { createWriter } from '#server/resources/write.ts'
 import { createSessions } from '#server/sessions/sessions.ts'
 import { createCopy } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { openStorage } from '#server/storage/open.ts'
+import { createGrantsStore } from '#server/tokens/grants-store.ts'
+import { createMint } from '#server/tokens/mint.ts'
+import { createIssuers } from '#server/tokens/realm.ts'
+import { createSubjects } from '#server/tokens/subject.ts'
+import { createVerifier } from '#server/tokens/verify.ts'
 
 const copyLimits = { totalBytes: 64 * 1024 * 1024, kindBytes: 24 * 1024 * 1024 }
 
@@ -99,6 +106,10 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
     const behaviours = createBehaviours({ users, passwords, ranks, copy })
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
+    const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
+
+    const realmKeys = createRealmKeys({ storage, keyring })
+    const subjects = createSubjects({ reveal: vault.reveal })
 
     const siblings = createSiblings()
     const metrics = createMetrics({
@@ -136,9 +147,16 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
-      signingKeys: createSigningKeys({ storage, recorder, keyring, clock }),
+      outgoing,
+      realmKeys,
+      issuers: createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm }),
+      mint: createMint({ storage, clock, keys: realmKeys, subjects }),
+      verifier: createVerifier({ storage, clock, keys: realmKeys }),
+      grantsStore: createGrantsStore({ storage, clock }),
+      signingKeys: createSigningKeys({ storage, recorder, keyring, clock, copy }),
       presenter: createPresenter(behaviours, storage.db),
-      realms: createRealms({ storage, writer, recorder, users, passwords, keyring, clock }),
+      realms,
+      changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
       close: async () => {
         siblings.close()
         copy.close()

@@ -20,7 +20,8 @@ export const followRoutes = (app: FastifyInstance): ((path: string) => string[])
   const routes = new Map<string, { segments: string[]; methods: Set<string> }>()
   app.addHook('onRoute', ({ url, method }) => {
     const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() }
-    for (const one of Array.isArray(method) ? method : [method]) route.methods.add(one)
+    // OPTIONS is there for the preflights of browsers, not for callers to choose.
+    for (const one of [method].flat()) if (one !== 'OPTIONS') route.methods.add(one)
     routes.set(url, route)
   })
   return (path) => {

@@ -50,7 +50,7 @@ const jwkOf = (row: SigningKeyRow, publicKey: KeyObject): Record<string, unknown
   ...publicKey.export({ format: 'jwk' }),
   kid: row.id,
   use: 'sig',
-  alg: 'RS256',
+  // No `alg`: the same key signs RS256 and PS256, and verifiers take the member for the only one.
   x5c: [row.certificate],
 })
 

@@ -13,7 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { touchStatements } from '#server/storage/documents/changes.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
@@ -53,6 +53,7 @@ export interface SigningKeysParts {
   }
   readonly keyring: Keyring
   readonly clock: Clock
+  readonly copy: Pick<Copy, 'follow'>
 }
 
 /** The longest that anything signed for the realm stays valid, in milliseconds. */
@@ -87,7 +88,7 @@ const bySystem = ({ realm, id }: SigningKeyRow, type: EventType, detail: string)
 })
 
 export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
-  const { storage, recorder, keyring, clock } = parts
+  const { storage, recorder, keyring, clock, copy } = parts
   const { db } = storage
 
   const rotate: SigningKeys['rotate'] = async (realm, eventsOf, before) => {
@@ -106,6 +107,8 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
       ],
       eventsOf(key),
     )
+    // Tokens are signed by what is in memory: here the new key is at work before the answer.
+    await copy.follow(realm)
     return key
   }
 
@@ -118,6 +121,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
       ],
       events,
     )
+    await copy.follow(realm)
   }
 
   const neededUntil: SigningKeys['neededUntil'] = async (view, { rotated_at }) =>

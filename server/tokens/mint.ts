@@ -173,7 +173,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       aud: audienceOf(issuer.url, client, resources, collectAudiences(mappers, input)),
       client_id: client.clientId,
       azp: client.clientId,
-      scope: scope.join(' '),
+      ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
     }
   }
 

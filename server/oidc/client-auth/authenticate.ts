@@ -1,0 +1,84 @@
+/** Finds out which client a request is from, and whether it is. One way of authentication a request (RFC 6749 §2.3). */
+
+import type { FastifyRequest } from 'fastify'
+import { Client } from '#schemas/kinds/client.ts'
+import type { Recorder } from '#server/events/audit.ts'
+import { clientOf, type TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { invalidClient, invalidRequest } from '../errors.ts'
+import type { Parameters } from '../parameters.ts'
+import type { ClientAuthMethod, Presented } from './method.ts'
+
+export interface AuthenticatedClient {
+  readonly client: TokenClient
+  readonly method: ClientAuthMethod['name']
+}
+
+/** Throws invalid_client, which tells nothing about the reason; the audit event of a known client does. */
+export type AuthenticateClient = (
+  issuer: Issuer,
+  request: FastifyRequest,
+  form: Parameters,
+) => Promise<AuthenticatedClient>
+
+const refused = (detail: string) => invalidClient('client authentication failed', { detail })
+
+export const createAuthenticateClient = (
+  methods: readonly ClientAuthMethod[],
+  recorder: Recorder,
+): AuthenticateClient => {
+  const find = (
+    request: FastifyRequest,
+    form: Parameters,
+  ): { method: ClientAuthMethod; presented: Presented } => {
+    const found = methods.flatMap((method) => {
+      const presented = method.presented(request, form)
+      return presented ? [{ method, presented }] : []
+    })
+    const [first] = found
+    if (!first) throw invalidClient('the client does not authenticate')
+    if (found.length > 1) throw invalidRequest('the client authenticates in more than one way')
+    const named = form.get('client_id')
+    if (named !== undefined && named !== first.presented.clientId)
+      throw invalidRequest('client_id is not the client that authenticates')
+    return first
+  }
+
+  const faultOf = async (
+    issuer: Issuer,
+    client: TokenClient | undefined,
+    method: ClientAuthMethod,
+    credential: string,
+  ): Promise<string | undefined> => {
+    const suits = client !== undefined && method.suits(client.doc)
+    const good = await method.verify({ issuer, client: suits ? client : undefined, credential })
+    if (!suits) return client ? `it may not use ${method.name}` : 'there is no such client'
+    if (!good) return 'its credentials are wrong'
+    return client.doc.enabled ? undefined : 'it is disabled'
+  }
+
+  return async (issuer, request, form) => {
+    const { method, presented } = find(request, form)
+    const document = await issuer.view.get(Client.kind, presented.clientId)
+    const client = document && clientOf(document)
+    const fault = await faultOf(issuer, client, method, presented.credential)
+    if (client && fault === undefined) return { client, method: method.name }
+    if (client)
+      await recorder.append(
+        [],
+        [
+          {
+            type: 'CLIENT_LOGIN',
+            realm: issuer.name,
+            actor: client.id,
+            sourceIp: request.ip,
+            outcome: 'FAILURE',
+            resourceType: Client.resourceType,
+            resourceId: client.id,
+            detail: `invalid_client: ${fault}`,
+          },
+        ],
+      )
+    throw refused(fault ?? '')
+  }
+}

@@ -1,0 +1,32 @@
+/** A way for clients to authenticate (RFC 6749 §2.3, RFC 7523, OIDC Core §9). */
+
+import type { FastifyRequest } from 'fastify'
+import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { Parameters } from '../parameters.ts'
+import type { ClientAuthMethodName } from '../vocabulary.ts'
+
+export interface Presented {
+  readonly clientId: string
+  /** A secret or an assertion; empty where nothing is proven. */
+  readonly credential: string
+}
+
+export interface Attempt {
+  readonly issuer: Issuer
+  /** Nobody where there is no such client: as much work is done then, and refused. */
+  readonly client: TokenClient | undefined
+  readonly credential: string
+}
+
+export interface ClientAuthMethod {
+  readonly name: ClientAuthMethodName
+  /** What the request presents this way; nothing where it uses another. Throws where it is malformed. */
+  presented(request: FastifyRequest, form: Parameters): Presented | undefined
+  /** Whether a client that is registered like this may use it. */
+  suits(client: ClientDoc): boolean
+  verify(attempt: Attempt): Promise<boolean>
+  /** What it adds to the metadata, such as `token_endpoint_auth_signing_alg_values_supported`. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+}

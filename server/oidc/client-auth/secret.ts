@@ -1,0 +1,39 @@
+/** Checks a client's secret: the present one, or the one before while it is still tolerated. */
+
+import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { StoredSecret } from '#server/storage/documents/document.ts'
+import type { OidcParts } from '../parts.ts'
+import type { Attempt } from './method.ts'
+
+export type SecretParts = Pick<OidcParts, 'vault' | 'storage' | 'clock'>
+
+const pointer = '/secret'
+const nobody = { realm: '', kind: 'client', id: '00000000-0000-0000-0000-000000000000' }
+const nothing: StoredSecret = { hmac: 'x'.repeat(43) }
+
+/** A secret is a secret, in a header or in the body: both suit whoever is registered for either. */
+export const suitsSecret = ({ publicClient, tokenEndpointAuthMethod }: ClientDoc): boolean =>
+  !publicClient &&
+  (tokenEndpointAuthMethod === 'client_secret_basic' ||
+    tokenEndpointAuthMethod === 'client_secret_post')
+
+/** An unknown client costs what a known one with a wrong secret does. */
+export const createSecretCheck = ({ vault, storage: { db }, clock }: SecretParts) => {
+  const previous = async (id: string): Promise<StoredSecret | undefined> => {
+    const row = await db
+      .selectFrom('client_secrets')
+      .select('previous')
+      .where('client_id', '=', id)
+      .where('previous_expires_at', '>', clock.now())
+      .executeTakeFirst()
+    return row?.previous ? (JSON.parse(row.previous) as StoredSecret) : undefined
+  }
+  return async ({ client, credential }: Attempt): Promise<boolean> => {
+    const place = client?.document ?? nobody
+    const stored = client?.document.secrets[pointer]
+    const matches = vault.matches(place, pointer, stored ?? nothing, credential)
+    if (matches) return stored !== undefined
+    const before = await previous(place.id)
+    return before !== undefined && vault.matches(place, pointer, before, credential)
+  }
+}

@@ -1,0 +1,80 @@
+/** What the API description says about protocol endpoints: the words that several share. */
+
+import type { EventType } from '#schemas/event-types.ts'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { errorCodes } from './vocabulary.ts'
+
+export const errorSchema: JsonSchema = {
+  title: 'oauth-error',
+  type: 'object',
+  properties: {
+    error: { type: 'string', enum: errorCodes },
+    error_description: { type: 'string' },
+  },
+  required: ['error'],
+  additionalProperties: false,
+}
+
+const failures: Readonly<Record<number, string>> = {
+  400: 'The request is not valid.',
+  401: 'The client, or the token, is not accepted.',
+  403: 'The token is not enough for this.',
+  404: 'There is no such realm.',
+  429: 'Too many requests.',
+  500: 'The server failed.',
+  503: 'The server cannot do this now.',
+}
+
+/** Error replies for these statuses, in the shape of RFC 6749 §5.2. */
+export const refusals = (...statuses: readonly number[]): Record<number, JsonSchema> =>
+  Object.fromEntries(
+    [...statuses, 404, 500, 503].map((status) => [
+      status,
+      { description: failures[status] ?? 'Refused.', ...errorSchema },
+    ]),
+  )
+
+export interface Description {
+  readonly operationId: string
+  readonly summary: string
+  readonly replies: Readonly<Record<number, JsonSchema>>
+  /** Parameters of the form, by what they mean. */
+  readonly form?: Readonly<Record<string, string>>
+  readonly required?: readonly string[]
+  readonly events?: readonly EventType[]
+}
+
+/** Options of a route that describe it; bodies are checked by the handlers themselves. */
+export const describe = ({
+  operationId,
+  summary,
+  replies,
+  form,
+  required = [],
+  events = [],
+}: Description) => ({
+  schema: { operationId, summary, tags: ['protocol'], response: replies },
+  config: {
+    events,
+    ...(form
+      ? {
+          body: {
+            type: 'object',
+            properties: Object.fromEntries(
+              Object.entries(form).map(([name, description]) => [
+                name,
+                { type: 'string', description },
+              ]),
+            ),
+            required,
+          },
+        }
+      : {}),
+  },
+})
+
+/** The parameters by which a client says who it is. */
+export const clientParameters = {
+  client_id: 'The client, unless the Authorization header names it.',
+  client_secret: 'Its secret, unless the Authorization header has it.',
+}

@@ -1,0 +1,33 @@
+/** THE list of protocol endpoints. */
+
+import { createAuthenticateClient } from '../client-auth/authenticate.ts'
+import { createClientAuthMethods } from '../client-auth/index.ts'
+import { createPreflights } from '../cors.ts'
+import { createGrants } from '../grants/index.ts'
+import type { Lists } from '../metadata.ts'
+import type { OidcParts } from '../parts.ts'
+import { createResponseModes } from '../response-modes/index.ts'
+import { discovery } from './discovery.ts'
+import type { Endpoint } from './endpoint.ts'
+import { introspect } from './introspect.ts'
+import { jwks } from './jwks.ts'
+import { revoke } from './revoke.ts'
+import { token } from './token.ts'
+
+export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
+  const grants = createGrants(parts)
+  const clientAuthMethods = createClientAuthMethods(parts)
+  const responseModes = createResponseModes()
+  const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
+  const preflights = createPreflights(parts.issuers)
+  const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes })
+  const shared = { ...parts, grants, authenticateClient, preflights }
+  const endpoints: readonly Endpoint[] = [
+    discovery(shared, lists),
+    jwks(shared),
+    token(shared),
+    introspect(shared),
+    revoke(shared),
+  ]
+  return endpoints
+}

@@ -1,0 +1,115 @@
+/**
+ * Token introspection (RFC 7662). A client learns about tokens that were issued to it or that are meant for it; any
+ * other is inactive to it, whatever it is (§4; CVE-2026-37979).
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { VerifiedToken } from '#server/tokens/verify.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import { clientParameters, describe, refusals } from '../description.ts'
+import { invalidClient } from '../errors.ts'
+import { freshIssuer, type RealmRoute } from '../issuer.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { type Endpoint, urlOf } from './endpoint.ts'
+
+export interface IntrospectParts
+  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'clock'> {
+  readonly authenticateClient: AuthenticateClient
+}
+
+export type Introspection = { readonly active: boolean; readonly [member: string]: unknown }
+
+const path = '/introspect'
+const inactive: Introspection = { active: false }
+
+const answerSchema = {
+  description: 'Whether the token is good, and what it says.',
+  type: 'object',
+  properties: { active: { type: 'boolean' } },
+  required: ['active'],
+  additionalProperties: true,
+} as const
+
+const isFor = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): boolean =>
+  client.clientId === clientId || [claims['aud']].flat().includes(clientId)
+
+export const introspect = (parts: IntrospectParts): Endpoint => {
+  const { issuers, verifier, grantsStore, clock, authenticateClient } = parts
+
+  const accessToken = async (
+    issuer: Issuer,
+    caller: TokenClient,
+    value: string,
+  ): Promise<Introspection | undefined> => {
+    const verified = await verifier.accessToken(issuer, value)
+    if (!verified) return undefined
+    if (!isFor(caller, verified)) return inactive
+    const { claims, user } = verified
+    const bound = claims['cnf'] !== undefined
+    return {
+      ...claims,
+      active: true,
+      token_type: bound ? 'DPoP' : 'Bearer',
+      ...(user ? { username: user.username } : {}),
+    }
+  }
+
+  const refreshToken = async (
+    issuer: Issuer,
+    caller: TokenClient,
+    value: string,
+  ): Promise<Introspection> => {
+    const found = await grantsStore.findRefreshToken(issuer.name, value)
+    if (!found || found.grant.client_id !== caller.id) return inactive
+    const { token } = found
+    if (token.used_at !== null || token.expires_at <= clock.now()) return inactive
+    const live = await verifier.grant(issuer, token.grant_id)
+    if (!live) return inactive
+    return {
+      active: true,
+      token_type: 'refresh_token',
+      client_id: caller.clientId,
+      iss: issuer.url,
+      scope: grantsStore.scopeOf(live.grant).join(' '),
+      iat: Math.floor(token.created_at / 1000),
+      exp: Math.floor(token.expires_at / 1000),
+      ...(live.user ? { username: live.user.username } : {}),
+    }
+  }
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const issuer = await freshIssuer(issuers, request)
+    const { client, method } = await authenticateClient(issuer, request, form)
+    if (method === 'none') throw invalidClient('a public client may not introspect')
+    const value = form.require('token')
+    const answer =
+      (await accessToken(issuer, client, value)) ?? (await refreshToken(issuer, client, value))
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+  }
+
+  return {
+    path,
+    member: 'introspection_endpoint',
+    routes: (app) => {
+      const description = describe({
+        operationId: 'introspect-token',
+        summary: 'Whether a token is good (RFC 7662)',
+        form: {
+          token: 'The token.',
+          token_type_hint: 'Ignored: tokens tell what they are.',
+          ...clientParameters,
+        },
+        required: ['token'],
+        replies: { 200: answerSchema, ...refusals(400, 401) },
+      })
+      app.post<RealmRoute>(urlOf(path), description, handle)
+    },
+  }
+}

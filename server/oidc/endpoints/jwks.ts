@@ -1,0 +1,65 @@
+/** The public keys of a realm (RFC 7517 §5): the active one and those that signed before. */
+
+import type { RealmKeySet } from '#server/keys/realm-keys.ts'
+import { type PublicJson, publicJson, sendPublicJson } from '../cached-json.ts'
+import { publicPreflight } from '../cors.ts'
+import { describe, refusals } from '../description.ts'
+import { knownIssuer, type RealmRoute } from '../issuer.ts'
+import type { OidcParts } from '../parts.ts'
+import { type Endpoint, urlOf } from './endpoint.ts'
+
+/** Short, because a cache in front of us delays the first day of a new key by as much. */
+const maxAgeSeconds = 60
+
+const path = '/.well-known/jwks.json'
+
+const keySetSchema = {
+  description: 'The key set.',
+  type: 'object',
+  properties: {
+    keys: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          kty: { type: 'string' },
+          kid: { type: 'string' },
+          use: { type: 'string' },
+        },
+        required: ['kty', 'kid'],
+        additionalProperties: true,
+      },
+    },
+  },
+  required: ['keys'],
+} as const
+
+export const jwks = ({
+  issuers,
+  realmKeys,
+}: Pick<OidcParts, 'issuers' | 'realmKeys'>): Endpoint => {
+  const made = new WeakMap<RealmKeySet, PublicJson>()
+  const bytesOf = (keys: RealmKeySet): PublicJson => {
+    const before = made.get(keys)
+    if (before) return before
+    const json = publicJson({ keys: keys.all.map(({ jwk }) => jwk) })
+    made.set(keys, json)
+    return json
+  }
+  return {
+    path,
+    member: 'jwks_uri',
+    routes: (app) => {
+      const description = describe({
+        operationId: 'read-jwks',
+        summary: 'The public keys that the realm signs with',
+        replies: { 200: keySetSchema, ...refusals() },
+      })
+      app.get<RealmRoute>(urlOf(path), description, async (request, reply) => {
+        const { view } = await knownIssuer(issuers, request)
+        return sendPublicJson(request, reply, bytesOf(await realmKeys.of(view)), maxAgeSeconds)
+      })
+      publicPreflight(app, urlOf(path), 'GET')
+    },
+  }
+}

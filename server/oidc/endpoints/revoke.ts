@@ -1,0 +1,126 @@
+/**
+ * Token revocation (RFC 7009). A refresh token ends its whole grant, an access token only itself. A token that is not
+ * good any more, or never was, is as revoked as can be: 200 (§2.2).
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client } from '#schemas/kinds/client.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import { allowOriginOf, type Preflights } from '../cors.ts'
+import { clientParameters, describe, refusals } from '../description.ts'
+import { invalidRequest } from '../errors.ts'
+import { freshIssuer, type RealmRoute } from '../issuer.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { type Endpoint, urlOf } from './endpoint.ts'
+
+export interface RevokeParts
+  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'recorder'> {
+  readonly authenticateClient: AuthenticateClient
+  readonly preflights: Preflights
+}
+
+interface Revocation {
+  /** The client that the token was issued to. */
+  readonly clientId: string
+  readonly actor: string
+  readonly detail: string
+  readonly statements: readonly Statement[]
+}
+
+const path = '/revoke'
+
+export const revoke = (parts: RevokeParts): Endpoint => {
+  const { issuers, verifier, grantsStore, recorder, authenticateClient, preflights } = parts
+
+  const ofAccessToken = async (issuer: Issuer, value: string): Promise<Revocation | undefined> => {
+    const verified = await verifier.accessToken(issuer, value)
+    if (!verified) return undefined
+    const { claims, client, user } = verified
+    return {
+      clientId: client.id,
+      actor: user?.id ?? client.id,
+      detail: 'access_token',
+      statements: grantsStore.revokeToken(
+        issuer.name,
+        String(claims['jti']),
+        Number(claims['exp']) * 1000,
+      ),
+    }
+  }
+
+  const ofRefreshToken = async (issuer: Issuer, value: string): Promise<Revocation | undefined> => {
+    const found = await grantsStore.findRefreshToken(issuer.name, value)
+    if (!found) return undefined
+    const { id, client_id, user_id } = found.grant
+    return {
+      clientId: client_id,
+      actor: user_id ?? client_id,
+      detail: 'refresh_token',
+      statements: grantsStore.revoke(id),
+    }
+  }
+
+  const write = async (
+    issuer: Issuer,
+    client: TokenClient,
+    { actor, detail, statements }: Revocation,
+    sourceIp: string,
+  ): Promise<void> => {
+    await recorder.append(statements, [
+      {
+        type: 'REVOKE_GRANT',
+        realm: issuer.name,
+        actor,
+        sourceIp,
+        outcome: 'SUCCESS',
+        resourceType: Client.resourceType,
+        resourceId: client.id,
+        detail,
+      },
+    ])
+  }
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const issuer = await freshIssuer(issuers, request)
+    const { client } = await authenticateClient(issuer, request, form)
+    allowOriginOf(client, request, reply)
+    const value = form.require('token')
+    const found = (await ofAccessToken(issuer, value)) ?? (await ofRefreshToken(issuer, value))
+    if (found && found.clientId !== client.id)
+      throw invalidRequest('the token was not issued to this client')
+    if (found) await write(issuer, client, found, request.ip)
+    return reply.code(200).send()
+  }
+
+  return {
+    path,
+    member: 'revocation_endpoint',
+    routes: (app) => {
+      const description = describe({
+        operationId: 'revoke-token',
+        summary: 'Ends a token (RFC 7009)',
+        form: {
+          token: 'The token.',
+          token_type_hint: 'Ignored: tokens tell what they are.',
+          ...clientParameters,
+        },
+        required: ['token'],
+        replies: {
+          200: { description: 'It is not good any more.', type: 'null' },
+          ...refusals(400, 401),
+        },
+        events: ['REVOKE_GRANT'],
+      })
+      app.post<RealmRoute>(urlOf(path), description, handle)
+      preflights(app, urlOf(path), 'POST')
+    },
+  }
+}

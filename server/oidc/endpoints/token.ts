@@ -1,0 +1,120 @@
+/**
+ * The token endpoint (RFC 6749 §3.2). Its phases, in this order and for every grant: read the form, authenticate the
+ * client, is the grant allowed to it, proof of possession, scopes and resources, the grant itself, issue with one
+ * durable write, answer.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { allowedResources } from '#server/tokens/audience.ts'
+import { grantedScopes } from '#server/tokens/scopes.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import { allowOriginOf, type Preflights } from '../cors.ts'
+import { clientParameters, describe, refusals } from '../description.ts'
+import { provenKey } from '../dpop.ts'
+import { OAuthError, toOAuthError, unauthorizedClient, unsupportedGrantType } from '../errors.ts'
+import type { Grant, GrantContext, Issuance } from '../grants/grant.ts'
+import { createIssue, grantEvent } from '../issue.ts'
+import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { wireName } from '../vocabulary.ts'
+import { type Endpoint, urlOf } from './endpoint.ts'
+
+export interface TokenEndpointParts extends OidcParts {
+  readonly grants: readonly Grant[]
+  readonly authenticateClient: AuthenticateClient
+  readonly preflights: Preflights
+}
+
+const path = '/token'
+
+const answerSchema = {
+  description: 'The tokens (RFC 6749 §5.1).',
+  type: 'object',
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { type: 'string', enum: ['Bearer', 'DPoP'] },
+    expires_in: { type: 'integer' },
+    scope: { type: 'string' },
+    refresh_token: { type: 'string' },
+    id_token: { type: 'string' },
+  },
+  required: ['access_token', 'token_type', 'expires_in'],
+  additionalProperties: true,
+} as const
+
+const descriptionOf = (grants: readonly Grant[]) =>
+  describe({
+    operationId: 'request-token',
+    summary: 'Exchanges a grant for tokens',
+    form: {
+      grant_type: grants.map(({ name }) => wireName(name)).join(', '),
+      scope: 'Scopes, separated by spaces.',
+      resource: 'What the token is for (RFC 8707); may be repeated.',
+      ...clientParameters,
+      ...Object.assign({}, ...grants.map(({ parameters }) => parameters)),
+    },
+    required: ['grant_type'],
+    replies: { 200: answerSchema, ...refusals(400, 401) },
+    events: [...new Set(grants.map(({ event }) => event))],
+  })
+
+export const token = (parts: TokenEndpointParts): Endpoint => {
+  const { issuers, recorder, grants, authenticateClient, preflights } = parts
+  const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
+  const issue = createIssue(parts)
+
+  /** A refusal is recorded: the client is known by now. */
+  const decide = async (grant: Grant, context: GrantContext): Promise<Issuance> => {
+    try {
+      return await grant.handle(context)
+    } catch (error) {
+      const told = toOAuthError(error, parts.mapError)
+      if (told.status < 500) {
+        const detail = `${told.code}: ${told.options.detail ?? told.message}`
+        const event = grantEvent(grant, context, 'FAILURE', context.client.id, detail)
+        await recorder.append([], [event])
+      }
+      throw error instanceof OAuthError ? error : told
+    }
+  }
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const grantType = form.require('grant_type')
+    const grant = byWireName.get(grantType)
+    const issuer = await (grant?.clientOnly ? knownIssuer : freshIssuer)(issuers, request)
+    const { client } = await authenticateClient(issuer, request, form)
+    allowOriginOf(client, request, reply)
+    if (!grant) throw unsupportedGrantType('there is no such grant type')
+    if (!client.doc.grantTypes.includes(grant.name))
+      throw unauthorizedClient('the client may not use this grant type')
+    const context: GrantContext = {
+      issuer,
+      client,
+      form,
+      jkt: await provenKey(request, client),
+      scope: grantedScopes(client, form.get('scope')),
+      resources: allowedResources(client, form.all('resource')),
+      sourceIp: request.ip,
+      userAgent: request.headers['user-agent'],
+    }
+    const answer = await issue(grant, context, await decide(grant, context))
+    return reply
+      .header('pragma', 'no-cache')
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(answer))
+  }
+
+  return {
+    path,
+    member: 'token_endpoint',
+    routes: (app) => {
+      app.post<RealmRoute>(urlOf(path), descriptionOf(grants), handle)
+      preflights(app, urlOf(path), 'POST')
+    },
+  }
+}

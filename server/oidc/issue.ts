@@ -1,0 +1,85 @@
+/** From what a grant says to the answer: sign, write durably with the audit event, count. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
+import { openidScope, stillAllowed } from '#server/tokens/scopes.ts'
+import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
+import type { OidcParts } from './parts.ts'
+
+export type TokenResponse = Readonly<Record<string, unknown>>
+
+export type IssueParts = Pick<OidcParts, 'mint' | 'recorder' | 'metrics'>
+
+export const grantEvent = (
+  { event }: Grant,
+  { issuer, client, sourceIp }: GrantContext,
+  outcome: AuditEvent['outcome'],
+  actor: string,
+  detail: string,
+): AuditEvent => ({
+  type: event,
+  realm: issuer.name,
+  actor,
+  sourceIp,
+  outcome,
+  resourceType: Client.resourceType,
+  resourceId: client.id,
+  detail,
+})
+
+export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
+  const write = async (issuance: Issuance, event: AuditEvent): Promise<void> => {
+    try {
+      await recorder.append(issuance.statements ?? [], [event])
+    } catch (error) {
+      const lost = error instanceof GuardFailedError || error instanceof ConstraintError
+      throw lost && issuance.onConflict ? await issuance.onConflict(error) : error
+    }
+  }
+
+  return async (
+    grant: Grant,
+    context: GrantContext,
+    issuance: Issuance,
+  ): Promise<TokenResponse> => {
+    const { issuer, client, jkt } = context
+    const { user, resources, authentication, claims, lifespan, refreshToken, idToken } = issuance
+    const scope = stillAllowed(client, issuance.scope)
+    const access = await mint.accessToken({
+      issuer,
+      client,
+      user,
+      scope,
+      resources,
+      authentication,
+      jkt,
+      claims,
+      lifespan,
+    })
+    const signed =
+      idToken && user && authentication && scope.includes(openidScope)
+        ? await mint.idToken({
+            issuer,
+            client,
+            user,
+            scope,
+            authentication,
+            accessToken: access.token,
+            ...idToken,
+          })
+        : undefined
+    const detail = issuance.detail ?? grant.name
+    await write(issuance, grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail))
+    await metrics.tokenIssued(issuer.name)
+    return {
+      access_token: access.token,
+      token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+      expires_in: access.expiresIn,
+      ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
+      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      ...(signed === undefined ? {} : { id_token: signed }),
+      ...issuance.answer,
+    }
+  }
+}

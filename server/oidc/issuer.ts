@@ -1,0 +1,25 @@
+/** The realm of a protocol request. One that does not exist and one that is switched off answer the same. */
+
+import type { FastifyRequest } from 'fastify'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import { noSuchRealm } from './errors.ts'
+
+export interface RealmRoute {
+  Params: { realm: string }
+}
+
+const orRefuse = (issuer: Issuer | undefined): Issuer => {
+  if (!issuer) throw noSuchRealm('There is no such realm.')
+  return issuer
+}
+
+/** As last known, without a query: only where no user is involved. */
+export const knownIssuer = async (
+  issuers: Issuers,
+  { params }: FastifyRequest<RealmRoute>,
+): Promise<Issuer> => orRefuse(await issuers.known(params.realm))
+
+export const freshIssuer = async (
+  issuers: Issuers,
+  { params }: FastifyRequest<RealmRoute>,
+): Promise<Issuer> => orRefuse(await issuers.fresh(params.realm))

@@ -1,0 +1,70 @@
+/**
+ * The parameters of a request, from a form or a query (RFC 6749 §3.1, §3.2): one that has no value was not sent, one
+ * that stands twice makes the request invalid. Nothing is guessed: a proxy in front may have read the other one.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import { invalidRequest } from './errors.ts'
+import { repeatable } from './vocabulary.ts'
+
+export interface Parameters {
+  get(name: string): string | undefined
+  /** Of a parameter that may be repeated. */
+  all(name: string): readonly string[]
+  /** Throws invalid_request where it is missing. */
+  require(name: string): string
+  names(): Iterable<string>
+}
+
+/** More are never meant; a parser must not be kept busy with them. */
+const mostParameters = 200
+const longestForm = 64 * 1024
+
+export const parseParameters = (text: string): Parameters => {
+  const values = new Map<string, string[]>()
+  let count = 0
+  for (const [name, value] of new URLSearchParams(text)) {
+    count += 1
+    if (count > mostParameters) throw invalidRequest('there are too many parameters')
+    const before = values.get(name)
+    if (before && !repeatable.has(name))
+      throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)
+    if (before) before.push(value)
+    else values.set(name, [value])
+  }
+  const all = (name: string): readonly string[] =>
+    (values.get(name) ?? []).filter((value) => value !== '')
+  const get = (name: string): string | undefined => all(name)[0]
+  return {
+    get,
+    all,
+    require: (name) => {
+      const value = get(name)
+      if (value === undefined) throw invalidRequest(`the parameter ${name} is missing`)
+      return value
+    },
+    names: () => values.keys(),
+  }
+}
+
+const none = parseParameters('')
+
+/** The form that came as the body of the request; none where there was no body. */
+export const formOf = ({ body }: { readonly body: unknown }): Parameters =>
+  typeof body === 'string' ? parseParameters(body) : none
+
+/** As `parseParameters`, of a request's query. */
+export const queryOf = ({ url }: { readonly url: string }): Parameters => {
+  const start = url.indexOf('?')
+  return start === -1 ? none : parseParameters(url.slice(start + 1))
+}
+
+/** Lets the scope of `app` take forms and nothing else; the text stays as it came, for `formOf`. */
+export const takeForms = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: longestForm },
+    (_request, body, done) => done(null, body),
+  )
+}

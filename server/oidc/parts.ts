@@ -1,0 +1,41 @@
+/** What the protocol endpoints are made of; each takes the few it needs. */
+
+import type { Authenticator } from '#server/accounts/authenticate.ts'
+import type { Users } from '#server/accounts/users.ts'
+import type { Recorder } from '#server/events/audit.ts'
+import type { Metrics } from '#server/events/metrics.ts'
+import type { Cookies } from '#server/http/cookies.ts'
+import type { Csrf } from '#server/http/csrf.ts'
+import type { MapError } from '#server/http/errors.ts'
+import type { Pages } from '#server/http/pages.ts'
+import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Vault } from '#server/resources/secrets.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
+
+export interface OidcParts {
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly metrics: Metrics
+  readonly issuers: Issuers
+  readonly realmKeys: RealmKeys
+  readonly mint: Mint
+  readonly verifier: Verifier
+  readonly grantsStore: GrantsStore
+  readonly vault: Vault
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly authenticator: Authenticator
+  readonly outgoing: Outgoing
+  readonly cookies: Cookies
+  readonly csrf: Csrf
+  readonly pages: Pages
+  readonly mapError?: MapError | undefined
+}
