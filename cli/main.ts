@@ -11,6 +11,13 @@ if (major < 24) {
   process.exit(1)
 }
 module.enableCompileCache?.()
-process.setSourceMapsEnabled(true)
-const { run } = await import('./program.ts')
-await run(process.argv)
+const [word, ...others] = process.argv.slice(2)
+if ((word === '--version' || word === '-V') && others.length === 0) {
+  // The parser alone takes as long to load as Node.js itself.
+  const { showVersion } = await import('./views/human/version.ts')
+  showVersion()
+} else {
+  process.setSourceMapsEnabled(true)
+  const { run } = await import('./program.ts')
+  await run(process.argv)
+}
