@@ -39,6 +39,7 @@ import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
+import { whoami } from './whoami.ts'
 
 export interface ActionParts
   extends UserParts,
@@ -91,6 +92,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...provisioningTokenActions(parts),
   ...pushTokenActions(parts),
   ...sessionActions(parts),
+  whoami(parts.storage),
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
   listEvents(parts),
