@@ -1,6 +1,7 @@
 /**
  * THE list of commands, one line each, in the order of the help. To add one: `cli/commands/<name>.ts` exports a function
- * that adds its name, flags and help to the program and loads what it does with a dynamic import; its line goes here.
+ * that adds its name, flags, help and examples to the program, and loads what it does (`run/<name>.ts`) with a dynamic
+ * import when it is run; its line goes here.
  */
 
 import type { Command } from 'commander'
@@ -28,18 +29,12 @@ export interface CommandGroup {
 
 export const commandGroups: readonly CommandGroup[] = [
   {
-    heading: 'Realms as files:',
-    commands: [
-      addValidate,
-      addFmt,
-      addPlan,
-      addApply,
-      addDrift,
-      addHistory,
-      addRollback,
-      addExport,
-      addImport,
-    ],
+    heading: 'Realm files:',
+    commands: [addDev, addFmt, addValidate, addPlan, addApply, addDrift],
+  },
+  {
+    heading: 'Realms as a whole:',
+    commands: [addHistory, addRollback, addExport, addImport],
   },
   {
     heading: 'A live realm:',
@@ -51,6 +46,6 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'The server:',
-    commands: [addDev, addServerCommands],
+    commands: [addServerCommands],
   },
 ]
