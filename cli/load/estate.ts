@@ -119,7 +119,7 @@ const diagnosticOf = (node: Node, { field, code, message }: FieldError): Diagnos
 }
 
 const checkContexts = (node: MapNode, { contexts = {}, defaultContext }: Written): Diagnostic[] => {
-  if (defaultContext === undefined || defaultContext in contexts) return []
+  if (defaultContext === undefined || Object.hasOwn(contexts, defaultContext)) return []
   const place = placeAtPointer(node, '/defaultContext')
   return [
     {

@@ -10,12 +10,12 @@ import {
   type Event,
   getScalarValue,
   type MappingEvent,
-  parseEvents,
   SCALAR_STYLE,
   type ScalarEvent,
   type SequenceEvent,
 } from 'js-yaml'
 import type { Diagnostic, Place } from '../diagnostics.ts'
+import { eventsOf } from './events.ts'
 import { numberProblem, plainValue, type ScalarTag, taggedValue } from './scalars.ts'
 import type { Source } from './source.ts'
 import { syntaxError } from './syntax-errors.ts'
@@ -38,9 +38,6 @@ export interface ReadDocuments {
 /** Aliases may repeat so many nodes in one file; a file of a few lines could ask for billions. */
 const mostRepeated = 1_000_000
 
-/** As deep as a document may nest without aliases. */
-const deepest = 100
-
 interface Anchor {
   readonly node: Node
   /** How many nodes an alias of it repeats. */
@@ -53,13 +50,9 @@ const isQuoted = ({ style }: ScalarEvent): boolean =>
 type Collection = 'seq' | 'map'
 
 export const readDocuments = (source: Source): ReadDocuments => {
-  let events: readonly Event[]
-  try {
-    events = parseEvents(source.text, { maxDepth: deepest })
-  } catch (error) {
-    return { documents: [], diagnostics: [syntaxError(source, error)] }
-  }
-  return readEvents(source, events)
+  const parsed = eventsOf(source.text)
+  if ('events' in parsed) return readEvents(source, parsed.events)
+  return { documents: [], diagnostics: [syntaxError(source, parsed)] }
 }
 
 const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => {

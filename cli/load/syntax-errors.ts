@@ -1,6 +1,5 @@
 /** What the parser says about text that is not YAML, in words that say what to do about it. */
 
-import { YAMLException } from 'js-yaml'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Source } from './source.ts'
 
@@ -199,10 +198,11 @@ const explanations: readonly (readonly [RegExp, Explain])[] = [
   [/YAML version/, says('this version of YAML is not known', 'take the line out')],
 ]
 
-export const syntaxError = (source: Source, error: unknown): Diagnostic => {
-  if (!(error instanceof YAMLException) || error.mark === undefined) throw error
-  const { reason, mark } = error
-  const stop = { text: source.text, at: Math.min(mark.position, source.text.length), reason }
+export const syntaxError = (
+  source: Source,
+  { reason, at: stopped }: { readonly reason: string; readonly at: number },
+): Diagnostic => {
+  const stop = { text: source.text, at: stopped, reason }
   const tab = tabAt(stop)
   const explained: Explained =
     tab !== undefined
