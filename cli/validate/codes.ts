@@ -1,4 +1,4 @@
-/** Every code that `validate` gives to what it finds in a realm; stable, and the list that help and README print. */
+/** Every code that reading and checking realm files gives to what it finds; stable, and the list that `--codes` prints. */
 
 import { weakChoices } from './weak-choices.ts'
 
@@ -10,6 +10,60 @@ export interface Code {
 
 const error = (code: string, meaning: string): Code => ({ code, severity: 'error', meaning })
 const warning = (code: string, meaning: string): Code => ({ code, severity: 'warning', meaning })
+
+const ofFiles: readonly Code[] = [
+  error('file-missing', 'a file or folder that is named does not exist'),
+  error('file-unreadable', 'a file cannot be read'),
+  error('file-encoding', 'a file is not UTF-8'),
+  error('file-too-large', 'a file is larger than 64 MiB'),
+  error('file-outside', 'a link or path leads out of the estate'),
+  error('estate-file', 'iamctl.yaml cannot be read'),
+  error('estate-document', 'iamctl.yaml is not one map'),
+  error('estate-context', 'iamctl.yaml names no context that it has'),
+  error('estate-is-no-realm', 'iamctl.yaml is named as if it held a realm'),
+  error('yaml-syntax', 'a file is not YAML'),
+  error('yaml-tab', 'a tab stands where spaces belong'),
+  error('yaml-duplicate-key', 'a map has a key twice'),
+  error('yaml-key', 'a key is not text'),
+  error('yaml-tag', 'a tag has no meaning here'),
+  error('yaml-number', 'a number cannot be kept exactly'),
+  error('yaml-merge', 'something else than a map is merged'),
+  error('yaml-alias-unknown', 'an alias repeats nothing'),
+  error('yaml-alias-recursive', 'an alias stands inside of what it repeats'),
+  error('yaml-alias-bomb', 'aliases repeat too much'),
+  error('realm-document', 'a document is not a map'),
+  error('realm-missing', 'a document does not say which realm it is part of'),
+  error('realm-name', 'the name of a realm is not text'),
+  error('duplicate-entry', 'something is declared in two places'),
+  error('duplicate-field', 'a field stands in two files'),
+  error('duplicate-section', 'a section stands in two files in different shapes'),
+  warning('overlay-realm', 'an overlay is for a realm that the files do not have'),
+  error('overlay-remove', 'an overlay removes in a way that it cannot'),
+  error('overlay-remove-missing', 'an overlay removes what is not there'),
+  error('variable-unknown', 'a variable has no value'),
+  error('variable-name', 'a variable has a name that it cannot have'),
+  error('variable-value', 'a variable has a value that it cannot have'),
+  error('variable-file', 'a file of variables cannot be used'),
+  error('variable-flag', '--var is not NAME=value'),
+  warning('variable-unused', 'a variable that is given is never used'),
+  // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is what people write
+  error('reference-unknown', 'a ${…} that does not exist'),
+  error('reference-in-key', 'a ${…} in a key'),
+  error('reference-not-secret', 'a ${env:…} or ${exec:…} in a field that is no secret'),
+  error('reference-file', 'a ${file:…} that cannot be read'),
+  // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is what people write
+  error('secret-mixed', 'a secret is not one reference alone'),
+]
+
+/** Only plan and apply ask for the values of secrets. */
+const ofSecrets: readonly Code[] = [
+  error('secret-env', 'the variable of a secret is not set'),
+  error('secret-file', 'the file of a secret cannot be read'),
+  error('secret-exec', 'the command of a secret fails'),
+  error('secret-exec-refused', 'the command of a secret is not run without --allow-exec'),
+  error('secret-empty', 'a secret is empty'),
+  error('secret-literal', 'a secret of a saved plan is no longer in its file'),
+]
 
 const ofSchemas: readonly Code[] = [
   error('unknown-field', 'there is no such field or section'),
@@ -53,6 +107,8 @@ const ofWeakChoices = new Map(
 )
 
 export const codes: readonly Code[] = [
+  ...ofFiles,
+  ...ofSecrets,
   ...ofSchemas,
   ...ofRules,
   ...ofRealms,

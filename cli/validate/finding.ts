@@ -7,6 +7,8 @@ export interface Finding {
   readonly pointer: string
   /** Of a key that should not be there, the key; else the value. */
   readonly at?: 'key' | 'value'
+  /** What the message speaks about, where that is not what the pointer names. */
+  readonly about?: string
   readonly message: string
   readonly hint?: string
   readonly related?: readonly { readonly message: string; readonly pointer: string }[]

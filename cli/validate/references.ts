@@ -30,16 +30,22 @@ const hintFor = (model: Model, reference: Reference): { readonly hint?: string }
   return didYouMean(nearest(nameOf(reference), names))
 }
 
-interface Unchecked {
+interface Place {
   readonly pointer: string
+  readonly about: string
+}
+
+interface Unchecked {
+  readonly place: Place
   readonly reference: Reference
   count: number
 }
 
 /** Also where the value is a default that nobody wrote: the document is the place then. */
-const pointerOf = ({ pointer, doc }: Declared, reference: Reference): string => {
+const placeOf = ({ pointer, doc }: Declared, reference: Reference): Place => {
   const [field = ''] = reference.pointer.slice(1).split('/')
-  return field in doc ? `${pointer}${reference.pointer}` : pointer
+  const about = `${pointer}${reference.pointer}`
+  return { pointer: field in doc ? about : pointer, about }
 }
 
 export const checkReferences = (model: Model): Finding[] => {
@@ -50,10 +56,10 @@ export const checkReferences = (model: Model): Finding[] => {
     for (const reference of referencesOf(document.kind, document.doc, document.key)) {
       if (model.has(reference.kind, reference.key)) continue
       const target = `${reference.kind}\n${reference.key}`
-      const pointer = pointerOf(document, reference)
+      const place = placeOf(document, reference)
       if (!isListed(model, kindNamed(reference.kind), reference.key)) {
         const known = unchecked.get(target)
-        if (known === undefined) unchecked.set(target, { pointer, reference, count: 1 })
+        if (known === undefined) unchecked.set(target, { place, reference, count: 1 })
         else known.count += 1
         continue
       }
@@ -62,17 +68,17 @@ export const checkReferences = (model: Model): Finding[] => {
       findings.push({
         severity: 'error',
         code: 'missing-reference',
-        pointer,
+        ...place,
         message: `there is no ${reference.kind} "${nameOf(reference)}"`,
         ...hint,
       })
     }
   }
-  for (const { pointer, reference, count } of unchecked.values())
+  for (const { place, reference, count } of unchecked.values())
     findings.push({
       severity: 'warning',
       code: 'unchecked-reference',
-      pointer,
+      ...place,
       message: `the ${reference.kind} "${nameOf(reference)}" must exist on the server${count === 1 ? '' : ` (${count} references)`}`,
       hint: 'the files do not hold the list it belongs into, so it cannot be checked here',
     })

@@ -9,9 +9,10 @@ import { kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
+import { plainValue } from '../load/scalars.ts'
 import { onlyReference, parseTemplate } from '../load/template.ts'
 import { didYouMean, type Finding } from './finding.ts'
-import { segmentsOf, valueAt } from './locate.ts'
+import { locate, segmentsOf, valueAt } from './locate.ts'
 
 export interface SchemaFindings {
   readonly findings: readonly Finding[]
@@ -52,6 +53,7 @@ const words: Readonly<Record<string, string>> = {
 
 const nameOfType = (value: unknown): string => {
   if (value === null) return 'null'
+  if (typeof value === 'number' && !Number.isInteger(value)) return 'a fraction'
   return words[Array.isArray(value) ? 'array' : typeof value] ?? typeof value
 }
 
@@ -78,20 +80,27 @@ const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string
     return didYouMean(nearest(value, choices(schema))).hint
   if (error.keyword === 'format' && schema.format === 'redirect-uri' && typeof value === 'string')
     return redirectHint(value)
-  if (error.keyword !== 'type' || schema['x-secret']) return undefined
+  if (error.keyword !== 'type' || schema['x-secret'] || schema.enum) return undefined
   const types = [schema.type ?? []].flat()
   if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
     return `put it in quotes: "${value}"`
   if (types.includes('array') && value === null)
     return 'leave it out to keep what is there, or write [] for none'
   if (types.includes('array') && typeof value === 'string') return 'put "- " before it'
-  return undefined
+  if (typeof value !== 'string' || types.includes('object')) return undefined
+  if (types.includes('boolean') && /^(?:y|yes|n|no|on|off)$/i.test(value))
+    return 'write true or false: others are text'
+  const unquoted = plainValue(value)
+  return types.includes(Number.isInteger(unquoted) ? 'integer' : typeof unquoted)
+    ? `take the quotes away: ${value}`
+    : undefined
 }
 
 const messageFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string => {
   if (error.keyword === 'type') return typeMessage(schema, value)
   if (error.keyword === 'enum') return `must be one of ${choices(schema).join(', ')}`
-  return fieldErrors([error])[0]?.message ?? 'is not valid'
+  const message = fieldErrors([error])[0]?.message ?? 'is not valid'
+  return message.replace('must NOT', 'must not')
 }
 
 const typeMessage = (schema: JsonSchema, value: unknown): string => {
@@ -177,17 +186,28 @@ export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
 }
 
 const unknownField = (pointer: string, name: string, schema: JsonSchema): Fault => {
-  const meant = nearest(name, Object.keys(schema.properties ?? {}))
+  const elsewhere = hintOfApi(pointer, name)
+  const meant =
+    elsewhere === undefined ? nearest(name, Object.keys(schema.properties ?? {})) : undefined
   return {
     severity: 'error',
     code: 'unknown-field',
     keyword: 'additionalProperties',
     pointer: `${pointer}/${pointerSegment(name)}`,
     at: 'key',
-    message: `unknown field "${name}"`,
+    about: pointer,
+    message: `unknown ${pointer === '' ? 'section' : 'field'} "${name}"`,
     field: meant,
-    ...didYouMean(meant),
+    ...(elsewhere === undefined ? didYouMean(meant) : { hint: elsewhere }),
   }
+}
+
+/** Why a field of the admin API has no place in a file. */
+const hintOfApi = (pointer: string, name: string): string | undefined => {
+  const { kind, rest } = locate(pointer)
+  const field = rest.length === 0 ? kind?.spec.properties?.[name] : undefined
+  if (field?.readOnly) return 'the server makes it: take it out'
+  return field?.['x-only'] === 'rest' ? 'a file says it by nesting' : undefined
 }
 
 /**

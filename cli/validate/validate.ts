@@ -125,12 +125,9 @@ export const createValidator = (): Validator => {
     if (all.length === 0) return []
     const keys = new Map(model.declared.map(({ pointer, key }) => [pointer, key]))
     return all.map((finding) => {
-      const { severity, code, pointer, at, message, hint, related } = finding
+      const { severity, code, pointer, about, message, hint, related } = finding
       const place = placeOf(loaded, finding)
-      const subject = subjectOf(
-        at === 'key' ? pointer.slice(0, pointer.lastIndexOf('/')) : pointer,
-        keys,
-      )
+      const subject = subjectOf(about ?? pointer, keys)
       const places = (related ?? []).flatMap((one) => {
         const where = loaded.placeOf(one.pointer)
         return where === undefined ? [] : [{ message: one.message, place: where }]
