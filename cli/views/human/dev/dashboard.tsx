@@ -5,7 +5,7 @@ import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
 import type { Controls, DevView } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
 import { eventLine, type ShownEvent } from './events.ts'
-import { allot, cutTo } from './layout.ts'
+import { allot, cutTo, wrapped } from './layout.ts'
 import type { Line, Tone } from './lines.ts'
 import { type PageRow, pageRows } from './pages.ts'
 import { type DashboardState, initialState, nextState } from './state.ts'
@@ -66,12 +66,10 @@ const statusOf = ({ phase, readyAfterMs, lastApply }: DashboardState): Line => {
 
 const Header = ({ state }: { readonly state: DashboardState }): ReactElement => (
   <Box height={1} flexShrink={0} justifyContent="space-between">
-    <Text bold wrap="truncate-end">
-      {`iamctl dev ${state.version}`}
-    </Text>
-    <Box flexShrink={0}>
-      <Tinted line={statusOf(state)} />
+    <Box flexShrink={0} marginRight={2}>
+      <Text bold>{`iamctl dev ${state.version}`}</Text>
     </Box>
+    <Tinted line={statusOf(state)} />
   </Box>
 )
 
@@ -90,26 +88,36 @@ const Pages = ({ rows, space }: { readonly rows: readonly PageRow[]; readonly sp
   )
 }
 
+/** What is wrong is read to its end; a diff that is too wide is cut off. */
+const fitted = (lines: readonly Line[], width: number): Line[] =>
+  lines.flatMap((line) =>
+    line.tone === 'error' || line.tone === 'warning'
+      ? wrapped(line.text, width).map((text) => ({ ...line, text }))
+      : [line],
+  )
+
 const LastApply = ({
-  state: { lastApply },
+  last,
+  lines,
   space,
 }: {
-  readonly state: DashboardState
+  readonly last: DashboardState['lastApply']
+  readonly lines: readonly Line[]
   readonly space: number
 }): ReactElement => {
-  const { shown, more } = cutTo(lastApply?.lines ?? [], space)
+  const { shown, more } = cutTo(lines, space)
   return (
     <>
       <Row>
         <Label text="Last apply" />
-        {lastApply === null ? (
+        {last === null ? (
           <Text dimColor>none yet</Text>
         ) : (
           <>
             <Box flexShrink={0} marginRight={2}>
-              <Text dimColor>{clockOf(lastApply.at)}</Text>
+              <Text dimColor>{clockOf(last.at)}</Text>
             </Box>
-            <Tinted line={lastApply.headline} />
+            <Tinted line={last.headline} />
           </>
         )}
       </Row>
@@ -159,10 +167,11 @@ export const Screen = ({
   readonly rows: number
 }): ReactElement => {
   const pages = pageRows(state)
+  const changes = fitted(state.lastApply?.lines ?? [], columns - 2)
   const space = allot(rows, {
     pages: pages.length,
     notes: state.notes.length,
-    changes: state.lastApply?.lines.length ?? 0,
+    changes: changes.length,
     events: state.events.length,
   })
   return (
@@ -176,7 +185,7 @@ export const Screen = ({
         </Row>
       ))}
       <Gap />
-      <LastApply state={state} space={space.changes} />
+      <LastApply last={state.lastApply} lines={changes} space={space.changes} />
       <Gap />
       <Events events={state.events} space={space.events} />
       <Box flexGrow={1} />

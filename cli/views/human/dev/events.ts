@@ -15,7 +15,10 @@ export interface ShownEvent {
   readonly alike: string | null
 }
 
-/** Ids tell a person nothing. */
+/** Every apply begins with a look at the realm, which is audited, and tells a person nothing. */
+export const isWorthShowing = ({ event: { resourceType } }: EventHappening): boolean =>
+  resourceType !== 'compare'
+
 const isId = (text: string): boolean => /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(text)
 
 const subjectOf = ({ event }: EventHappening): string => {

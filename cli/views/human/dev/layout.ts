@@ -10,10 +10,9 @@ export interface Wishes {
 /** Header and keys, the headings of the last apply and of the events, and the empty lines between the parts. */
 const fixed = 7
 const mostEvents = 8
-/** Below this the events shrink for the sake of what the apply tells. */
-const fewestEvents = 2
+const fewestEvents = 3
 
-/** In the order of importance: pages and people, what the last apply says, events, notes. */
+/** What the last apply says has a third of the space for sure: an error must always find its place. */
 export const allot = (height: number, wishes: Wishes): Wishes => {
   let left = Math.max(0, height - fixed)
   const take = (wish: number, atMost: number): number => {
@@ -21,13 +20,14 @@ export const allot = (height: number, wishes: Wishes): Wishes => {
     left -= given
     return given
   }
-  // Pages may fill no more than two thirds: an error must always find its place.
+  const someChanges = take(wishes.changes, Math.ceil(left / 3))
   const pages = take(wishes.pages, Math.ceil((left * 2) / 3))
-  const notes = take(wishes.notes, 1)
-  const reserved = Math.min(wishes.events, fewestEvents, left)
-  const changes = take(wishes.changes, left - reserved)
-  const events = take(wishes.events, mostEvents)
-  return { pages, changes, events, notes: notes + take(wishes.notes - notes, left) }
+  const someEvents = take(wishes.events, fewestEvents)
+  const oneNote = take(wishes.notes, 1)
+  const changes = someChanges + take(wishes.changes - someChanges, left)
+  const events = someEvents + take(wishes.events - someEvents, mostEvents - someEvents)
+  const notes = oneNote + take(wishes.notes - oneNote, left)
+  return { pages: pages + take(wishes.pages - pages, left), notes, changes, events }
 }
 
 export interface Cut<T> {
@@ -40,4 +40,21 @@ export const cutTo = <T>(items: readonly T[], space: number): Cut<T> => {
   if (items.length <= space) return { shown: items, more: 0 }
   const shown = items.slice(0, Math.max(0, space - 1))
   return { shown, more: space > 0 ? items.length - shown.length : 0 }
+}
+
+const continued = '      '
+
+/** Breaks a text between words where it is wider than the screen; a word that is wider itself stays whole. */
+export const wrapped = (text: string, width: number): string[] => {
+  const indent = /^ */.exec(text)?.[0] ?? ''
+  const lines: string[] = []
+  let current = indent
+  for (const word of text.slice(indent.length).split(' ')) {
+    const isFirst = current === indent || current === continued
+    if (!isFirst && current.length + 1 + word.length > width) {
+      lines.push(current)
+      current = continued + word
+    } else current += isFirst ? word : ` ${word}`
+  }
+  return [...lines, current]
 }

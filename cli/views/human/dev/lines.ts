@@ -76,9 +76,9 @@ const diagnosticLines = (diagnostic: Diagnostic, frames: Frames): Line[] => {
   const frame = place === undefined || severity === 'warning' ? [] : frames(place)
   return [
     line(severity, `  ${where}${severity} ${code}: ${message}`),
+    ...(hint === undefined ? [] : [line('quiet', `    hint: ${hint}`)]),
     ...frame.map((text) => line(/^ *\| *\^+$/.test(text) ? severity : 'quiet', `  ${text}`)),
     ...related.map((one) => line('quiet', `    ${one.message}: ${placeText(one.place)}`)),
-    ...(hint === undefined ? [] : [line('quiet', `    hint: ${hint}`)]),
   ]
 }
 

@@ -3,7 +3,7 @@
 import type { DevView, Stamped } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
 import { harmless, onOut } from '../text.ts'
-import { eventLine, type ShownEvent, shownEvent, withEvent } from './events.ts'
+import { eventLine, isWorthShowing, type ShownEvent, shownEvent, withEvent } from './events.ts'
 import { headlineOf, type Line, outcomeLines, type Tone } from './lines.ts'
 import { clockOf, noteOf, occasionText, passwordOf, secondsOf } from './words.ts'
 
@@ -94,6 +94,7 @@ export const openPlainView = (): DevView => {
   return {
     show(happening) {
       if (happening.type === 'event') {
+        if (!isWorthShowing(happening)) return
         row = withEvent(row, shownEvent(happening))
         clearTimeout(timer)
         timer = setTimeout(tellRow, rowMs)

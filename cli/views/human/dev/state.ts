@@ -1,7 +1,7 @@
 /** What the dashboard shows, as a value: every happening makes the next one of it. */
 
 import type { Administrator, RealmLinks, Stamped, TestUser } from '../../../dev/happenings.ts'
-import { type ShownEvent, shownEvent, withEvent } from './events.ts'
+import { isWorthShowing, type ShownEvent, shownEvent, withEvent } from './events.ts'
 import { headlineOf, type Line, outcomeLines } from './lines.ts'
 import { noteOf } from './words.ts'
 
@@ -63,6 +63,7 @@ const happened = (state: DashboardState, happening: Stamped): DashboardState => 
     case 'ready':
       return { ...state, readyAfterMs: happening.milliseconds }
     case 'event': {
+      if (!isWorthShowing(happening)) return state
       const events = withEvent(state.events, shownEvent(happening)).slice(-keptEvents)
       return { ...state, events }
     }
