@@ -15,7 +15,7 @@ import { rowOf, type StoredDocument } from '#server/storage/documents/document.t
 import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { RevisionOperationRow } from '#server/storage/tables.ts'
 import type { Drafts } from './drafts.ts'
-import type { Effect } from './effects.ts'
+import { type Effect, keyOf } from './effects.ts'
 
 export interface Commit {
   readonly statements: Statement[]
@@ -156,7 +156,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         op: opOf(effect),
         kind: effect.draft.kind.kind,
         document_id: effect.draft.id,
-        key: effect.draft.key,
+        key: keyOf(effect),
         before: kept(effect.before),
         after: kept(effect.after),
       })),
@@ -186,7 +186,7 @@ const detailOf = ({ draft, before, after, prepared }: Effect): string | undefine
 
 const eventOf = (context: CommitContext, effect: Effect, revision?: number): AuditEvent => {
   const detail = detailOf(effect)
-  const { kind, id, key } = effect.draft
+  const { kind, id } = effect.draft
   return {
     type: eventTypes[opOf(effect)],
     realm: context.realm,
@@ -194,7 +194,7 @@ const eventOf = (context: CommitContext, effect: Effect, revision?: number): Aud
     sourceIp: context.sourceIp,
     outcome: 'SUCCESS',
     resourceType: kind.resourceType,
-    resourceId: kind.idField === null ? key : id,
+    resourceId: kind.idField === null ? keyOf(effect) : id,
     ...(detail ? { detail } : {}),
     ...(revision === undefined ? {} : { revision }),
   }

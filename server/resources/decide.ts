@@ -168,6 +168,7 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
       body: doc,
       secrets: operation.secrets,
       sealed: lineage?.secrets ?? {},
+      ...(lineage?.version === undefined ? {} : { lastVersion: lineage.version }),
       ...belonging(operation, context.door),
     })
     return
@@ -185,14 +186,36 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
   if (from !== key) followRename(drafts, existing, key)
 }
 
+/**
+ * Names that a list takes from documents which leave them: those go out of the way first, so that names may go round
+ * in a circle. Only where documents are meant by id and stated in full. No natural key holds a control character.
+ */
+const stepAside = (drafts: Drafts, operations: readonly Operation[]): void => {
+  const stated = operations.filter((operation) => operation.op === 'put' && operation.stated)
+  if (stated.length === 0) return
+  const leaving = new Set(
+    operations.flatMap((operation) => {
+      const draft = operation.id === undefined ? undefined : drafts.target(operation)
+      return draft && (operation.op === 'delete' || operation.key !== draft.key) ? [draft] : []
+    }),
+  )
+  for (const operation of stated) {
+    const holder = drafts.find(operation.kind.kind, operation.key)
+    if (holder && leaving.has(holder) && holder !== drafts.target(operation))
+      followRename(drafts, holder, `\u0001${holder.id}`)
+  }
+}
+
 const remove = (drafts: Drafts, operation: Delete, { door }: DecideContext): void => {
   const { kind, key } = operation
   const draft = drafts.target(operation)
+  if (!draft && drafts.isGone(operation)) return
   meet({ exists: true, ...operation.expect }, kind, key, draft)
   if (!draft) return
-  if (draft.before?.origin === 'built-in' || kind.shape === 'singleton')
+  if (draft.before?.origin === 'built-in')
     throw new Problem('built-in', `${nameOf(kind, key)} is part of every realm`)
   draft.named = true
+  draft.release = operation.release === true
   draft.at = operation.at
   refuseOwned(settleDeletion(drafts, draft), door)
 }
@@ -223,6 +246,7 @@ export const decide = (
 ): { readonly changed: Draft[]; readonly drafts: Drafts } => {
   const drafts = new Drafts(snapshot)
   const faults = createFaults()
+  stepAside(drafts, operations)
   for (const operation of putsInOrder(operations))
     faultsIn(faults, operation.at, () => put(drafts, operation, context))
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.

@@ -32,6 +32,10 @@ export interface Draft {
   seed: boolean
   /** Where the operation that names it stands in the request. */
   at: string | undefined
+  /** The version that it had when it was there before. */
+  readonly lastVersion?: number
+  /** It goes, and what it stands for stays. */
+  release?: boolean
 }
 
 /** The value with every default in its place; typed by who knows the kind. */
@@ -91,6 +95,11 @@ export class Drafts {
       return draft?.kind === kind && draft.body !== null ? draft : undefined
     }
     return this.find(kind.kind, ('from' in named ? named.from : undefined) ?? key)
+  }
+
+  /** Whether it was there and went, with another one or by itself. */
+  isGone({ id }: Operation): boolean {
+    return id !== undefined && this.#all.get(id)?.body === null
   }
 
   all(): Draft[] {

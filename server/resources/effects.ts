@@ -15,6 +15,10 @@ export interface Effect {
   readonly prepared: Prepared
 }
 
+/** The key by which it is told: of one that goes, the one it had. */
+export const keyOf = ({ draft, before, after }: Effect): string =>
+  (after ?? before)?.key ?? draft.key
+
 const secretsOf = (
   draft: Draft,
   prepared: Prepared,
@@ -62,7 +66,7 @@ export const effectOf = (
     origin: draft.origin,
     owner: draft.owner,
     protected: draft.protected,
-    version: (before?.version ?? 0) + 1,
+    version: (before?.version ?? draft.lastVersion ?? 0) + 1,
     hash: contentHash(body),
     body,
     secrets: secretsOf(draft, prepared, context.realm, context.vault, context.revealable),

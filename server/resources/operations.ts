@@ -38,6 +38,8 @@ export interface Lineage {
   /** The id and the sealed secrets of one that history gives back, where it is made anew. */
   readonly id?: string
   readonly secrets?: Readonly<Record<string, StoredSecret>>
+  /** The version it had last, so that no ETag of then is good again. */
+  readonly version?: number
 }
 
 /** Full state: makes the document, or replaces it, or replaces it under a new key. */
@@ -61,6 +63,8 @@ export interface Put extends Target {
 export interface Delete extends Omit<Target, 'from'> {
   readonly op: 'delete'
   readonly expect?: Expectation
+  /** What it stands for stays, and is no longer declared: a user goes on without the document. */
+  readonly release?: true
 }
 
 export type Operation = Put | Delete

@@ -4,11 +4,7 @@
  * that they do not make each other decide twice; other processes are met by the guards of the commit.
  */
 
-import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import type { Kind } from '#schemas/kind.ts'
-import { type FieldError, Problem } from '#schemas/problems.ts'
-import { kinds } from '#schemas/registry.ts'
-import { documentView } from '#schemas/views.ts'
+import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -32,6 +28,7 @@ import { prepare } from './prepare.ts'
 import { createQueue } from './queue.ts'
 import type { Vault } from './secrets.ts'
 import { emptySnapshot, gather, type Snapshot } from './snapshot.ts'
+import { validateDocument } from './validate.ts'
 
 export interface WriteRequest {
   readonly realm: string
@@ -83,13 +80,6 @@ const rounds = 50
 /** Names of users are looked up beforehand; where they collide all the same, deciding anew tells whose they are. */
 const roundsForNames = 3
 
-// The compact form is stored as it is checked: defaults must not be written into it.
-const ajv = createAjv({ fillDefaults: false })
-const validators = new Map(kinds.map((kind) => [kind.kind, lazyValidator(ajv, documentView(kind))]))
-
-const validate = (kind: Kind, doc: unknown): readonly FieldError[] =>
-  validators.get(kind.kind)?.(doc) ?? []
-
 /** Whether the commit failed because something moved since the snapshot was read, and how often it may decide. */
 const roundsAfter = (error: unknown): number => {
   if (error instanceof GuardFailedError) return rounds
@@ -129,7 +119,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       door,
       behaviours,
       newId,
-      validate,
+      validate: validateDocument,
       sameSecret,
     })
     const now = clock.now()

@@ -96,6 +96,19 @@ const deletions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
     guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
   )
 
+/** No file declares them any more; all else is theirs as before. */
+const releases = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).map((part) =>
+    guarded(
+      db
+        .updateTable('users')
+        .set((eb) => ({ managed: 0, version: eb('version', '+', 1), updated_at: now }))
+        .where('id', 'in', part),
+      'users',
+      part.length,
+    ),
+  )
+
 const refuseTooMany = async (
   drafts: readonly Draft[],
   { db, realm }: PrepareTools,
@@ -186,7 +199,11 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         if (draft && errors.length > 0) refused.set(draft, invalid(errors))
       }
 
-      const gone = changes.flatMap(({ before, after }) => (before && !after ? [before.id] : []))
+      const [released, gone] = [true, false].map((wanted) =>
+        changes.flatMap(({ draft, before, after }) =>
+          before && !after && (draft.release === true) === wanted ? [before.id] : [],
+        ),
+      ) as [string[], string[]]
       const saved = changes.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
       const shutOut = saved.flatMap(({ before, after }) =>
         before?.enabled === 1 && after.enabled === 0 ? [after.id] : [],
@@ -200,6 +217,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         prepared,
         statements: [
           ...deletions(tools, gone),
+          ...releases(tools, released),
           ...users.saveStatements(saved),
           ...membershipStatements(
             tools.db,
