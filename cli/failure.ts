@@ -97,15 +97,15 @@ const ofUnreachable = (error: UnreachableError): Failure => ({
 })
 
 /**
- * The parser's words, which may be several lines, as one. What was given where nothing belongs may be a password, and is
- * not repeated.
+ * The parser's words, which may be several lines, as one. A word too many of a command that is about passwords, or the
+ * value of an option that does not exist, may be a password and is not repeated.
  */
 const ofUsage = ({ message }: CommanderError): Failure => {
   const words = message
     .replace(/^error: /, '')
     .replaceAll(/\s*\n\s*/g, ' ')
     .replace(/(unknown option '-[^'=]*)=.*'/, "$1'")
-    .replace(/(but got \d+): .*/, '$1.')
+    .replace(/(for '(?:login|set-password)'.* but got \d+): .*/, '$1.')
     .trim()
   return { ...plain, exitCode: exitCodes.error, code: 'usage', message: `${words} (see --help)` }
 }

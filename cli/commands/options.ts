@@ -48,7 +48,7 @@ const serverOptions = (): Option[] => [
 ]
 
 const outputOptions = (formats: readonly string[]): Option[] => [
-  option('-o, --output <format>', formats.join(', '), 'IAMCTL_OUTPUT').choices(formats),
+  option('-o, --output <format>', 'how results are written', 'IAMCTL_OUTPUT').choices(formats),
   option('--no-color', 'without colours', 'NO_COLOR'),
   option('--quiet', 'only results and errors', 'IAMCTL_QUIET'),
   option('--debug', 'requests and stack traces; never a secret', 'IAMCTL_DEBUG'),
