@@ -21,6 +21,7 @@ import { createLogger } from '#server/platform/logger.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { Backend } from './backends.ts'
+import { freePort } from './ports.ts'
 
 export interface Answer {
   readonly status: number
@@ -44,7 +45,9 @@ export interface Client {
 export interface TestServer {
   readonly app: FastifyInstance
   readonly parts: Parts
+  /** Of the database. */
   readonly url: string
+  readonly baseUrl: string
   /** The administrator of the master realm. */
   readonly admin: Client
   /** A user of a realm who holds exactly these permissions, through a role made for it. */
@@ -81,16 +84,16 @@ export const send = async (
   }
 }
 
-/** A second node is started by giving the url of the first one's database. */
+/** A second node is started by giving the url of the first one's database; `listen` opens a port, for real peers. */
 export const startServer = async (
   backend: Backend,
-  options: { readonly url?: string; readonly clock?: Clock } = {},
+  options: { readonly url?: string; readonly clock?: Clock; readonly listen?: boolean } = {},
 ): Promise<TestServer> => {
   const database = options.url === undefined ? await backend.create() : undefined
   const url = options.url ?? database?.url ?? ''
   const data = mkdtempSync(join(tmpdir(), 'iamctl-data-'))
   const config = loadConfig({
-    flags: { databaseUrl: url, data },
+    flags: { databaseUrl: url, data, ...(options.listen ? { port: await freePort() } : {}) },
     env: { IAMCTL_MASTER_KEY: masterKey, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword },
   })
   const parts = await createParts(
@@ -100,7 +103,8 @@ export const startServer = async (
   )
   await bootstrap(parts.realms, config.bootstrap)
   const app = createApp(parts)
-  await app.ready()
+  if (options.listen) await app.listen({ host: config.http.host, port: config.http.port })
+  else await app.ready()
   const cookies = createCookies(config.http.baseUrl)
   const csrf = createCsrf(parts.csrfKey)
 
@@ -154,6 +158,7 @@ export const startServer = async (
     app,
     parts,
     url,
+    baseUrl: config.http.baseUrl,
     admin,
     userWith,
     signedIn,
