@@ -3,6 +3,7 @@
 import type { Diagnostic } from '../../diagnostics.ts'
 import type { Failure } from '../../failure.ts'
 import { printErr } from '../streams.ts'
+import { movedLines } from './moved.ts'
 import { harmless, harmlessLines, onErr } from './text.ts'
 
 const placeOf = ({ place }: Diagnostic): string =>
@@ -23,7 +24,7 @@ const storyOf = (error: unknown): string[] => {
 }
 
 export const showFailure = (failure: Failure, error: unknown, debug: boolean): void => {
-  const { message, hint, errors, diagnostics, requestId, isBug } = failure
+  const { message, hint, errors, details, diagnostics, requestId, isBug } = failure
   const fields = errors.map(({ field, message: text }) => `  ${harmless(`${field}: ${text}`)}`)
   // A refusal of fields is their list: the sentence of the server is the same once more.
   const sentence = fields.length > 0 && failure.code === 'validation' ? 'it is not valid' : message
@@ -32,7 +33,8 @@ export const showFailure = (failure: Failure, error: unknown, debug: boolean): v
       `${onErr('red', 'iamctl:')} ${harmlessLines(sentence)}`,
       ...fields,
       ...diagnostics.map((diagnostic) => `  ${harmless(lineOf(diagnostic))}`),
-      ...(hint === null ? [] : [`  ${harmless(hint)}`]),
+      ...movedLines(details).map((line) => `  ${line}`),
+      ...(hint === null ? [] : [`  ${harmlessLines(hint)}`]),
       ...(requestId !== null && (debug || failure.status === 500)
         ? [`  the server's log has more under request ${harmless(requestId)}`]
         : []),
