@@ -26,7 +26,7 @@ const place = (one: Pick<Left, 'document' | 'key'>): string =>
   placeKey(one.document.kind.kind, one.key)
 
 const clingsTo = (kind: ActualDocument['kind']): boolean =>
-  [...referredKinds(kind).values()].some((marks) => marks.has('cascade'))
+  [...referredKinds(kind).values()].flat().some(({ onDelete }) => onDelete === 'cascade')
 
 /** Everything below a deleted document goes along, and so does what refers to it and cannot be without it. */
 export const withCascades = (

@@ -1,21 +1,20 @@
 /** References follow a rename, as the server will make them: a document that only names the new key has not changed. */
 
-import type { Doc, JsonSchema } from '#schemas/json-schema.ts'
-import { isObject } from '#schemas/json-schema.ts'
+import { type Doc, isObject, type JsonSchema, type RefMark } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { compact } from '#schemas/normalize.ts'
 import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.ts'
 import type { ActualDocument } from './actual.ts'
 import { placeKey } from './names.ts'
 
-/** The kinds that a document of this kind can refer to, and what their deletion does to it. */
-export const referredKinds = (kind: Kind): ReadonlyMap<string, ReadonlySet<string>> => {
+/** How documents of this kind can refer to others, by the kind of those. */
+export const referredKinds = (kind: Kind): ReadonlyMap<string, readonly RefMark[]> => {
   const known = referredByKind.get(kind)
   if (known) return known
-  const found = new Map<string, Set<string>>()
+  const found = new Map<string, RefMark[]>()
   const visit = (schema: JsonSchema): void => {
     const mark = schema['x-ref']
-    if (mark) found.set(mark.kind, (found.get(mark.kind) ?? new Set<string>()).add(mark.onDelete))
+    if (mark) found.set(mark.kind, [...(found.get(mark.kind) ?? []), mark])
     const inner = [
       ...Object.values(schema.properties ?? {}),
       ...Object.values(schema.patternProperties ?? {}),
@@ -29,7 +28,7 @@ export const referredKinds = (kind: Kind): ReadonlyMap<string, ReadonlySet<strin
   return found
 }
 
-const referredByKind = new WeakMap<Kind, ReadonlyMap<string, ReadonlySet<string>>>()
+const referredByKind = new WeakMap<Kind, ReadonlyMap<string, readonly RefMark[]>>()
 
 /** A key that no document has: several names may change places at once, so each is replaced in two steps. */
 const standIn = (index: number): string => `\u0000${index}`

@@ -7,7 +7,7 @@ import type { SelectQueryBuilder } from 'kysely'
 import { Problem } from '#schemas/problems.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { changeRows, guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from './names.ts'
@@ -80,30 +80,21 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
       }),
     )
 
-  /** The row as it is afterwards, and the names that the user no longer has. */
-  const changeStatements = (before: UserRow, after: UserRow): Statement[] => {
-    const { id, realm: _realm, created_at: _created, ...columns } = after
+  /** What changes in the row. */
+  const columnsOf = (before: UserRow, after: UserRow) => {
+    const { id: _id, realm: _realm, created_at: _created, ...columns } = after
+    return { ...columns, version: before.version + 1 }
+  }
+
+  /** The names that the user no longer has. */
+  const dropNames = (before: UserRow, after: UserRow): Statement[] => {
     const has = namesOf(after)
     const lost = [...namesOf(before)].filter((name) => !has.has(name))
+    if (lost.length === 0) return []
     return [
-      guarded(
-        db
-          .updateTable('users')
-          .set({ ...columns, version: before.version + 1 })
-          .where('id', '=', before.id)
-          .where('version', '=', before.version),
-        `user:${id}`,
+      statement(
+        db.deleteFrom('user_names').where('user_id', '=', before.id).where('name', 'in', lost),
       ),
-      ...(lost.length === 0
-        ? []
-        : [
-            statement(
-              db
-                .deleteFrom('user_names')
-                .where('user_id', '=', before.id)
-                .where('name', 'in', lost),
-            ),
-          ]),
     ]
   }
 
@@ -175,14 +166,32 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
     ],
 
     updateStatements: (before, after) => [
-      ...changeStatements(before, after),
+      guarded(
+        db
+          .updateTable('users')
+          .set(columnsOf(before, after))
+          .where('id', '=', before.id)
+          .where('version', '=', before.version),
+        `user:${after.id}`,
+      ),
+      ...dropNames(before, after),
       ...insertNames([{ before, after }]),
     ],
 
     saveStatements(changes) {
       const made = changes.filter(({ before }) => before === undefined)
+      const kept = changes.flatMap(({ before, after }) => (before ? [{ before, after }] : []))
       return [
-        ...changes.flatMap(({ before, after }) => (before ? changeStatements(before, after) : [])),
+        ...changeRows(
+          db,
+          'users',
+          kept.map(({ before, after }) => ({
+            id: before.id,
+            version: before.version,
+            set: columnsOf(before, after),
+          })),
+        ),
+        ...kept.flatMap(({ before, after }) => dropNames(before, after)),
         ...insertRows(
           db,
           'users',

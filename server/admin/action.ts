@@ -40,6 +40,7 @@ interface Described {
   readonly events?: readonly EventType[]
   readonly summary: string
   readonly query?: JsonSchema
+  readonly headers?: JsonSchema
   readonly body?: JsonSchema
   /** In bytes, where a body may be larger than others. */
   readonly bodyLimit?: number
@@ -124,6 +125,7 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
       operationId: action.operationId,
       summary: action.summary,
       ...(action.query ? { querystring: action.query } : {}),
+      ...(action.headers ? { headers: action.headers } : {}),
       response: { [action.reply.status]: action.reply.schema },
     },
     config: {

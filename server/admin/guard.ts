@@ -131,7 +131,13 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
         ? permissions.size > 0
         : permission !== undefined && permissions.has(permission)
     if (!allowed) throw new Problem('forbidden', `this needs ${needed(permission)}`)
-    request.caller = { actor, sourceIp: request.ip, session: session.session.id, permissions }
+    request.caller = {
+      actor,
+      sourceIp: request.ip,
+      session: session.session.id,
+      ofMaster: session.sessionRealm === master && permissions.has('realm-admin'),
+      permissions,
+    }
     const settings = await parts.settingsOf(session.sessionRealm)
     if (settings) await parts.sessions.touch(session.session, settings)
   })

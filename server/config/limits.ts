@@ -18,6 +18,11 @@ export const limits = defineSection({
   doc: 'How much of the server one caller can take.',
   options: {
     bodyLimit: bytes(1024 * 1024, 1024 * 1024 * 1024, 'Largest body'),
+    changesetLimit: bytes(
+      256 * 1024 * 1024,
+      8 * 1024 * 1024 * 1024,
+      'Largest changeset or import of a realm; each of its documents is held to the largest body',
+    ),
     headerLimit: bytes(16 * 1024, 1024 * 1024, 'Largest request line and headers together'),
     urlLimit: bytes(8 * 1024, 1024 * 1024, 'Longest path and query'),
     headersTimeout: seconds(15, 'Time in which the headers must have arrived'),

@@ -12,6 +12,8 @@ export interface Caller {
   readonly sourceIp: string
   /** The session that the request came with, if it came with one. */
   readonly session?: string
+  /** A realm-admin of the master realm, who may make realms. */
+  readonly ofMaster?: boolean
   /** Effective permissions in the realm of the request. */
   readonly permissions: ReadonlySet<Permission>
 }

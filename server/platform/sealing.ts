@@ -9,6 +9,7 @@ import {
   createHash,
   createHmac,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from 'node:crypto'
 
@@ -145,6 +146,7 @@ export function deriveKey(root: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', root, new Uint8Array(0), purpose, KEY_BYTES))
 }
 
-export function hmacSha256(key: Uint8Array, text: string): string {
+/** A key object is worth it where one key makes many: it is read once. */
+export function hmacSha256(key: Uint8Array | KeyObject, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }

@@ -4,7 +4,6 @@
  */
 
 import { sql } from 'kysely'
-import { diff } from '#schemas/diff.ts'
 import type { EventType } from '#schemas/event-types.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
@@ -12,10 +11,10 @@ import type { AuditEvent } from '#server/events/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { rowOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import { changeRows, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { RevisionOperationRow } from '#server/storage/tables.ts'
 import type { Drafts } from './drafts.ts'
-import { type Effect, keyOf } from './effects.ts'
+import { type Effect, fieldsChangedBy, keyOf } from './effects.ts'
 
 export interface Commit {
   readonly statements: Statement[]
@@ -62,6 +61,11 @@ const kept = (document: StoredDocument | null): string | null =>
     secrets: document.secrets,
   })
 
+/** Documents of one kind and depth, of which none is above another, parents first as they come. */
+const generations = (documents: readonly StoredDocument[]): StoredDocument[][] => [
+  ...Map.groupBy(documents, ({ kind, key }) => `${kind} ${key.split('/').length}`).values(),
+]
+
 const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]): Statement[] => {
   const written = effects.flatMap(({ before }) => (before ? [before.id] : []))
   const renamed = effects.flatMap(({ before, after }) =>
@@ -73,17 +77,9 @@ const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]
       statement(db.deleteFrom('document_refs').where('from_id', 'in', ids)),
     ),
     // Deepest first, so that no parent takes a guarded child along before its turn.
-    ...gone
+    ...generations(gone)
       .toReversed()
-      .map((document) =>
-        statement(
-          db
-            .deleteFrom('documents')
-            .where('id', '=', document.id)
-            .where('version', '=', document.version),
-          { rows: 1, guard: 'document' },
-        ),
-      ),
+      .flatMap((documents) => changeRows(db, 'documents', documents)),
     // Keys may be swapped: they step aside first. No natural key holds a control character.
     ...inSlices(renamed).map((ids) =>
       statement(
@@ -100,19 +96,10 @@ const writes = ({ storage: { db } }: CommitContext, effects: readonly Effect[]):
   const created = effects.flatMap(({ before, after }) => (!before && after ? [rowOf(after)] : []))
   const updated = effects.flatMap(({ before, after }) => {
     if (!before || !after) return []
-    const { id, realm: _, kind: __, created_at: ___, ...columns } = rowOf(after)
-    return [
-      statement(
-        db
-          .updateTable('documents')
-          .set(columns)
-          .where('id', '=', id)
-          .where('version', '=', before.version),
-        { rows: 1, guard: 'document' },
-      ),
-    ]
+    const { id, realm: _, kind: __, created_at: ___, ...set } = rowOf(after)
+    return [{ id, version: before.version, set }]
   })
-  return [...insertRows(db, 'documents', created), ...updated]
+  return [...insertRows(db, 'documents', created), ...changeRows(db, 'documents', updated)]
 }
 
 const references = (context: CommitContext, effects: readonly Effect[]): Statement[] => {
@@ -172,9 +159,10 @@ const eventTypes: Record<RevisionOperationRow['op'], EventType> = {
 }
 
 /** Names what changed and never a value, so that nothing secret or personal can slip in. */
-const detailOf = ({ draft, before, after, prepared }: Effect): string | undefined => {
+const detailOf = (effect: Effect): string | undefined => {
+  const { draft, before, after, prepared } = effect
   if (!before || !after) return undefined
-  const fields = diff(draft.kind, before.body, after.body).map(({ pointer }) => pointer)
+  const fields = fieldsChangedBy(effect).map(({ pointer }) => pointer)
   const secrets = Object.keys(prepared.secrets ?? draft.secrets)
   const words = [
     ...(before.key === after.key ? [] : [`renamed from ${before.key}`]),

@@ -1,5 +1,6 @@
 /** From decided drafts to the documents as they will stand, with ids, versions, owners and sealed secrets. */
 
+import { diff, type FieldChange } from '#schemas/diff.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
@@ -40,6 +41,17 @@ const secretsOf = (
     )
   }
   return kept
+}
+
+const fieldChanges = new WeakMap<Effect, readonly FieldChange[]>()
+
+/** What changes in the document: asked for by the audit and by the reply. */
+export const fieldsChangedBy = (effect: Effect): readonly FieldChange[] => {
+  const { draft, before, after } = effect
+  const found =
+    fieldChanges.get(effect) ?? diff(draft.kind, before?.body ?? null, after?.body ?? null)
+  fieldChanges.set(effect, found)
+  return found
 }
 
 export const effectOf = (

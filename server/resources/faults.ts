@@ -35,6 +35,17 @@ const joined = (problems: readonly Problem[]): Record<string, unknown> => {
   return extra
 }
 
+/** The first few of many, for a sentence. */
+const summaryOf = (errors: readonly FieldError[]): string =>
+  errors
+    .slice(0, 3)
+    .map(({ field, message }) => `${field}: ${message}`)
+    .join('; ') + (errors.length > 3 ? `; and ${errors.length - 3} more` : '')
+
+/** A 400 that names its fields, which may be many. */
+export const invalidAt = (errors: readonly FieldError[]): Problem =>
+  new Problem('validation', summaryOf(errors), { errors: errors.slice(0, mostErrors) })
+
 export interface Faults {
   /** Notes what is wrong with the operation at this place; without a place it is thrown. */
   take(at: string | undefined, problem: Problem): void
@@ -53,12 +64,7 @@ export const createFaults = (): Faults => {
     const alike = found.filter(({ problem }) => problem.code === worst.code)
     const errors = found.flatMap((fault) => fault.errors).slice(0, mostErrors)
     const detail =
-      alike.length === 1 && worst.code !== 'validation'
-        ? worst.message
-        : errors
-            .slice(0, 3)
-            .map(({ field, message }) => `${field}: ${message}`)
-            .join('; ') + (errors.length > 3 ? `; and ${errors.length - 3} more` : '')
+      alike.length === 1 && worst.code !== 'validation' ? worst.message : summaryOf(errors)
     throw new Problem(worst.code, detail, {
       errors,
       extra: joined(alike.map(({ problem }) => problem)),

@@ -1,5 +1,6 @@
 /** Between deciding and committing: what the kinds add, for all documents of one kind at once. */
 
+import { createPace } from '#server/platform/pace.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Behaviours, Prepared, PrepareTools } from './behaviour.ts'
 import type { Draft } from './drafts.ts'
@@ -34,8 +35,11 @@ export const prepare = async (
     vault,
     revealable: tools.drafts.settings().clientSecretStorage === 'revealable',
   }
-  return {
-    effects: changed.map((draft) => effectOf(draft, found.get(draft) ?? {}, context)),
-    beside: beside.flat(),
+  const effects: Effect[] = []
+  const pace = createPace()
+  for (const draft of changed) {
+    effects.push(effectOf(draft, found.get(draft) ?? {}, context))
+    if (pace.over()) await pace.rest()
   }
+  return { effects, beside: beside.flat() }
 }

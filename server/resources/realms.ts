@@ -20,7 +20,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { RealmRow } from '#server/storage/tables.ts'
 import { bootstrapDoor, type Operation } from './operations.ts'
-import type { Writer } from './write.ts'
+import type { Alongside, Writer } from './write.ts'
 
 /** The realm whose administrators administer every realm. */
 export const masterRealm = 'master'
@@ -38,9 +38,21 @@ export interface NewRealm {
   readonly admin?: FirstAdmin
 }
 
+/** What must be written beside anything else with which a realm begins. */
+export interface Birth {
+  readonly operations: readonly Operation[]
+  readonly alongside: Alongside
+}
+
 export interface Realms {
   list(): Promise<RealmRow[]>
   find(realm: string): Promise<RealmRow | undefined>
+  /** Seeds, signing key and event of a realm that does not exist yet; a dry run needs no key. */
+  birth(
+    realm: string,
+    caller: Caller,
+    options?: { readonly displayName?: string | undefined; readonly dryRun?: boolean },
+  ): Promise<Birth>
   create(realm: NewRealm, caller: Caller): Promise<RealmRow>
   delete(realm: string, caller: Caller): Promise<void>
 }
@@ -110,22 +122,53 @@ export const createRealms = (parts: RealmsParts): Realms => {
   const find = (realm: string): Promise<RealmRow | undefined> =>
     db.selectFrom('realms').selectAll().where('name', '=', realm).executeTakeFirst()
 
+  const birth: Realms['birth'] = async (realm, caller, { displayName, dryRun } = {}) => {
+    const errors = checkName(realm)
+    if (errors.length > 0) throw invalid(errors.map((error) => ({ ...error, field: '/realm' })))
+    if (await find(realm)) throw new Problem('conflict', `realm "${realm}" exists already`)
+    const keys = dryRun ? [] : [await makeSigningKey(realm, keyring, clock)]
+    return {
+      operations: seedOperations(displayName),
+      alongside: {
+        statements: insertRows(db, 'signing_keys', keys),
+        events: [realmEvent('ADMIN_CREATE', realm, caller)],
+      },
+    }
+  }
+
+  /** A realm does not go while something in it is protected. */
+  const refuseProtected = async (realm: string): Promise<void> => {
+    const documents = await db
+      .selectFrom('documents')
+      .select(['kind', 'key'])
+      .where('realm', '=', realm)
+      .where('protected', '=', 1)
+      .orderBy('kind')
+      .orderBy('key')
+      .limit(20)
+      .execute()
+    if (documents.length === 0) return
+    const names = documents.map(({ kind, key }) => `${kind} "${key}"`)
+    throw new Problem('protected', `protected against deletion: ${names.join(', ')}`, {
+      extra: { documents },
+    })
+  }
+
   return {
     find,
     list: () => db.selectFrom('realms').selectAll().orderBy('name').execute(),
 
+    birth,
+
     create: async ({ realm, displayName, admin }, caller) => {
-      const errors = checkName(realm)
-      if (errors.length > 0) throw invalid(errors.map((error) => ({ ...error, field: '/realm' })))
-      if (await find(realm)) throw new Problem('conflict', `realm "${realm}" exists already`)
-      const signingKey = await makeSigningKey(realm, keyring, clock)
+      const { operations, alongside } = await birth(realm, caller, { displayName })
       const withAdmin = admin && (await adminStatements(realm, admin))
       await writer.write({
         realm,
         createRealm: true,
         caller,
         door: bootstrapDoor,
-        operations: seedOperations(displayName),
+        operations,
         alongside: (effects) => {
           const roleIds = effects.flatMap(({ after }) =>
             after && ['role\nadmin', 'role\nuser'].includes(`${after.kind}\n${after.key}`)
@@ -133,11 +176,8 @@ export const createRealms = (parts: RealmsParts): Realms => {
               : [],
           )
           return {
-            statements: [
-              ...insertRows(db, 'signing_keys', [signingKey]),
-              ...(withAdmin?.(roleIds) ?? []),
-            ],
-            events: [realmEvent('ADMIN_CREATE', realm, caller)],
+            ...alongside,
+            statements: [...alongside.statements, ...(withAdmin?.(roleIds) ?? [])],
           }
         },
       })
@@ -150,6 +190,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
       if (realm === masterRealm)
         throw new Problem('built-in', `realm "${masterRealm}" administers all others`)
       if (!(await find(realm))) throw new Problem('not-found', `there is no realm "${realm}"`)
+      await refuseProtected(realm)
       const announcement = storage.announce(realm)
       await recorder.commit(
         [
@@ -162,7 +203,23 @@ export const createRealms = (parts: RealmsParts): Realms => {
               ),
           ),
           statement(db.deleteFrom('audit_events').where('realm', '=', realm)),
-          guarded(db.deleteFrom('realms').where('name', '=', realm), 'realm'),
+          guarded(
+            db
+              .deleteFrom('realms')
+              .where('name', '=', realm)
+              .where((eb) =>
+                eb.not(
+                  eb.exists(
+                    eb
+                      .selectFrom('documents')
+                      .select('id')
+                      .where('realm', '=', realm)
+                      .where('protected', '=', 1),
+                  ),
+                ),
+              ),
+            'realm',
+          ),
           ...(announcement ? [announcement] : []),
         ],
         [realmEvent('ADMIN_DELETE', realm, caller)],

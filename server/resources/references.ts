@@ -3,6 +3,7 @@
  * of a deleted document, as the mark on the field says.
  */
 
+import { compact } from '#schemas/normalize.ts'
 import { type FieldError, Problem } from '#schemas/problems.ts'
 import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.ts'
 import type { Draft, Drafts } from './drafts.ts'
@@ -17,6 +18,15 @@ const referencesTo = (referrer: Draft, target: Draft): Reference[] =>
         ({ kind, key }) => kind === target.kind.kind && key === target.key,
       )
 
+/** Puts another name, or none, where the document names the target; a default that it follows is not written into it. */
+const rewrite = (referrer: Draft, kind: string, from: string, to: string | null): void => {
+  if (referrer.body)
+    referrer.body = compact(
+      referrer.kind,
+      replaceReferences(referrer.kind, referrer.body, { kind, from, to }),
+    )
+}
+
 /** Gives a document, and all below it, the new key, and rewrites whoever names them. */
 export const followRename = (drafts: Drafts, draft: Draft, key: string): void => {
   const from = draft.key
@@ -25,12 +35,7 @@ export const followRename = (drafts: Drafts, draft: Draft, key: string): void =>
   const referrers = drafts.referrers(draft)
   drafts.rename(draft, key)
   for (const referrer of [...referrers, draft])
-    if (referrer.body && !referrer.stated)
-      referrer.body = replaceReferences(referrer.kind, referrer.body, {
-        kind: kind.kind,
-        from,
-        to: key,
-      })
+    if (!referrer.stated) rewrite(referrer, kind.kind, from, key)
   for (const child of below) followRename(drafts, child, key + child.key.slice(from.length))
 }
 
@@ -93,12 +98,7 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
       },
     )
   for (const { referrer, target } of detached)
-    if (referrer.body && !gone.has(referrer))
-      referrer.body = replaceReferences(referrer.kind, referrer.body, {
-        kind: target.kind.kind,
-        from: target.key,
-        to: null,
-      })
+    if (!gone.has(referrer)) rewrite(referrer, target.kind.kind, target.key, null)
   drafts.remove(
     draft,
     doomed,

@@ -1,5 +1,6 @@
 /** Secrets of documents at rest: sealed under the master key, or as a keyed hash where comparing is enough. */
 
+import { createSecretKey } from 'node:crypto'
 import type { SecretMark } from '#schemas/json-schema.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { hmacSha256, type Keyring } from '#server/platform/sealing.ts'
@@ -27,8 +28,8 @@ export const secretContext = ({ realm, kind, id }: Place, pointer: string): stri
  * must not invalidate every client secret.
  */
 export const createVault = (keyring: Keyring, hashKey: Uint8Array): Vault => {
-  const hash = (context: string, plain: string): string =>
-    hmacSha256(hashKey, `${context}\n${plain}`)
+  const key = createSecretKey(hashKey)
+  const hash = (context: string, plain: string): string => hmacSha256(key, `${context}\n${plain}`)
   return {
     store: (place, pointer, mark, plain) => {
       const context = secretContext(place, pointer)

@@ -114,7 +114,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     const { realm, caller, door, base, dryRun = false } = request
     const snapshot = await snapshotFor(request)
     if (base && base.revision !== snapshot.revision) await base.moved(snapshot.revision)
-    const { changed, drafts } = decide(snapshot, request.operations, {
+    const { changed, drafts } = await decide(snapshot, request.operations, {
       caller,
       door,
       behaviours,

@@ -66,6 +66,61 @@ function valuesOf(row: object, columns: readonly string[]): unknown[] {
   return columns.map((column) => values.get(column))
 }
 
+/** A row with an id and a version, and what it is to become; or nothing but those, where it is to go. */
+interface Versioned {
+  readonly id: string
+  readonly version: number
+  readonly set?: Readonly<Record<string, string | number | null>>
+}
+
+/** The rows by id and version as a table `given`, whose text depends on their number alone. */
+function givenRows(columns: readonly string[], numbers: ReadonlySet<string>, length: number) {
+  const cell = (column: string) => (numbers.has(column) ? sql`cast(${0} as bigint)` : sql`${''}`)
+  const tuple = sql`(${sql.join(columns.map(cell))})`
+  const tuples = Array.from({ length }, () => tuple)
+  return sql`with given (${sql.join(columns.map((column) => sql.ref(column)))}) as (values ${sql.join(tuples)})`
+}
+
+/**
+ * Changes or deletes any number of rows, which all set the same columns, in few statements: each must still have
+ * the version that was seen, or the whole list is rolled back.
+ */
+export function changeRows<T extends 'documents' | 'users'>(
+  db: Kysely<Tables>,
+  table: T,
+  rows: readonly Versioned[],
+): Statement[] {
+  const [first] = rows
+  if (first === undefined) return []
+  const set = Object.keys(first.set ?? {})
+  // Whatever else is set, the row is found by its own id and the version it had.
+  const columns = ['own_id', 'seen', ...set]
+  const numbers = new Set([
+    'seen',
+    ...set.filter((column) => rows.some((row) => typeof row.set?.[column] === 'number')),
+  ])
+  const at = sql.table(table)
+  const given = (column: string) => sql.ref(`given.${column}`)
+  const own = sql`${sql.ref(`${table}.id`)} = ${given('own_id')} and ${sql.ref(`${table}.version`)} = ${given('seen')}`
+  const change =
+    set.length > 0
+      ? sql`update ${at} set ${sql.join(set.map((column) => sql`${sql.ref(column)} = ${given(column)}`))} from given where ${own}`
+      : sql`delete from ${at} where (id, version) in (select own_id, seen from given)`
+  const textOf = (length: number): string =>
+    sql`${givenRows(columns, numbers, length)} ${change}`.compile(db).sql
+  const size = Math.max(1, Math.floor(PARAMETERS / columns.length))
+  const full = rows.length >= size ? textOf(size) : ''
+  return inSlices(rows, size).map((part) => ({
+    sql: part.length === size ? full : textOf(part.length),
+    parameters: part.flatMap((row) => [
+      row.id,
+      row.version,
+      ...set.map((column) => row.set?.[column]),
+    ]),
+    expect: { rows: part.length, guard: table },
+  }))
+}
+
 /**
  * Removes rows and returns them: of any number of callers that take the same row exactly one gets it. With a
  * `guard` the list is rolled back unless there was exactly one.

@@ -7,6 +7,7 @@ import type { Realms } from '#server/resources/realms.ts'
 import type { Action } from '../action.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './admin-roles.ts'
 import { attachmentActions } from './attachments.ts'
+import { applyChangeset, type ChangesetActionParts } from './changesets.ts'
 import { clientFieldActions } from './client-fields.ts'
 import {
   type ClientSecretParts,
@@ -43,6 +44,7 @@ import { whoami } from './whoami.ts'
 
 export interface ActionParts
   extends UserParts,
+    ChangesetActionParts,
     SummaryParts,
     ClientSecretParts,
     CompareParts,
@@ -64,6 +66,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   deleteRealm(parts.realms),
   readRealmDefaults(),
   exportAction(parts.storage),
+  applyChangeset(parts),
   compareAction(parts),
   ...revisionActions(parts),
   listAdminRoles(),

@@ -1,0 +1,129 @@
+/**
+ * A plan as a comment on a pull request. What comes from files and servers stands only inside of code: it can neither
+ * end its block nor mention anybody. A comment has a limit; what does not fit is left out and said to be.
+ */
+
+import { isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
+import { harmless } from '../human/text.ts'
+import { changeLines, documentName } from '../plan/change-lines.ts'
+import type { Line } from '../plan/lines.ts'
+import { quoted } from '../plan/text.ts'
+import { countsText, summaryText } from '../plan/words.ts'
+
+/** GitHub takes 65,536 characters. */
+const mostCharacters = 60_000
+/** What a realm's block needs beside its lines. */
+const frame = 400
+const mostUnmanaged = 20
+
+const htmlEscapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '@': '&#64;',
+}
+
+/** Text inside of `<code>`, on one line. */
+const code = (text: string): string =>
+  `<code>${harmless(text).replaceAll(/[&<>"@]/g, (character) => htmlEscapes[character] ?? '')}</code>`
+
+/** The sign comes first, where the colours of a `diff` block look for it. */
+const diffLine = ({ sign, depth, text }: Line): string =>
+  `${sign === '~' ? '!' : sign} ${'  '.repeat(depth - 1)}${text}`.trimEnd()
+
+const linesOf = (plan: RealmPlan): string[] => {
+  const { realm, createRealm, changes, unmanaged, unmanagedCount, warnings, problems } = plan
+  const rest = unmanagedCount - Math.min(unmanagedCount, mostUnmanaged)
+  const remarks = [
+    ...(unmanagedCount > 0
+      ? [`  # not managed by these files, and left alone (${unmanagedCount}):`]
+      : []),
+    ...unmanaged
+      .slice(0, mostUnmanaged)
+      .map(
+        ({ kind, key, owner }) =>
+          `  #   ${documentName(kind, key)}${owner === null ? '' : ` (owned by ${quoted(owner)})`}`,
+      ),
+    ...(rest > 0 ? [`  #   (${rest} more)`] : []),
+    ...warnings.map((warning) => `! Warning: ${harmless(warning.message)} [${warning.code}]`),
+    ...problems.map((problem) => `- Error: ${harmless(problem.message)} [${problem.code}]`),
+  ]
+  return [
+    ...(createRealm ? [`+ realm ${harmless(realm)}`, ''] : []),
+    ...changes.flatMap((change) => [...changeLines(change, plan).map(diffLine), '']),
+    ...remarks,
+  ]
+}
+
+/** As many lines as fit, and a note about the others. */
+const fitted = (lines: readonly string[], room: number): string[] => {
+  let used = 0
+  const count = lines.findIndex((line) => {
+    used += line.length + 1
+    return used > room
+  })
+  if (count < 0) return [...lines]
+  const left = lines.length - count
+  return [
+    ...lines.slice(0, count),
+    `# … ${left} more lines do not fit here: run \`iamctl plan\` to see them`,
+  ]
+}
+
+/** A fence that nothing inside can close. */
+const fenceFor = (lines: readonly string[]): string => {
+  const runs = lines.flatMap((line) => line.match(/`+/g) ?? [])
+  return '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)))
+}
+
+const details = (plan: RealmPlan, room: number): string[] => {
+  const lines = fitted(linesOf(plan), room - frame)
+  const summary = `Realm ${code(plan.realm)}: ${summaryText(plan)}`
+  if (lines.length === 0) return [summary, '']
+  const fence = fenceFor(lines)
+  return [
+    `<details><summary>${summary}</summary>`,
+    '',
+    `${fence}diff`,
+    ...lines,
+    fence,
+    '',
+    '</details>',
+    '',
+  ]
+}
+
+const refused = (realms: readonly RealmPlan[]): string[] => {
+  const names = realms.filter(({ problems }) => problems.length > 0).map(({ realm }) => code(realm))
+  return names.length === 0
+    ? []
+    : ['', `**It cannot be applied as it is:** ${names.slice(0, 20).join(', ')}`]
+}
+
+export const planMarkdown = (plan: Plan): string => {
+  const { realms } = plan
+  const verdict = isEmpty(plan) ? 'no changes' : countsText(totalOf(realms))
+  const head = [
+    `### iamctl plan: ${verdict}`,
+    '',
+    `Server ${code(plan.server)}`,
+    ...refused(realms),
+    '',
+  ]
+  const blocks: string[] = []
+  let room = mostCharacters - head.join('\n').length - frame
+  for (const [i, realm] of realms.entries()) {
+    const share = Math.floor(room / (realms.length - i))
+    if (room < 2 * frame) {
+      blocks.push(
+        `… and ${realms.length - i} more realms do not fit here: run \`iamctl plan\` to see them.`,
+      )
+      break
+    }
+    const block = details(realm, Math.max(share, 2 * frame)).join('\n')
+    room -= block.length + 1
+    blocks.push(block)
+  }
+  return `${[...head, ...blocks].join('\n').trimEnd()}\n`
+}

@@ -1,0 +1,26 @@
+/** The sentences around a plan. Pipelines search for some of them: their form is an interface. */
+
+import type { PlanSummary, RealmPlan } from '../../plan/plan.ts'
+import { counted } from './lines.ts'
+
+export const countsText = ({ add, change, destroy }: PlanSummary): string =>
+  `${add} to add, ${change} to change, ${destroy} to destroy`
+
+export const hasChanges = ({ changes, createRealm }: RealmPlan): boolean =>
+  changes.length > 0 || createRealm
+
+export const summaryText = (plan: RealmPlan): string =>
+  hasChanges(plan)
+    ? `Plan: ${countsText(plan.summary)}.`
+    : 'No changes. The realm matches the files.'
+
+export const totalText = (realms: number, total: PlanSummary): string =>
+  `Total for ${counted(realms, 'realm')}: ${countsText(total)}.`
+
+/** After an apply, with what the server counted. */
+export const appliedText = (done: {
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+}): string =>
+  `Apply complete! Documents: ${done.created} added, ${done.updated} changed, ${done.deleted} destroyed.`
