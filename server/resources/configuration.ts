@@ -21,6 +21,11 @@ export interface Configuration {
   readonly documents: ReadonlyMap<string, ConfigDocument>
 }
 
+export interface FormerConfiguration extends Configuration {
+  /** What was there and no configuration yet: it became so when a file named it. */
+  readonly runtime: ReadonlyMap<string, ConfigDocument>
+}
+
 /** How many rows are read at a time: a few milliseconds. */
 const pageSize = 250
 
@@ -133,10 +138,11 @@ export const configurationAt = async (
   present: Configuration,
   revision: number,
   kinds: readonly string[],
-): Promise<Configuration> => {
+): Promise<FormerConfiguration> => {
   const { realm } = present
   const wanted = new Set(kinds)
   const documents = new Map(present.documents)
+  const runtime = new Map<string, ConfigDocument>()
   const undone = new Set<string>()
   const span = { above: revision, upTo: present.revision }
   for await (const operations of operationsBetween(db, realm, span))
@@ -145,15 +151,10 @@ export const configurationAt = async (
       undone.add(id)
       documents.delete(id)
       const kept = keptIn(before)
-      if (kept && kept.origin !== 'runtime')
-        documents.set(id, {
-          id,
-          realm,
-          kind,
-          ...kept,
-          hash: contentHash(kept.body),
-          updatedAt: 0,
-        })
+      if (!kept) continue
+      const former = { id, realm, kind, ...kept, hash: contentHash(kept.body), updatedAt: 0 }
+      if (kept.origin === 'runtime') runtime.set(id, former)
+      else documents.set(id, former)
     }
-  return { realm, revision, documents }
+  return { realm, revision, documents, runtime }
 }

@@ -135,6 +135,48 @@ export const lastChanges = async (
   )
 }
 
+/** How often each document was written, deletions included. */
+export const timesWritten = async (
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const times = new Map<string, number>()
+  for (let start = 0; start < ids.length; start += pageSize) {
+    const rows = await db
+      .selectFrom('revision_operations')
+      .select(['document_id', (eb) => eb.fn.countAll<number>().as('times')])
+      .where('document_id', 'in', ids.slice(start, start + pageSize))
+      .groupBy('document_id')
+      .execute()
+    for (const row of rows) times.set(row.document_id, Number(row.times))
+  }
+  return times
+}
+
+/** When each document was made, the last time. */
+export const createdAt = async (
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const moments = new Map<string, number>()
+  for (let start = 0; start < ids.length; start += pageSize) {
+    const rows = await db
+      .selectFrom('revision_operations')
+      .innerJoin('revisions', (join) =>
+        join
+          .onRef('revisions.realm', '=', 'revision_operations.realm')
+          .onRef('revisions.revision', '=', 'revision_operations.revision'),
+      )
+      .select(['document_id', 'at'])
+      .where('document_id', 'in', ids.slice(start, start + pageSize))
+      .where('op', '=', 'create')
+      .orderBy('revisions.revision')
+      .execute()
+    for (const { document_id, at } of rows) moments.set(document_id, at)
+  }
+  return moments
+}
+
 export interface Deletion {
   readonly kind: string
   readonly key: string

@@ -52,6 +52,15 @@ describe.each(backends)('references on $name', (backend) => {
     expect(operations).toContainEqual({ op: 'update', key: 'holder' })
   })
 
+  it('writes no default into a document whose reference follows a rename', async () => {
+    const settings = async () =>
+      (await (await server.parts.copy.fresh('acme'))?.get('settings', 'settings'))?.body
+    const role = await send('PUT', '/roles/user', { name: 'everybody' })
+    expect(await settings()).toEqual({ defaultRole: 'everybody' })
+    await send('PUT', `/roles/${role.body.roleId}`, { name: 'user' })
+    expect(await settings()).toEqual({})
+  })
+
   it('takes the role from users when it is deleted', async () => {
     const role = await send('POST', '/roles', { name: 'short-lived' })
     const user = await send('POST', '/users', { username: 'ann' })

@@ -120,6 +120,7 @@ interface Kept {
   readonly parentId: string | null
   readonly origin: string
   readonly owner: string | null
+  readonly protected: boolean
   readonly body: Doc
   readonly secrets: unknown
 }
@@ -159,7 +160,7 @@ const historyFaults = ({ operations, documents }: Rows): string[] => {
     if (row.origin === 'runtime') continue
     const { key, parent_id: parentId, origin, owner } = row
     const [body, secrets] = [JSON.parse(row.body) as Doc, JSON.parse(row.sealed ?? '{}')]
-    const side = { key, parentId, origin, owner, body, secrets }
+    const side = { key, parentId, origin, owner, protected: row.protected === 1, body, secrets }
     const name = `${row.kind} ${row.key} of ${row.realm}`
     if (!isDeepStrictEqual(known?.side, side)) faults.push(`${name} is not what history says`)
     if (known?.writes !== row.version) faults.push(`${name} has version ${row.version}`)
