@@ -1,6 +1,7 @@
 /**
  * `decide(snapshot, operations)`: what the realm would be, or why not. Pure: it takes no lock, reads nothing and
- * writes nothing, so a dry run is this function alone and a conflict simply decides again.
+ * writes nothing, so a dry run is this function alone and a conflict simply decides again. It only waits to let
+ * others have their turn.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -9,6 +10,7 @@ import { compact, contentHash } from '#schemas/normalize.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
+import { createPace } from '#server/platform/pace.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from './behaviour.ts'
 import { type Draft, Drafts } from './drafts.ts'
@@ -239,31 +241,40 @@ const settleChange = (draft: Draft, { sameSecret }: DecideContext): boolean => {
 }
 
 /** The documents that change, in an order in which parents come before their children. */
-export const decide = (
+export const decide = async (
   snapshot: Snapshot,
   operations: readonly Operation[],
   context: DecideContext,
-): { readonly changed: Draft[]; readonly drafts: Drafts } => {
+): Promise<{ readonly changed: Draft[]; readonly drafts: Drafts }> => {
   const drafts = new Drafts(snapshot)
   const faults = createFaults()
   stepAside(drafts, operations)
-  for (const operation of putsInOrder(operations))
-    faultsIn(faults, operation.at, () => put(drafts, operation, context))
+  const pace = createPace()
+  const each = async <T extends { readonly at?: string | undefined }>(
+    list: readonly T[],
+    step: (one: T) => void,
+  ): Promise<void> => {
+    for (const one of list) {
+      faultsIn(faults, one.at, () => step(one))
+      if (pace.over()) await pace.rest()
+    }
+  }
+  await each(putsInOrder(operations), (operation) => put(drafts, operation, context))
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
-  if (!faults.any)
-    for (const operation of operations)
-      if (operation.op === 'delete')
-        faultsIn(faults, operation.at, () => remove(drafts, operation, context))
+  const deletions = faults.any ? [] : operations.filter((operation) => operation.op === 'delete')
+  await each(deletions, (operation) => remove(drafts, operation, context))
   faults.settle()
 
-  const changed = drafts.all().filter((draft) => settleChange(draft, context))
-  for (const draft of changed) faultsIn(faults, draft.at, () => checkPlace(drafts, draft))
-  for (const draft of changed)
-    faultsIn(faults, draft.at, () => {
-      const errors =
-        draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)
-      if (errors && errors.length > 0) throw invalid(errors)
-    })
+  const changed: Draft[] = []
+  await each(drafts.all(), (draft) => {
+    if (settleChange(draft, context)) changed.push(draft)
+  })
+  await each(changed, (draft) => checkPlace(drafts, draft))
+  await each(changed, (draft) => {
+    const errors =
+      draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)
+    if (errors && errors.length > 0) throw invalid(errors)
+  })
   faults.settle()
   refuseEscalation(drafts, changed, context.caller)
   return { changed: changed.sort((a, b) => depth(a) - depth(b)), drafts }
