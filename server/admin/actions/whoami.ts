@@ -6,7 +6,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
 
 export const whoami = ({ db }: Pick<Storage, 'db'>): Action => ({
-  operationId: 'whoami',
+  operationId: 'read-caller',
   method: 'GET',
   path: '/whoami',
   // Whoever holds any permission at all; there is nothing here that is not theirs.
