@@ -89,9 +89,11 @@ const secretive = propertiesBearing('x-secret')
 /** Every document that this one names; its own key tells which siblings are meant. */
 export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => {
   const found: Reference[] = []
-  const given = { ...defaultReferences(kind), ...doc }
-  for (const [name, schema] of referring(kind.spec))
-    walk(schema, given[name], addReference, `/${pointerSegment(name)}`)
+  const defaults = defaultReferences(kind)
+  for (const [name, schema] of referring(kind.spec)) {
+    const value = name in doc ? doc[name] : defaults[name]
+    if (value !== undefined) walk(schema, value, addReference, `/${pointerSegment(name)}`)
+  }
   return found
 
   function addReference({ pointer, value, schema }: Parameters<Visit>[0]): void {

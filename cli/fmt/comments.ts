@@ -129,6 +129,7 @@ const attachOwnLine = (
   const braces = bracesAround(before, offset)
   if (braces) {
     if (next && braces.entries.includes(next.entry)) lead(next, comment)
+    else if (before && braces.entries.length === 0) before.entry.leading.push(comment.text)
     else push(braces.below, comment, false)
     return true
   }

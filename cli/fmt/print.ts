@@ -1,6 +1,13 @@
 /** The tree -> YAML: block style, two spaces, one empty line at most, line feeds, and one at the end. */
 
-import { type Collection, type Entry, type FileDocument, isCollection, type Text } from './tree.ts'
+import {
+  type Collection,
+  type Entry,
+  type FileDocument,
+  isCollection,
+  isEmptyText,
+  type Text,
+} from './tree.ts'
 
 const step = '  '
 
@@ -57,10 +64,7 @@ const entryLines = (entry: Entry, indent: string): string[] => {
   }
   if (value.entries.length === 0) {
     const empty = value.type === 'map' ? '{}' : '[]'
-    return [
-      ...commentLines(value.below, indent),
-      indent + joined(head, value.props, empty, trailing),
-    ]
+    return [indent + joined(head, value.props, empty, trailing)]
   }
   const below = collectionLines(value, inner)
   if (key !== null || value.props !== '')
@@ -85,7 +89,7 @@ const collectionLines = ({ entries, below }: Collection, indent: string): string
 }
 
 const rootLines = ({ root }: FileDocument): string[] => {
-  if (root === null) return []
+  if (root === null || isEmptyText(root)) return []
   if (!isCollection(root)) return textLines(root, 0, root.style === 'block' ? step : '')
   if (root.entries.length === 0) return [joined(root.props, root.type === 'map' ? '{}' : '[]')]
   return [...(root.props === '' ? [] : [root.props]), ...collectionLines(root, '')]
