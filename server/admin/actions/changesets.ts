@@ -30,7 +30,8 @@ const fieldChange: JsonSchema = bodyOf(
   ['pointer', 'change'],
 )
 
-const change = bodyOf(
+/** What became of one document. */
+export const changeSchema = bodyOf(
   {
     ...place,
     op: { type: 'string', enum: ['create', 'update', 'rename', 'delete'] },
@@ -64,7 +65,7 @@ export const changesetReply: JsonSchema = {
     created: number,
     updated: number,
     deleted: number,
-    changes: { type: 'array', items: change },
+    changes: { type: 'array', items: changeSchema },
     impacts: {
       type: 'array',
       items: impact,

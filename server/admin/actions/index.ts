@@ -36,6 +36,7 @@ import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } fr
 import { replaceUser } from './replace-user.ts'
 import { requiredActionActions } from './required-actions.ts'
 import { type RevisionParts, revisionActions } from './revisions.ts'
+import { rollbackAction } from './rollback.ts'
 import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
@@ -69,6 +70,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   applyChangeset(parts),
   compareAction(parts),
   ...revisionActions(parts),
+  rollbackAction(parts),
   listAdminRoles(),
   listPermissions(),
   setAdminRole(parts),

@@ -7,6 +7,7 @@ import { listRevisions, revisionDetail } from '#server/resources/revisions.ts'
 import type { Vault } from '#server/resources/secrets.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
+import { changeSchema } from './changesets.ts'
 import { lastChangeSchema } from './export.ts'
 
 export interface RevisionParts {
@@ -15,7 +16,6 @@ export interface RevisionParts {
 }
 
 const number: JsonSchema = { type: 'integer' }
-const text: JsonSchema = { type: 'string' }
 
 const summary = {
   ...lastChangeSchema.properties,
@@ -25,31 +25,6 @@ const summary = {
   deleted: number,
   hidden: { ...number, description: 'Changes of kinds that the caller may not read.' },
 } as const
-
-/** What became of one document; values of secrets are never in it. */
-export const changeSchema = bodyOf(
-  {
-    op: { type: 'string', enum: ['create', 'update', 'rename', 'delete'] },
-    kind: text,
-    key: text,
-    from: text,
-    fields: {
-      type: 'array',
-      items: bodyOf(
-        {
-          pointer: text,
-          change: { type: 'string', enum: ['set', 'add', 'remove'] },
-          before: {},
-          after: {},
-          value: {},
-        },
-        ['pointer', 'change'],
-      ),
-    },
-    secrets: { type: 'array', items: text },
-  },
-  ['op', 'kind', 'key', 'fields', 'secrets'],
-)
 
 export const revisionIn = (params: Readonly<Record<string, string>>): number => {
   const given = params['revision'] ?? ''
