@@ -12,7 +12,7 @@ import type { ServerChild } from './server-child.ts'
 import { createWatcher } from './watcher.ts'
 
 export interface FollowingParts {
-  readonly server: Pick<ServerChild, 'url' | 'ready'>
+  readonly server: Pick<ServerChild, 'url' | 'pid' | 'ready'>
   readonly data: DataFolder
   readonly files: DevFiles
   readonly env: Env
@@ -81,6 +81,7 @@ export const createFollowing = ({ server, data, files, env, show }: FollowingPar
       show({
         type: 'server-ready',
         url: server.url,
+        pid: server.pid,
         api: `${server.url}/admin/realms`,
         docs: `${server.url}/interactive-docs.html`,
         admin: connection.admin,

@@ -42,6 +42,7 @@ export type Happening =
   | {
       readonly type: 'server-ready'
       readonly url: string
+      readonly pid: number | null
       readonly docs: string
       readonly api: string
       readonly admin: Administrator

@@ -29,6 +29,7 @@ export interface ServerEnd {
 
 export interface ServerChild {
   readonly url: string
+  readonly pid: number | null
   /** Settles when the process has ended and its output is complete. */
   readonly ended: Promise<ServerEnd>
   /** Whether it answers; false when it has ended before it did. */
@@ -124,6 +125,7 @@ export const startServerChild = (options: ServerChildOptions): ServerChild => {
 
   return {
     url,
+    pid: child.pid ?? null,
     ended,
     async ready() {
       let isOver = false

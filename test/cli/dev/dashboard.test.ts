@@ -103,6 +103,7 @@ const started: readonly Happening[] = [
   {
     type: 'server-ready',
     url,
+    pid: 1,
     api: `${url}/admin/realms`,
     docs: `${url}/interactive-docs.html`,
     admin: { username: 'admin', password: 'admin-word', signIn: `${url}/realms/master/login` },

@@ -1,0 +1,195 @@
+/** `iamctl dev`: a realm that follows its files, from the first apply through every save. */
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { signIn } from '../../support/browserless.ts'
+import { temporaryFolder } from '../../support/server-process.ts'
+import { clientText, type DevProcess, newEstate, startDev, type Told } from './dev-process.ts'
+
+const example = fileURLToPath(new URL('../../../realms.example', import.meta.url))
+
+const admin = ({ url, told }: DevProcess) => {
+  const { username, password } = told('server-ready')[0]?.['admin'] ?? {}
+  return signIn(url, 'master', username, password)
+}
+
+const nameOfClient = async (dev: DevProcess): Promise<unknown> => {
+  const { body } = await (await admin(dev)).send('GET', '/admin/realms/acme/clients/web')
+  return body.name
+}
+
+const changed = (told: Told): boolean => told['status'] === 'applied'
+
+const usersOf = (told: Told): Record<string, Told> =>
+  Object.fromEntries(told['users'].map((user: Told) => [user['username'], user]))
+
+describe('dev', () => {
+  it('applies the files, answers, and shows people who can sign in', async () => {
+    const dev = await startDev(newEstate())
+    expect(await dev.wait('ready')).toMatchObject({ applied: true })
+    expect(await dev.wait('synced')).toMatchObject({
+      status: 'applied',
+      occasion: { why: 'start' },
+      realms: [{ realm: 'acme', createRealm: true }],
+    })
+    const pages = await dev.wait('realms')
+    expect(pages['realms'][0]).toMatchObject({
+      realm: 'acme',
+      signIn: `${dev.url}/realms/acme/login`,
+    })
+    expect((await fetch(pages['realms'][0].signIn)).status).toBe(200)
+    const { alice, bob } = usersOf(pages)
+    expect(bob).toMatchObject({ password: 'eleven purple teapots sing' })
+    for (const user of [alice, bob])
+      await signIn(dev.url, 'acme', user?.['username'], user?.['password'])
+    const event = await dev.wait(
+      'event',
+      ({ event }) => event.type === 'LOGIN_SUCCESS' && event.realm === 'acme',
+    )
+    expect(event['actorName']).toBe('alice')
+    expect((await dev.wait('secrets-made'))['names']).toEqual(['ALICE_PASSWORD'])
+    expect(dev.told('secrets-made')).toHaveLength(1)
+  })
+
+  it('runs the example, which shows every kind', async () => {
+    const estate = join(temporaryFolder(), 'estate')
+    cpSync(example, estate, { recursive: true })
+    // By its name from elsewhere, as `npm start` does.
+    const dev = await startDev(join(estate, '..'), ['estate'])
+    expect(await dev.wait('ready')).toMatchObject({ applied: true })
+    expect((await dev.wait('synced'))['diagnostics']).toEqual([])
+    const { alice } = usersOf(await dev.wait('realms'))
+    await signIn(dev.url, 'acme', 'alice', alice?.['password'])
+  })
+
+  it('applies what is saved and tells the difference', async () => {
+    const estate = newEstate()
+    const dev = await startDev(estate)
+    await dev.wait('ready')
+    const clients = join(estate, 'realms', 'clients.yaml')
+    writeFileSync(clients, clientText('Second'))
+    const second = await dev.wait('synced', changed, 1)
+    expect(second['occasion']).toEqual({ why: 'saved', files: [clients] })
+    expect(second['realms'][0].changes).toEqual([
+      expect.objectContaining({
+        action: 'update',
+        kind: 'client',
+        key: 'web',
+        fields: [{ pointer: '/name', change: 'set', before: 'First', after: 'Second' }],
+      }),
+    ])
+    expect(await nameOfClient(dev)).toBe('Second')
+
+    // As editors save: a new file takes the place of the old one.
+    writeFileSync(`${clients}.new`, clientText('Third'))
+    renameSync(`${clients}.new`, clients)
+    const third = await dev.wait('synced', ({ realms }) => JSON.stringify(realms).includes('Third'))
+    expect(third['status']).toBe('applied')
+    expect(await nameOfClient(dev)).toBe('Third')
+  })
+
+  it('applies files that are new, and deletes without asking what has gone', async () => {
+    const estate = newEstate()
+    const dev = await startDev(estate)
+    await dev.wait('ready')
+    const roles = join(estate, 'realms', 'roles.yaml')
+    writeFileSync(roles, 'realm: acme\nroles: [{ name: one }, { name: two }]\n')
+    const isAbout = (action: string) => (told: Told) =>
+      changed(told) && JSON.stringify(told['realms']).includes(`"action":"${action}","kind":"role"`)
+    await dev.wait('synced', isAbout('create'))
+    writeFileSync(roles, 'realm: acme\nroles: [{ name: one }]\n')
+    expect(await dev.wait('synced', isAbout('delete'))).toMatchObject({
+      realms: [{ summary: { destroy: 1 } }],
+    })
+  })
+
+  it('follows the file of the estate', async () => {
+    const estate = newEstate()
+    const dev = await startDev(estate)
+    await dev.wait('ready')
+    const more = join(estate, 'more')
+    cpSync(join(estate, 'realms'), more, { recursive: true })
+    rmSync(join(more, 'people.yaml'))
+    writeFileSync(join(more, 'clients.yaml'), clientText('Other').replace('acme', 'globex'))
+    writeFileSync(join(estate, 'iamctl.yaml'), 'source: test-estate\npaths: [realms, more]\n')
+    await dev.wait('realms', ({ realms }) => realms.length === 2)
+    writeFileSync(join(more, 'clients.yaml'), clientText('Another').replace('acme', 'globex'))
+    await dev.wait('synced', ({ realms }) => JSON.stringify(realms).includes('"Another"'))
+  })
+
+  it('tells what is wrong with its line, keeps the last good realm, and goes on when it is right', async () => {
+    const estate = newEstate()
+    const dev = await startDev(estate)
+    await dev.wait('ready')
+    const clients = join(estate, 'realms', 'clients.yaml')
+    writeFileSync(clients, clientText('Second').replace('publicClient', 'publikClient'))
+    const wrong = await dev.wait('synced', ({ status }) => status === 'invalid')
+    expect(wrong['diagnostics'][0]).toMatchObject({
+      severity: 'error',
+      code: 'unknown-field',
+      place: { file: 'realms/clients.yaml', line: 3 },
+    })
+    expect(await nameOfClient(dev)).toBe('First')
+    writeFileSync(clients, 'realm: acme\nclients: [')
+    await dev.wait('synced', ({ diagnostics }) => /yaml/.test(diagnostics[0]?.code))
+    expect((await fetch(`${dev.url}/realms/acme/login`)).status).toBe(200)
+    writeFileSync(clients, clientText('Right'))
+    await dev.wait('synced', changed, 3)
+    expect(await nameOfClient(dev)).toBe('Right')
+  })
+
+  it('starts with files that are wrong, and waits until they are right', async () => {
+    const estate = newEstate()
+    const clients = join(estate, 'realms', 'clients.yaml')
+    const text = readFileSync(clients, 'utf8')
+    writeFileSync(clients, text.replace('clientId', 'clientIdd'))
+    const dev = await startDev(estate)
+    expect(await dev.wait('ready')).toMatchObject({ applied: false })
+    writeFileSync(clients, text)
+    await dev.wait('synced', changed)
+    expect(await nameOfClient(dev)).toBe('First')
+  })
+
+  it('tells as lines for people what a program gets as JSON', async () => {
+    const estate = newEstate()
+    const dev = await startDev(estate, ['-o', 'human'])
+    await dev.process.waitForLine(/ready after \d+\.\d s; watching for changes/)
+    const output = dev.process.stdout()
+    expect(output).toMatch(/^\d\d:\d\d:\d\d {2}iamctl dev \S+: starting a server/m)
+    expect(output).toContain(`acme: sign in at ${dev.url}/realms/acme/login`)
+    expect(output).toContain('acme: bob / eleven purple teapots sing')
+    expect(output).toMatch(/made up a secret that is not set: ALICE_PASSWORD/)
+    writeFileSync(join(estate, 'realms', 'clients.yaml'), clientText('Second'))
+    await dev.process.waitForLine(/~ name: "First" -> "Second"/)
+    writeFileSync(join(estate, 'realms', 'clients.yaml'), 'realm: acme\nclients: {}\n')
+    await dev.process.waitForLine(/realms\/clients\.yaml:2:\d+: error /)
+    await dev.process.waitForLine(/> 2 \| clients: \{\}/)
+    expect(dev.process.stdout()).not.toContain('\u001b')
+  })
+})
+
+describe('a secret of the environment', () => {
+  it('is used where it is set, and never shown', async () => {
+    const password = 'fourteen green kettles hum 14'
+    const dev = await startDev(newEstate(), [], { env: { ALICE_PASSWORD: password } })
+    await dev.wait('ready')
+    const { alice } = usersOf(await dev.wait('realms'))
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: what people write in files
+    expect(alice).toMatchObject({ password: null, from: '${env:ALICE_PASSWORD}' })
+    await signIn(dev.url, 'acme', 'alice', password)
+    expect(dev.told('secrets-made')).toEqual([])
+    expect(dev.process.stdout() + dev.process.stderr()).not.toContain(password)
+  })
+
+  it('that is meant for another server does not reach this one', async () => {
+    const dev = await startDev(newEstate(), [], {
+      env: {
+        IAMCTL_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+        IAMCTL_BASE_URL: 'https://id.example',
+        IAMCTL_MASTER_KEY: 'x',
+      },
+    })
+    expect(await dev.wait('ready')).toMatchObject({ applied: true })
+  })
+})
