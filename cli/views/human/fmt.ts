@@ -12,11 +12,9 @@ const summary = ({ changed, unchanged }: FmtOutcome, check: boolean): string => 
   const done = check ? 'would be formatted' : 'formatted'
   const parts = [
     ...(changed.length > 0 ? [`${count(changed.length, 'file')} ${done}`] : []),
-    ...(unchanged.length > 0 || changed.length === 0
-      ? [`${count(unchanged.length, 'file')} unchanged`]
-      : []),
+    ...(unchanged.length > 0 ? [`${count(unchanged.length, 'file')} unchanged`] : []),
   ]
-  return parts.join(', ')
+  return parts.length === 0 ? 'no files' : parts.join(', ')
 }
 
 export const showFormatted = (
@@ -33,5 +31,6 @@ export const showFormatted = (
     return
   }
   for (const file of changed) printOut(harmless(file))
-  if (!quiet) printErr(summary(outcome, check))
+  // What is wrong is summed up already.
+  if (!quiet && outcome.diagnostics.length === 0) printErr(summary(outcome, check))
 }
