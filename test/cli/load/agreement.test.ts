@@ -1,9 +1,10 @@
 /** On awkward but valid documents our values are those of the other YAML library, whose reading is independent. */
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parseAllDocuments, stringify } from 'yaml'
 import { readDocuments } from '#cli/load/nodes.ts'
 import { createSource } from '#cli/load/source.ts'
-import { toJson } from '#cli/load/tree.ts'
+import { eachScalar, toJson } from '#cli/load/tree.ts'
 
 const corpus: Readonly<Record<string, string>> = {
   'nested flow in block': 'a: {b: [1, {c: d}, [e]], f: }\ng: [x: 1, y]\n',
@@ -76,5 +77,74 @@ describe('our values and those of the yaml package agree on', () => {
     const { documents, diagnostics } = readDocuments(createSource('a.yaml', text))
     expect(diagnostics).toEqual([])
     expect(documents.map(toJson)).toEqual(theirs(text))
+  })
+})
+
+const json = fc.letrec((tie) => ({
+  scalar: fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 12 }),
+    fc.stringMatching(/^[-+.0-9a-z:#&*!|>%@`"'\\ \n${}[\],?]{0,12}$/),
+    fc.constantFrom('null', 'true', '~', '1e3', '<<', 'yes', '', ' ', '---', '- a', 'a: b', '# c'),
+    fc.maxSafeInteger().map((number) => number + 0),
+    fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }).map((n) => n + 0),
+    fc.boolean(),
+    fc.constant(null),
+  ),
+  map: fc.dictionary(
+    fc.string({ unit: 'grapheme', maxLength: 8 }).filter((key) => key !== '__proto__'),
+    tie('value'),
+    { maxKeys: 4, noNullPrototype: true },
+  ),
+  value: fc.oneof(
+    { depthSize: 'small' },
+    tie('scalar'),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('map'),
+  ),
+}))
+
+const styles = [
+  {},
+  // Unquoted text of several lines is written wrongly there: `{ a: b:\n\n c }`.
+  { collectionStyle: 'flow', defaultStringType: 'QUOTE_DOUBLE' },
+  { collectionStyle: 'flow', defaultStringType: 'QUOTE_SINGLE', lineWidth: 30 },
+  { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' },
+  { defaultStringType: 'QUOTE_SINGLE', indentSeq: false },
+  { blockQuote: 'literal', lineWidth: 20 },
+  { blockQuote: 'folded', lineWidth: 20, indent: 4 },
+] as const
+
+describe('whatever the yaml package writes', () => {
+  it('is read as it reads it itself, and the text at the place of a value is that value', () => {
+    fc.assert(
+      fc.property(json.map, fc.constantFrom(...styles), (value, style) => {
+        const text = stringify(value, style)
+        const { documents, diagnostics } = readDocuments(createSource('a.yaml', text))
+        expect(diagnostics).toEqual([])
+        expect(documents.map(toJson)).toEqual(theirs(text))
+        for (const document of documents)
+          eachScalar(document, ({ start, end, value: scalar }) => {
+            const written = text.slice(start, end)
+            if (/[\n\r]/.test(written)) return
+            const [again] = readDocuments(createSource('b.yaml', `- ${written}`)).documents.map(
+              toJson,
+            )
+            expect(again).toEqual([scalar])
+          })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('as JSON is read as what it was', () => {
+    fc.assert(
+      fc.property(json.map, fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
+        const text = JSON.stringify(value, null, indent)
+        const { documents, diagnostics } = readDocuments(createSource('a.json', text))
+        expect(diagnostics).toEqual([])
+        expect(documents.map(toJson)).toEqual([JSON.parse(text)])
+      }),
+      { numRuns: 300 },
+    )
   })
 })
