@@ -21,7 +21,12 @@ describe('the configuration', () => {
       baseUrl: 'http://127.0.0.1:8080',
       trustedProxies: [],
     })
-    expect(config.runtime).toEqual({ data: resolve('data'), workers: 1, logLevel: 'info' })
+    expect(config.runtime).toEqual({
+      data: resolve('data'),
+      workers: 1,
+      logLevel: 'info',
+      exitWithParent: false,
+    })
     expect(config.database.url).toBe(`sqlite:${resolve('data', 'iamctl.db')}`)
     expect(config.keys).toEqual({})
     expect(config.bootstrap).toEqual({ username: 'admin' })
