@@ -76,7 +76,8 @@ const engineCalls = (call: Call): Engine => ({
   async changeset(realm, request: ChangesetRequest, { idempotencyKey = randomUUID() } = {}) {
     const { operations, ...head } = request
     const { body } = await call<ChangesetReply>('POST', `${below(realm)}/changesets`, {
-      headers: { 'idempotency-key': idempotencyKey },
+      // A dry run leaves nothing behind that would have to be found again.
+      headers: head.dryRun ? {} : { 'idempotency-key': idempotencyKey },
       repeatable: true,
       slow: true,
       ...(operations.length > manyOperations
