@@ -93,17 +93,25 @@ const readTemplate = async (
   return text
 }
 
+/** Whether a reference was or is in it; asked first, because a pointer to every value of a large realm costs more. */
+const isOpen = (node: Node): boolean => {
+  if (node.type === 'scalar') return node.template !== undefined || node.text !== undefined
+  if (node.type === 'list') return node.items.some(isOpen)
+  for (const { value } of node.pairs.values()) if (isOpen(value)) return true
+  return false
+}
+
 /** A realm with no reference left but those of secrets. */
 export const settleReferences = async (
   realm: Node,
   options: ReferenceOptions,
   diagnostics: Diagnostic[],
 ): Promise<Node> => {
+  if (!isOpen(realm)) return realm
   const open: [string, ScalarNode][] = []
   eachScalar(realm, (node, pointer) => {
-    if (node.template !== undefined || node.text !== undefined) open.push([pointer, node])
+    if (isOpen(node)) open.push([pointer, node])
   })
-  if (open.length === 0) return realm
   const secrets = secretPointers(toJson(realm) as Doc)
   const settled = new Map<string, ScalarNode>()
   for (const [pointer, node] of open) {
