@@ -114,7 +114,7 @@ export const flatten = (realm: Doc): FlatRealm => {
       protected: isProtected,
       ...rest
     } = kind.shape === 'singleton' ? { ...written, renamedFrom: null, protected: false } : written
-    const value: Record<string, unknown> = { ...rest }
+    const value: Record<string, unknown> = rest
     for (const child of nested) delete value[child.section]
     const key = keyOf(kind, value, parentKey ?? undefined)
     entries.push({
