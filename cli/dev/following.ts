@@ -1,5 +1,6 @@
 /** Keeps a server to the files: applies them when it answers, and again whenever they are saved or a person asks. */
 
+import { existsSync } from 'node:fs'
 import { type ActorNames, createActorNames } from './actors.ts'
 import { createApplying } from './applying.ts'
 import { connectDev, type DevConnection } from './connection.ts'
@@ -35,6 +36,12 @@ const merged = (before: Occasion | null, next: Occasion): Occasion =>
     ? { why: 'saved', files: [...new Set([...before.files, ...next.files])] }
     : (before ?? next)
 
+/** A name that came and went is that of a file which an editor has renamed, unless it could be a realm's. */
+const savedFiles = (changed: readonly string[]): readonly string[] => {
+  const saved = changed.filter((file) => existsSync(file) || /\.(?:ya?ml|json)$/.test(file))
+  return saved.length > 0 ? saved : changed
+}
+
 export const createFollowing = ({ server, data, files, env, show }: FollowingParts): Following => {
   let connection: DevConnection | undefined
   let names: ActorNames | undefined
@@ -44,7 +51,7 @@ export const createFollowing = ({ server, data, files, env, show }: FollowingPar
 
   const watcher = createWatcher({
     debounceMs,
-    onChange: (changed) => ask({ why: 'saved', files: changed }),
+    onChange: (changed) => ask({ why: 'saved', files: savedFiles(changed) }),
     onTrouble: (folder, { message }) => show({ type: 'not-watched', folder, message }),
   })
   const applying = createApplying({

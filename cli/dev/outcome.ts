@@ -2,6 +2,7 @@
 
 import { serverDiagnostics } from '../apply/server-problems.ts'
 import type { SyncOutcome } from '../apply/sync.ts'
+import { type Wanted, wantedOf } from '../apply/wanted.ts'
 import type { ProblemError } from '../client/errors.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { failureOf } from '../failure.ts'
@@ -28,6 +29,12 @@ const sentence = (error: unknown): string => {
   return hint === null ? message : `${message} (${hint})`
 }
 
+/** What the files ask of a realm, to find lines by; where its secrets come from does not matter for that. */
+const wantedIn = ({ loaded }: SyncOutcome, name: string): Wanted | undefined => {
+  const realm = loaded?.realms.find((one) => one.realm === name)
+  return realm && wantedOf(realm, () => ({ from: 'literal', file: '', pointer: '' }))
+}
+
 /** With the server's own findings at their lines. */
 export const toldOutcome = (outcome: SyncOutcome, milliseconds: number): ApplyOutcome => {
   const plans = outcome.plan?.realms ?? []
@@ -37,7 +44,7 @@ export const toldOutcome = (outcome: SyncOutcome, milliseconds: number): ApplyOu
     if (result.outcome !== 'failed') continue
     const plan = plans.find(({ realm }) => realm === result.realm)
     if (plan !== undefined && isRefusal(result.error))
-      found.push(...serverDiagnostics(result.error.errors, plan, undefined))
+      found.push(...serverDiagnostics(result.error.errors, plan, wantedIn(outcome, result.realm)))
     else messages.push(`realm ${result.realm}: ${sentence(result.error)}`)
   }
   return {

@@ -139,6 +139,24 @@ describe('dev', () => {
     expect(await nameOfClient(dev)).toBe('Right')
   })
 
+  it('tells what only the server finds out at the line that it is about', async () => {
+    const estate = newEstate()
+    const people = join(estate, 'realms', 'people.yaml')
+    const text = readFileSync(people, 'utf8')
+    writeFileSync(people, text.replace('eleven purple teapots sing', 'short'))
+    const dev = await startDev(estate)
+    expect(await dev.wait('ready')).toMatchObject({ applied: false })
+    const { diagnostics } = await dev.wait('synced', ({ status }) => status === 'failed')
+    const place = { file: 'realms/people.yaml', line: 4 }
+    expect(diagnostics).toContainEqual(
+      expect.objectContaining({
+        code: 'password.minLength',
+        place: expect.objectContaining(place),
+      }),
+    )
+    expect(dev.process.stdout()).not.toContain('"short"')
+  })
+
   it('starts with files that are wrong, and waits until they are right', async () => {
     const estate = newEstate()
     const clients = join(estate, 'realms', 'clients.yaml')

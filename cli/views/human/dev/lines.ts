@@ -118,8 +118,10 @@ export const headlineOf = (outcome: ApplyOutcome): Line => {
     const errors = counted(bySeverity(outcome, 'error').length, 'error')
     return line('error', `${errors} in the files; the server keeps what it has.`)
   }
-  if (status === 'failed')
-    return line('error', `Not applied: ${message ?? 'the reason is unknown'}`)
+  if (status === 'failed') {
+    const found = counted(bySeverity(outcome, 'error').length, 'problem')
+    return line('error', `Not applied: ${message ?? found}`)
+  }
   const { add, change, destroy } = total(plan?.realms ?? [])
   return line(
     'normal',
