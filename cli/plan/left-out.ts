@@ -4,7 +4,7 @@ import { parentKeyOf } from '#schemas/kind.ts'
 import type { Listing } from '#schemas/realm-document.ts'
 import type { Place } from '#schemas/wire.ts'
 import type { ActualDocument } from './actual.ts'
-import { byPlace, namesOf, placeKey } from './names.ts'
+import { byPlace, lineage, namesOf, placeKey } from './names.ts'
 import type { PlanWarning, Prune } from './plan.ts'
 
 export interface Left {
@@ -65,7 +65,7 @@ export const orphanWarning = (documents: readonly Place[]): PlanWarning[] =>
   warn(
     'orphaned',
     documents,
-    'this source owns documents whose list is no longer in the files; they stay as they are (an empty list would remove them)',
+    'documents of this source stand in sections or lists that the files do not have, and stay as they are',
   )
 
 /** `elsewhere`: orphans in sections that were not asked for. */
@@ -76,7 +76,11 @@ export const warningsAbout = (
 ): PlanWarning[] => {
   const own = staying.filter(({ document }) => document.owner === source)
   const listed = own.filter(({ isListed }) => isListed)
-  const orphans = [...own.filter(({ isListed }) => !isListed).map(placeOf), ...elsewhere]
+  // What is below a document that is told about is not told again.
+  const told = new Set(listed.map(({ document, key }) => placeKey(document.kind.kind, key)))
+  const isOrphan = ({ document, key, isListed }: Left): boolean =>
+    !isListed && !lineage(document.kind, key).some((place) => told.has(place))
+  const orphans = [...own.filter(isOrphan).map(placeOf), ...elsewhere]
   return [
     ...orphanWarning([
       ...new Map(orphans.map((place) => [placeKey(place.kind, place.key), place])).values(),
@@ -84,12 +88,12 @@ export const warningsAbout = (
     ...warn(
       'built-in-kept',
       listed.filter(({ document }) => !isPrunable(document)).map(placeOf),
-      'no longer in the files, but part of every realm: they stay as this source made them',
+      'built-in documents left the files and stay as they are; an entry with nothing but a name would put one back',
     ),
     ...warn(
       'not-pruned',
       listed.filter(({ document }) => isPrunable(document)).map(placeOf),
-      'no longer in the files; they stay because nothing is pruned',
+      'documents left the files and stay, because nothing is pruned',
     ),
   ]
 }

@@ -101,15 +101,20 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   const sourceOf = (one: Desired): ActualDocument | undefined => {
     if (!isRenamed(one) || swapped.has(one)) return undefined
     const place = placeKey(one.kind.kind, one.renamedFrom ?? '')
-    return [paper.at(place), paper.wasAt(place)].find((found) => found && !taken.has(found))
+    return [paper.at(place), paper.wasAt(place)].find((was) => was && !taken.has(was))
   }
+
+  /** A document of a tree cannot be moved below itself. */
+  const isBelow = (one: Desired, document: ActualDocument): boolean =>
+    one.kind.shape === 'tree' && one.key.startsWith(`${paper.keyOf(document)}/`)
 
   /** The entries that are still to take this document away, once their own key is free. */
   const claimants = (document: ActualDocument, asking: readonly Desired[] = []): Desired[] => {
     const keys = new Set([paper.keyOf(document), document.key])
     const named = [...keys].flatMap((key) => byFrom.get(placeKey(document.kind.kind, key)) ?? [])
     return named.filter((one) => {
-      if (!isPending(one) || asking.includes(one) || sourceOf(one) !== document) return false
+      if (!isPending(one) || asking.includes(one) || isBelow(one, document)) return false
+      if (sourceOf(one) !== document) return false
       const occupant = paper.at(placeOf(one))
       return !occupant || claimants(occupant, [...asking, one]).length > 0
     })
@@ -120,9 +125,7 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     for (const other of claimants(source))
       if (other !== one)
         report(other, 'rename-twice', `${nameOf(one.kind.kind, one.key)} was the same document`)
-    if (one.kind.shape === 'tree' && one.key.startsWith(`${from}/`))
-      report(one, 'rename-cycle', `it would be below itself, which is ${JSON.stringify(from)} now`)
-    else paper.move(source, one.key)
+    paper.move(source, one.key)
     conclude(one, source, from)
   }
 
@@ -139,14 +142,16 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
       return
     }
     const source = sourceOf(one)
-    if (source) rename(one, source)
+    if (source && !isBelow(one, source)) rename(one, source)
     else if (!isRenamed(one)) conclude(one, null, null)
   }
 
   /** No rename can be carried out any more: what this entry says it was does not exist. */
   const giveUp = (one: Desired): void => {
     const was = nameOf(one.kind.kind, one.renamedFrom ?? '')
-    report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
+    const at = paper.at(placeKey(one.kind.kind, one.renamedFrom ?? ''))
+    if (at && isBelow(one, at)) report(one, 'rename-cycle', 'it would be below itself')
+    else report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
     conclude(one, paper.at(placeOf(one)) ?? null, null)
   }
 

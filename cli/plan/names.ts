@@ -1,15 +1,16 @@
 /** How documents are named and sorted, wherever a plan speaks of them. */
 
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
-import { childrenOf } from '#schemas/registry.ts'
+import { childrenOf, kindNamed } from '#schemas/registry.ts'
 import type { Place } from '#schemas/wire.ts'
 
 /** One text for a kind and a key, to look documents up by. */
 export const placeKey = (kind: string, key: string): string => `${kind}\n${key}`
 
-/** `client "web"`; what would not be seen, or would be taken for something else, is escaped. */
-export const nameOf = (kind: string, key: string): string => `${kind} ${JSON.stringify(key)}`
+/** `client "web"`, or `settings` where there is only one; what would not be seen as it is, is escaped. */
+export const nameOf = (kind: string, key: string): string =>
+  kindNamed(kind).shape === 'singleton' ? kind : `${kind} ${JSON.stringify(key)}`
 
 /** The first of them, and how many more there are. */
 export const namesOf = (places: readonly Place[], most = 10): string => {
@@ -34,3 +35,10 @@ export const byPlace = (a: Place, b: Place): number => {
 /** How many documents stand above one. */
 export const depthOf = (kind: Kind, key: string): number =>
   kind.shape === 'tree' ? key.split('/').length - 2 : kind.parentKind === null ? 0 : 1
+
+/** The place of a document and those above it, from the bottom up. */
+export const lineage = (kind: Kind, key: string): string[] => {
+  const parentKey = parentKeyOf(kind, key)
+  const above = parentKey === null ? [] : lineage(kindNamed(kind.parentKind ?? ''), parentKey)
+  return [placeKey(kind.kind, key), ...above]
+}

@@ -4,21 +4,19 @@
  */
 
 import type { Desired } from '#schemas/desired.ts'
-import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import type { Kind } from '#schemas/kind.ts'
 import { type Listing, sectionOf } from '#schemas/realm-document.ts'
-import { kindNamed } from '#schemas/registry.ts'
-import { referencesOf } from '#schemas/walk.ts'
 import type { Place, SecretPlace } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import type { SecretSource } from '../load/loaded.ts'
 import type { Actual, ActualDocument } from './actual.ts'
+import { caughtByRename, inApplyOrder } from './apply-order.ts'
 import { type ChangeContext, changeOf, immutableProblems, secretKey } from './changes.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletions.ts'
 import { follow } from './follow.ts'
 import { isDoomed, leftOut, placeOf, unmanagedIn, warningsAbout } from './left-out.ts'
 import { type Matching, match } from './match.ts'
 import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
-import { inOrder } from './order.ts'
 import {
   type Change,
   type PlanProblem,
@@ -73,50 +71,6 @@ const unreadable = (
   }))
 }
 
-/** The nearest document above that changes, found by its place. */
-const changeAbove = (
-  indexes: ReadonlyMap<string, number>,
-  kind: Kind,
-  key: string,
-): number | undefined => {
-  const parentKey = parentKeyOf(kind, key)
-  if (parentKey === null) return undefined
-  const parentKind = kindNamed(kind.parentKind ?? '')
-  return (
-    indexes.get(placeKey(parentKind.kind, parentKey)) ?? changeAbove(indexes, parentKind, parentKey)
-  )
-}
-
-/**
- * Parents before children and, in a section with renames, new keys in the order in which they become free; apart from
- * that, what is referred to before who refers to it.
- */
-const ordered = (changes: readonly Change[], { matches, moved }: Matching): readonly Change[] => {
-  const sorted = changes.toSorted(byPlace)
-  const indexes = new Map(sorted.map(({ kind, key }, i) => [placeKey(kind, key), i]))
-  const previous = new Map<number, number>()
-  if (moved.size > 0) {
-    const last = new Map<string, number>()
-    const renaming = new Set([...moved.keys()].map(({ kind }) => sectionOf(kind)))
-    for (const { desired, actual, from } of matches) {
-      const section = sectionOf(desired.kind)
-      const i = indexes.get(placeKey(desired.kind.kind, desired.key))
-      if (i === undefined || !renaming.has(section) || (actual && from === null)) continue
-      const before = last.get(section)
-      if (before !== undefined) previous.set(i, before)
-      last.set(section, i)
-    }
-  }
-  return inOrder(sorted, ({ kind, key, doc }, i) => {
-    const must = [changeAbove(indexes, kindNamed(kind), key), previous.get(i)]
-    const should = referencesOf(kindNamed(kind), doc ?? {}, key).map((reference) =>
-      indexes.get(placeKey(reference.kind, reference.key)),
-    )
-    const isIndex = (index: number | undefined): index is number => index !== undefined
-    return { must: must.filter(isIndex), should: should.filter(isIndex) }
-  })
-}
-
 const ownershipProblems = (changes: readonly Change[]): PlanProblem[] =>
   changes.flatMap(({ kind, key, takenFrom, place }): PlanProblem[] =>
     takenFrom === null
@@ -163,6 +117,17 @@ const renameConflicts = (
   return { problems, warnings }
 }
 
+const reusedName = ({
+  change: { kind, key, place },
+  named,
+}: ReturnType<typeof caughtByRename>[number]): PlanProblem => ({
+  code: 'rename-cycle',
+  kind,
+  key,
+  message: `${nameOf(kind, key)} names ${nameOf(named.kind, named.key)}, which is renamed and made again at the same time; do it in two steps`,
+  place,
+})
+
 const renameFindings = (
   { findings }: Matching,
   place: PlanOptions['placeOf'],
@@ -183,6 +148,9 @@ const renameFindings = (
   }
   return { problems, warnings }
 }
+
+const sorted = (problems: readonly PlanProblem[]): readonly PlanProblem[] =>
+  problems.toSorted((a, b) => byPlace(a, b) || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
 
 const targeted = (targets: readonly Place[]): PlanWarning[] =>
   targets.length === 0
@@ -239,10 +207,8 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const unmanaged = unmanagedIn(staying, source)
   const conflicts = renameConflicts(matching, gone, options.placeOf)
   const renames = renameFindings(matching, options.placeOf)
-  const all = [
-    ...ordered(changes, matching),
-    ...deletions.map((one) => deletionOf(one, source, following.bodyOf)),
-  ]
+  const ordered = inApplyOrder(changes, matching)
+  const all = [...ordered, ...deletions.map((one) => deletionOf(one, source, following.bodyOf))]
   return {
     realm: actual.realm,
     baseRevision: actual.revision,
@@ -258,15 +224,16 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...(targets.length === 0 ? warningsAbout(staying, source, options.orphaned ?? []) : []),
       ...targeted(targets),
     ],
-    problems: [
+    problems: sorted([
       ...unreadable(files, actual, options.placeOf),
       ...scope.problems,
       ...renames.problems,
       ...conflicts.problems,
+      ...caughtByRename(ordered).map(reusedName),
       ...matching.matches.flatMap((one) => immutableProblems(one, context)),
       ...(takeOver ? [] : ownershipProblems(changes)),
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
-    ],
+    ]),
     impacts: [],
     summary: summaryOf(all, !actual.exists),
   }

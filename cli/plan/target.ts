@@ -9,7 +9,7 @@ import { kindNamed, kinds } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { Place } from '#schemas/wire.ts'
 import type { Actual } from './actual.ts'
-import { nameOf, placeKey } from './names.ts'
+import { lineage, nameOf, placeKey } from './names.ts'
 import type { PlanProblem } from './plan.ts'
 
 /** `client/web`, `group/Staff/Helpdesk`, `settings`; null where there is no such kind. */
@@ -24,15 +24,6 @@ export const parseTarget = (text: string): Place | null => {
   return { kind: name, key: kind.shape === 'tree' && !key.startsWith('/') ? `/${key}` : key }
 }
 
-/** The place itself and those above it, from the bottom up. */
-const lineage = (kind: Kind, key: string): string[] => {
-  const places = [placeKey(kind.kind, key)]
-  const parentKey = parentKeyOf(kind, key)
-  return parentKey === null
-    ? places
-    : [...places, ...lineage(kindNamed(kind.parentKind ?? ''), parentKey)]
-}
-
 export interface Scope {
   readonly desired: readonly Desired[]
   /** Whether a document that left the files may be deleted. */
@@ -40,10 +31,12 @@ export interface Scope {
   readonly problems: readonly PlanProblem[]
 }
 
-/** What an entry cannot be without: its parent and everything it names. */
+/** What an entry cannot be without: what is above it, and everything it names with what is above that. */
 const needsOf = ({ kind, key, body }: Desired): string[] => [
   ...lineage(kind, key).slice(1),
-  ...referencesOf(kind, body, key).map((reference) => placeKey(reference.kind, reference.key)),
+  ...referencesOf(kind, body, key).flatMap((reference) =>
+    lineage(kindNamed(reference.kind), reference.key),
+  ),
 ]
 
 export const scopeOf = (
@@ -58,6 +51,35 @@ export const scopeOf = (
       one.renamedFrom === null ? [] : [[placeKey(one.kind.kind, one.renamedFrom), one]],
     ),
   )
+  /** The key that a place has before the documents above it are renamed. */
+  const former = (kind: Kind, key: string): string => {
+    const parentKey = parentKeyOf(kind, key)
+    if (parentKey === null) return key
+    const parentKind = kindNamed(kind.parentKind ?? '')
+    const place = placeKey(parentKind.kind, parentKey)
+    const renamedFrom = actual.documents.has(place) ? null : byKey.get(place)?.renamedFrom
+    return (renamedFrom ?? former(parentKind, parentKey)) + key.slice(parentKey.length)
+  }
+  const isMissing = ({ kind, key }: Desired): boolean =>
+    ![key, former(kind, key)].some((one) => actual.documents.has(placeKey(kind.kind, one)))
+  const leaverOf = ({ kind, key }: Desired): Desired | undefined =>
+    byFrom.get(placeKey(kind.kind, key))
+  /** Whether an entry gets its key by this plan: it is free, or becomes so. */
+  const isTaking = (one: Desired, asking: readonly Desired[] = []): boolean => {
+    const leaver = leaverOf(one)
+    if (isMissing(one) || !leaver || asking.includes(one)) return isMissing(one)
+    return isTaking(leaver, [...asking, one])
+  }
+  /** Who takes the key that a rename leaves, and who must leave before a key can be taken. */
+  const inChain = (one: Desired): (Desired | undefined)[] => {
+    const leaver = leaverOf(one)
+    return [
+      one.renamedFrom !== null && isTaking(one)
+        ? byKey.get(placeKey(one.kind.kind, one.renamedFrom))
+        : undefined,
+      leaver && isTaking(leaver) ? leaver : undefined,
+    ]
+  }
   const roots = new Set<string>()
   const problems: PlanProblem[] = []
   for (const { kind, key } of targets) {
@@ -78,11 +100,11 @@ export const scopeOf = (
     lineage(kind, key).some((place) => roots.has(place))
 
   const chosen = new Set(desired.filter(({ kind, key }) => isBelow(kind, key)))
-  for (const one of chosen)
-    for (const place of needsOf(one)) {
-      const needed = byKey.get(place)
-      if (needed && !actual.documents.has(place)) chosen.add(needed)
-    }
+  for (const one of chosen) {
+    const needed = needsOf(one).map((place) => byKey.get(place))
+    for (const other of needed) if (other && isMissing(other)) chosen.add(other)
+    for (const other of inChain(one)) if (other) chosen.add(other)
+  }
   return {
     desired: desired.filter((one) => chosen.has(one)),
     isInScope: ({ kind, key }) => isBelow(kindNamed(kind), key),

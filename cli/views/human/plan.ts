@@ -2,7 +2,7 @@
 
 import { isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
 import { changeLines, documentName, signOf } from '../plan/change-lines.ts'
-import type { Line, Sign } from '../plan/lines.ts'
+import { counted, type Line, type Sign } from '../plan/lines.ts'
 import { quoted } from '../plan/text.ts'
 import { hasChanges, summaryText, totalText } from '../plan/words.ts'
 import type { Style } from './style.ts'
@@ -69,11 +69,19 @@ const warnings = ({ warnings: all }: RealmPlan, style: Style): string[] =>
     '',
   ])
 
-const problems = ({ problems: all }: RealmPlan, style: Style): string[] =>
-  all.flatMap(({ code, message, place }) => {
+const problems = ({ problems: all }: RealmPlan, style: Style): string[] => {
+  if (all.length === 0) return []
+  const lines = all.map(({ code, message, place }) => {
     const at = place ? `${harmless(place.file)}:${place.line}:${place.column}: ` : ''
-    return ['', `${style.red('Error:')} ${at}${harmless(message)} [${code}]`]
+    return `${style.red('Error:')} ${at}${harmless(message)} [${code}]`
   })
+  return [
+    '',
+    ...lines,
+    '',
+    style.bold(`It cannot be applied as it is: ${counted(all.length, 'error')}.`),
+  ]
+}
 
 /** One realm: what happens in it, what is left alone, and the line that counts. */
 const realmText = (plan: RealmPlan, style: Style): string[] => {
@@ -95,7 +103,7 @@ const realmText = (plan: RealmPlan, style: Style): string[] => {
       .flatMap((lines) => [...lines.map((line) => lineText(line, style)), '']),
     ...unmanaged(plan, style),
     ...warnings(plan, style),
-    style.bold(summaryText(plan)),
+    ...(hasChanges(plan) || plan.problems.length === 0 ? [style.bold(summaryText(plan))] : []),
     ...problems(plan, style),
   ]
 }

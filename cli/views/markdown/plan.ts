@@ -49,11 +49,14 @@ const linesOf = (plan: RealmPlan): string[] => {
     ...warnings.map((warning) => `! Warning: ${harmless(warning.message)} [${warning.code}]`),
     ...problems.map((problem) => `- Error: ${harmless(problem.message)} [${problem.code}]`),
   ]
-  return [
-    ...(createRealm ? [`+ realm ${harmless(realm)}`, ''] : []),
-    ...changes.flatMap((change) => [...changeLines(change, plan).map(diffLine), '']),
-    ...remarks,
+  const blocks = [
+    createRealm ? [`+ realm ${harmless(realm)}`] : [],
+    ...changes.map((change) => changeLines(change, plan).map(diffLine)),
+    remarks,
   ]
+  return blocks
+    .filter((lines) => lines.length > 0)
+    .flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]))
 }
 
 /** As many lines as fit, and a note about the others. */

@@ -1,10 +1,12 @@
 /** One change as lines: what happens to the document, what it reaches, and the fields in between braces. */
 
 import { isObject } from '#schemas/json-schema.ts'
+import type { Kind } from '#schemas/kind.ts'
 import { complete } from '#schemas/normalize.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import type { Impact, LastChange } from '#schemas/wire.ts'
 import { referredKinds } from '../../plan/follow.ts'
+import { nameOf } from '../../plan/names.ts'
 import type { Change, RealmPlan } from '../../plan/plan.ts'
 import { harmless } from '../human/text.ts'
 import { counted, type Line, note, type Sign } from './lines.ts'
@@ -17,7 +19,7 @@ const mostNamed = 10
 export const signOf = ({ action }: Change): Sign =>
   action === 'create' ? '+' : action === 'delete' ? '-' : '~'
 
-export const documentName = (kind: string, key: string): string => `${kind} ${quoted(key)}`
+export const documentName = (kind: string, key: string): string => harmless(nameOf(kind, key))
 
 const adoption = ({ adopts, takenFrom, protected: guard }: Change): string => {
   if (takenFrom !== null) return `will be taken over from ${quoted(takenFrom)}`
@@ -44,15 +46,16 @@ const isHeld = (kind: string): boolean =>
       ?.some(({ grants }) => grants),
   )
 
-/** What a change reaches beyond the document. */
-export const impactText = (impact: Impact): string => {
-  const { kind, members, users, sessions, documents } = impact
+/** What a change reaches beyond the document and those that are named with it. */
+export const impactText = (impact: Impact, named = 0): string => {
+  const { kind, members, users, sessions } = impact
+  const documents = impact.documents - named
   const membership = isHeld(kind) ? ['holds it', 'hold it'] : ['is in it', 'are in it']
   const parts = [
     [members, 'user', ...membership],
     [users, 'user', 'is affected', 'are affected'],
     [sessions, 'session', 'ends', 'end'],
-    [documents, 'document', 'changes or goes along', 'change or go along'],
+    [documents, 'other document', 'changes or goes along', 'change or go along'],
   ] as const
   return parts
     .filter(([count]) => count > 0)
@@ -78,7 +81,7 @@ const remarks = (change: Change, plan: RealmPlan): string[] => {
     ...(adopts && takenFrom === null && action !== 'adopt' && !plan.createRealm
       ? ['(adopted: no source owned it)']
       : []),
-    ...(impact ? [impactText(impact)].filter((text) => text !== '') : []),
+    ...(impact ? [impactText(impact, cascades.length)].filter((text) => text !== '') : []),
     ...(cascades.length > 0
       ? [
           `${counted(cascades.length, 'document')} ${cascades.length === 1 ? 'goes' : 'go'} along: ` +
@@ -111,8 +114,15 @@ const withMarks = (
   return copy
 }
 
-const wholeDocument = (doc: Readonly<Record<string, unknown>>, sign: Sign): Line[] => {
-  const names = Object.keys(doc)
+/** Fields in the order of the schema, as in the other forms. */
+const wholeDocument = (
+  { spec }: Kind,
+  doc: Readonly<Record<string, unknown>>,
+  sign: Sign,
+): Line[] => {
+  const names = [...new Set([...Object.keys(spec.properties ?? {}), ...Object.keys(doc)])].filter(
+    (name) => doc[name] !== undefined,
+  )
   return names.flatMap((name) =>
     wholeLines(doc[name], {
       sign,
@@ -127,9 +137,10 @@ const body = (change: Change): Line[] => {
   const { before, doc, secrets, protected: guard } = change
   const kind = kindNamed(change.kind)
   const marks = secrets.map(({ pointer, change: how }) => [pointer, `(secret) ${how}`] as const)
-  if (doc === null) return wholeDocument(before ?? {}, '-')
+  if (doc === null) return wholeDocument(kind, before ?? {}, '-')
   if (before === null)
     return wholeDocument(
+      kind,
       { ...withMarks(doc, marks), ...(guard.after ? { protected: true } : {}) },
       '+',
     )

@@ -3,7 +3,7 @@
 import { harmless } from '../human/text.ts'
 
 /** Longer text is shortened. */
-const longest = 160
+const longest = 100
 /** How much of a long text is shown before the place where it begins to differ. */
 const lead = 20
 

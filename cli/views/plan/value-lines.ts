@@ -16,14 +16,14 @@ const mostChanges = 100
 /** Lines of text shown on either side of a change. */
 const context = 2
 
-const shown = Symbol('shown')
+const secretText = Symbol('secret')
 
 /** Stands where a secret would; its value is not known here. */
 export interface SecretMark {
-  readonly [shown]: string
+  readonly [secretText]: string
 }
-export const secretMark = (text: string): SecretMark => ({ [shown]: text })
-const isSecretMark = (value: unknown): value is SecretMark => isObject(value) && shown in value
+export const secretMark = (text: string): SecretMark => ({ [secretText]: text })
+const isSecretMark = (value: unknown): value is SecretMark => isObject(value) && secretText in value
 
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value.trimEnd().includes('\n')
@@ -56,7 +56,7 @@ const cutLines = (items: readonly Line[][], most: number, depth: number, word: s
 /** A value that is new or gone as a whole. */
 export const wholeLines = (value: unknown, place: Whole): Line[] => {
   const { sign, depth, label, end } = place
-  if (isSecretMark(value)) return [line(sign, depth, `${label}${value[shown]}${end}`)]
+  if (isSecretMark(value)) return [line(sign, depth, `${label}${value[secretText]}${end}`)]
   if (isText(value)) {
     const texts = textLines(value).map((text) => [line(sign, depth + 1, shownLine(text))])
     return [
@@ -100,20 +100,6 @@ export const padded = (name: string, names: readonly string[]): string =>
 const hidden = (depth: number, count: number, word: string): Line[] =>
   count > 0 ? [note(depth, `(${counted(count, `unchanged ${word}`)} hidden)`)] : []
 
-const setLines = (before: readonly unknown[], after: readonly unknown[], depth: number): Line[] => {
-  const texts = (list: readonly unknown[]) => new Set(list.map((item) => JSON.stringify(item)))
-  const [old, now] = [texts(before), texts(after)]
-  const gone = before.filter((item) => !now.has(JSON.stringify(item)))
-  const come = after.filter((item) => !old.has(JSON.stringify(item)))
-  const whole = (sign: Sign) => (item: unknown) =>
-    wholeLines(item, { sign, depth, label: '', end: ',' })
-  return [
-    ...cutLines(gone.map(whole('-')), mostChanges, depth, 'item'),
-    ...cutLines(come.map(whole('+')), mostChanges, depth, 'item'),
-    ...hidden(depth, after.length - come.length, 'item'),
-  ]
-}
-
 /** Runs of steps with the same meaning: what stays, or a hunk of what goes and comes. */
 const hunksOf = <T>(steps: readonly Step<T>[]): (readonly Step<T>[])[] => {
   const hunks: Step<T>[][] = []
@@ -125,25 +111,74 @@ const hunksOf = <T>(steps: readonly Step<T>[]): (readonly Step<T>[])[] => {
   return hunks
 }
 
+/** Whether one item can be read as the other, changed: what they begin with, such as a name, is the same. */
+const isAlike = (schema: JsonSchema, before: unknown, after: unknown): boolean => {
+  if (!isObject(before) || !isObject(after)) return false
+  const names = [...Object.keys(schema.properties ?? {}), ...Object.keys(before)]
+  const first = names.find((name) => before[name] !== undefined || after[name] !== undefined)
+  return first !== undefined && isDeepStrictEqual(before[first], after[first])
+}
+
+/** Items that go and come at one place; where one is like another, as that one changed. */
+const hunkLines = (schema: JsonSchema, hunk: readonly Step<unknown>[], depth: number): Line[][] => {
+  const gone = hunk.filter(({ sign }) => sign === '-').map(({ value }) => value)
+  const come = hunk.filter(({ sign }) => sign === '+').map(({ value }) => value)
+  const whole = (sign: Sign, value: unknown): Line[] =>
+    wholeLines(value, { sign, depth, label: '', end: ',' })
+  const lines: Line[][] = []
+  for (const item of gone) {
+    const like = come.findIndex((other) => isAlike(schema.items ?? {}, item, other))
+    if (like < 0) lines.push(whole('-', item))
+    else {
+      const [now, ...before] = come.splice(0, like + 1).reverse()
+      lines.push(...before.reverse().map((value) => whole('+', value)))
+      lines.push(itemLines(schema.items ?? {}, item, now, depth))
+    }
+  }
+  return [...lines, ...come.map((value) => whole('+', value))]
+}
+
+/** An item that changes, with the members by which it is known. */
+const itemLines = (schema: JsonSchema, before: unknown, after: unknown, depth: number): Line[] => {
+  if (!isObject(before) || !isObject(after)) return []
+  return [
+    line('~', depth, '{'),
+    ...memberLines(schema, before, after, depth + 1, true),
+    closing(depth, '},'),
+  ]
+}
+
+const setLines = (
+  schema: JsonSchema,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  depth: number,
+): Line[] => {
+  const texts = (list: readonly unknown[]) => new Set(list.map((item) => JSON.stringify(item)))
+  const [old, now] = [texts(before), texts(after)]
+  const gone = before.filter((item) => !now.has(JSON.stringify(item)))
+  const come = after.filter((item) => !old.has(JSON.stringify(item)))
+  const hunk: Step<unknown>[] = [
+    ...gone.map((value): Step<unknown> => ({ sign: '-', value })),
+    ...come.map((value): Step<unknown> => ({ sign: '+', value })),
+  ]
+  return [
+    ...cutLines(hunkLines(schema, hunk, depth), mostChanges, depth, 'item'),
+    ...hidden(depth, after.length - come.length, 'item'),
+  ]
+}
+
 const listLines = (
   schema: JsonSchema,
   before: readonly unknown[],
   after: readonly unknown[],
   depth: number,
 ): Line[] =>
-  hunksOf(stepsBetween(before, after, isDeepStrictEqual)).flatMap((hunk) => {
-    if (hunk[0]?.sign === ' ') return hidden(depth, hunk.length, 'item')
-    const gone = hunk.filter(({ sign }) => sign === '-').map(({ value }) => value)
-    const come = hunk.filter(({ sign }) => sign === '+').map(({ value }) => value)
-    if (gone.length === come.length && [...gone, ...come].every(isObject))
-      return gone.flatMap((item, i) =>
-        changedLines(schema.items ?? {}, item, come[i], { depth, label: '', end: ',' }),
-      )
-    const items = hunk.map(({ sign, value }) =>
-      wholeLines(value, { sign, depth, label: '', end: ',' }),
-    )
-    return cutLines(items, mostChanges, depth, 'item')
-  })
+  hunksOf(stepsBetween(before, after, isDeepStrictEqual)).flatMap((hunk) =>
+    hunk[0]?.sign === ' '
+      ? hidden(depth, hunk.length, 'item')
+      : cutLines(hunkLines(schema, hunk, depth), mostChanges, depth, 'item'),
+  )
 
 const textChanges = (before: string, after: string, depth: number): Line[] => {
   const steps = stepsBetween(textLines(before), textLines(after), (a, b) => a === b)
@@ -168,27 +203,30 @@ const textChanges = (before: string, after: string, depth: number): Line[] => {
   return [...lines, ...end]
 }
 
-/** The members of an object that differ, and how many do not. */
+/** The members of an object that differ, and how many do not; `showsNames`: texts that stay are shown too. */
 export const memberLines = (
   schema: JsonSchema,
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
   depth: number,
+  showsNames = false,
 ): Line[] => {
   const declared = Object.keys(schema.properties ?? {})
   const all = [...new Set([...declared, ...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => before[name] !== undefined || after[name] !== undefined,
   )
-  const changed = all.filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  const stays = (name: string): boolean => isDeepStrictEqual(before[name], after[name])
+  const shown = all.filter(
+    (name) => !stays(name) || (showsNames && typeof after[name] === 'string'),
+  )
   return [
-    ...changed.flatMap((name) =>
-      changedLines(propertySchema(schema, name) ?? {}, before[name], after[name], {
-        depth,
-        label: `${padded(name, changed)} = `,
-        end: '',
-      }),
-    ),
-    ...hidden(depth, all.length - changed.length, 'field'),
+    ...shown.flatMap((name) => {
+      const place = { depth, label: `${padded(name, shown)} = `, end: '' }
+      return stays(name)
+        ? wholeLines(after[name], { ...place, sign: ' ' })
+        : changedLines(propertySchema(schema, name) ?? {}, before[name], after[name], place)
+    }),
+    ...hidden(depth, all.length - shown.length, 'field'),
   ]
 }
 
@@ -207,12 +245,12 @@ export const changedLines = (
     ...lines,
     closing(depth, `${close}${end}`),
   ]
-  if (isSecretMark(after)) return [line('~', depth, `${label}${after[shown]}${end}`)]
+  if (isSecretMark(after)) return [line('~', depth, `${label}${after[secretText]}${end}`)]
   if (Array.isArray(before) && Array.isArray(after))
     return block(
       '[',
       schema['x-set']
-        ? setLines(before, after, depth + 1)
+        ? setLines(schema, before, after, depth + 1)
         : listLines(schema, before, after, depth + 1),
       ']',
     )
