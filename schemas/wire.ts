@@ -136,7 +136,7 @@ export type ChangesetOperation = Static<typeof operation>
 export const changesetHead = Type.Object(
   {
     formatVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: formatVersion })),
-    baseRevision: Type.Integer({ minimum: 0 }),
+    baseRevision: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     createRealm: Type.Optional(Type.Boolean()),
     message: Type.Optional(Type.String({ maxLength: 2000 })),
     provenance: Type.Optional(
@@ -220,7 +220,11 @@ export const rollbackRequest = Type.Object(
     dryRun: Type.Optional(Type.Boolean()),
     message: Type.Optional(Type.String({ maxLength: 2000 })),
     baseRevision: Type.Optional(
-      Type.Integer({ minimum: 0, description: 'The revision that the realm must have now.' }),
+      Type.Integer({
+        minimum: 0,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'The revision that the realm must have now.',
+      }),
     ),
   },
   closed,

@@ -21,6 +21,7 @@ import { setDefaultRole } from './default-role.ts'
 import { deleteUser } from './delete-user.ts'
 import { exportAction } from './export.ts'
 import { type FlowParts, flowActions } from './flows.ts'
+import { importAction } from './import.ts'
 import { importUsers } from './import-users.ts'
 import { type KeyParts, keyActions } from './keys.ts'
 import { listEvents } from './list-events.ts'
@@ -71,6 +72,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   compareAction(parts),
   ...revisionActions(parts),
   rollbackAction(parts),
+  importAction(parts),
   listAdminRoles(),
   listPermissions(),
   setAdminRole(parts),

@@ -20,7 +20,7 @@ import { membershipStatements } from './user-memberships.ts'
 import { declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
 
 /** More belong into a directory or SCIM: they are data, not configuration. */
-const mostManagedUsers = 20_000
+export const mostManagedUsers = 20_000
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2

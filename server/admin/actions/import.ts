@@ -1,0 +1,31 @@
+/** POST …/import: an export brought in again. */
+
+import { createImport, type ImportParts } from '#server/resources/import.ts'
+import { type Action, bodyOf } from '../action.ts'
+import { changesetReply } from './changesets.ts'
+
+export const importAction = (parts: ImportParts): Action => {
+  const bringIn = createImport(parts)
+  return {
+    operationId: 'import-realm',
+    method: 'POST',
+    path: '/import',
+    permission: 'per-kind',
+    resourceType: 'import',
+    events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
+    summary: 'Puts every document of an export as one revision, or tells what that would do',
+    query: bodyOf({ dryRun: { type: 'boolean', default: false } }, []),
+    body: {
+      type: 'object',
+      properties: { formatVersion: { type: 'integer' } },
+      required: ['formatVersion'],
+      additionalProperties: true,
+      description:
+        'An export. Its revision, its meta and what tells that secrets are set say nothing here.',
+    },
+    bodyLimit: 64 * 1024 * 1024,
+    reply: { status: 200, schema: changesetReply },
+    handle: ({ realm, body, caller, query }) =>
+      bringIn(realm, body, caller, { dryRun: query['dryRun'] === true }),
+  }
+}
