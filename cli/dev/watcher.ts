@@ -115,7 +115,9 @@ export const createWatcher = ({ debounceMs, onChange, onTrouble }: WatchOptions)
 
   /** Folders come and go with every change. */
   const refresh = (): void => {
-    const wanted = new Set([...plan.trees.flatMap(foldersBelow), ...plan.files.map(parentOf)])
+    // The parents of trees, too: a tree that is gone may come back.
+    const parents = [...plan.trees, ...plan.files].map(parentOf)
+    const wanted = new Set([...plan.trees.flatMap(foldersBelow), ...parents])
     for (const [folder, { identity }] of watchers)
       if (!wanted.has(folder) || identity !== identityOf(folder)) drop(folder)
     for (const folder of wanted) if (!watchers.has(folder)) open(folder)

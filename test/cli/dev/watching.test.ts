@@ -74,6 +74,19 @@ describe('a folder that is watched', () => {
     }
   })
 
+  it('is told of again when it was gone and is back', async () => {
+    const folder = emptyFolder()
+    const tree = join(folder, 'realms')
+    mkdirSync(tree)
+    const { next } = watching({ trees: [tree], files: [] })
+    rmSync(tree, { recursive: true })
+    expect(await next()).toContain(tree)
+    mkdirSync(tree)
+    expect(await next()).toEqual([tree])
+    writeFileSync(join(tree, 'acme.yaml'), 'x')
+    expect(await next()).toEqual([join(tree, 'acme.yaml')])
+  })
+
   it('says nothing of data, packages and what editors leave behind', async () => {
     const folder = emptyFolder()
     for (const name of ['.iamctl-dev', 'node_modules', '.git']) mkdirSync(join(folder, name))
