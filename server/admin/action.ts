@@ -40,6 +40,7 @@ interface Described {
   readonly events?: readonly EventType[]
   readonly summary: string
   readonly query?: JsonSchema
+  /** Names in lower case, as they arrive. */
   readonly headers?: JsonSchema
   readonly body?: JsonSchema
   /** In bytes, where a body may be larger than others. */

@@ -144,7 +144,8 @@ export const impactsOf = async (
   const hits = effects.flatMap((effect) => {
     const severity = severityOf(effect)
     if (!severity) return []
-    const along = [...drafts.along(effect.draft)]
+    // What the changeset names itself is told under its own name.
+    const along = [...drafts.along(effect.draft)].filter(({ named }) => !named)
     const gone = along.filter(({ body }) => body === null)
     return [{ effect, severity, along, touched: [effect.draft, ...gone] }]
   })

@@ -97,7 +97,7 @@ export const applyChangeset = (parts: ChangesetActionParts): Action => ({
   headers: {
     type: 'object',
     properties: {
-      'Idempotency-Key': {
+      'idempotency-key': {
         type: 'string',
         minLength: 1,
         maxLength: 255,
