@@ -20,10 +20,10 @@ export const allot = (height: number, wishes: Wishes): Wishes => {
     left -= given
     return given
   }
+  const oneNote = take(wishes.notes, 1)
   const someChanges = take(wishes.changes, Math.ceil(left / 3))
   const pages = take(wishes.pages, Math.ceil((left * 2) / 3))
   const someEvents = take(wishes.events, fewestEvents)
-  const oneNote = take(wishes.notes, 1)
   const changes = someChanges + take(wishes.changes - someChanges, left)
   const events = someEvents + take(wishes.events - someEvents, mostEvents - someEvents)
   const notes = oneNote + take(wishes.notes - oneNote, left)
