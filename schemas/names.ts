@@ -45,7 +45,7 @@ export const usernameErrors = (text: string): FieldError[] => {
   if (value === '') return wrong('minLength', 'must not be empty')
   if (value.length > MAX_USERNAME)
     return wrong('maxLength', `has more than ${MAX_USERNAME} characters`)
-  if (formats['username']?.test(value) !== true || invisible.test(value))
+  if (formats['username']?.test(value) !== true || (!isPlain(value) && invisible.test(value)))
     return wrong('format', formats['username']?.message ?? 'is not a username')
   return []
 }

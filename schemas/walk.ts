@@ -63,20 +63,21 @@ const defaultReferences = (kind: Kind): Doc => {
   return found
 }
 
-type Below = readonly (readonly [name: string, schema: JsonSchema])[]
+type Below = ReadonlyMap<string, JsonSchema>
 
 /** The properties of a schema in which, or below which, a mark stands; documents have few of them among many fields. */
 const propertiesBearing = (mark: 'x-ref' | 'x-secret'): ((schema: JsonSchema) => Below) => {
   const known = new WeakMap<JsonSchema, Below>()
   const bears = (schema: JsonSchema): boolean =>
     schema[mark] !== undefined ||
-    below(schema).length > 0 ||
+    below(schema).size > 0 ||
     (schema.items !== undefined && bears(schema.items)) ||
     (isObject(schema.additionalProperties) && bears(schema.additionalProperties))
   const below = (schema: JsonSchema): Below => {
-    const found =
-      known.get(schema) ??
-      Object.entries(schema.properties ?? {}).filter(([, inner]) => bears(inner))
+    const before = known.get(schema)
+    if (before !== undefined) return before
+    const bearing = Object.entries(schema.properties ?? {}).filter(([, inner]) => bears(inner))
+    const found = new Map(bearing)
     known.set(schema, found)
     return found
   }
@@ -171,11 +172,11 @@ export const splitSecrets = (
   const secrets: Record<string, string> = {}
   const strip = (schema: JsonSchema, value: unknown, pointer: string): unknown => {
     if (!isObject(value)) return value
-    const bearing = secretive(schema).filter(([name]) => name in value)
-    if (bearing.length === 0) return value
+    const bearing = secretive(schema)
+    if (bearing.size === 0) return value
     const kept: Record<string, unknown> = {}
     for (const [name, inner] of Object.entries(value)) {
-      const described = bearing.find(([other]) => other === name)?.[1]
+      const described = bearing.get(name)
       if (described === undefined) kept[name] = inner
       else if (!described['x-secret'])
         kept[name] = strip(described, inner, `${pointer}/${pointerSegment(name)}`)

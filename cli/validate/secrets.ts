@@ -2,29 +2,45 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { secretFields } from '#schemas/walk.ts'
 import type { Finding } from './finding.ts'
 import { segmentsOf } from './locate.ts'
 import type { Model } from './model.ts'
 import { isSecretReference } from './schema.ts'
 
-const isHash = (kind: Kind, pointer: string): boolean => {
-  const schema = segmentsOf(pointer).reduce<JsonSchema | undefined>(
-    (inner, segment) => inner?.properties?.[segment],
-    kind.spec,
+const hashesOfKinds = new WeakMap<Kind, ReadonlySet<string>>()
+
+/** Pointers of the secrets of a kind that are hashes already. */
+const hashesOf = (kind: Kind): ReadonlySet<string> => {
+  const known = hashesOfKinds.get(kind)
+  if (known !== undefined) return known
+  const schemaAt = (pointer: string): JsonSchema | undefined =>
+    segmentsOf(pointer).reduce<JsonSchema | undefined>(
+      (inner, segment) => inner?.properties?.[segment],
+      kind.spec,
+    )
+  const found = new Set(
+    secretFields(kind).flatMap(({ pointer }) =>
+      schemaAt(pointer)?.format === 'phc-argon2id' ? [pointer] : [],
+    ),
   )
-  return schema?.format === 'phc-argon2id'
+  hashesOfKinds.set(kind, found)
+  return found
 }
 
-export const checkSecrets = (model: Model): Finding[] =>
-  model.declared.flatMap(({ kind, pointer, secrets }) =>
-    Object.entries(secrets)
-      .filter(([field, text]) => !isSecretReference(text) && !isHash(kind, field))
-      .map(([field]) => ({
+export const checkSecrets = (model: Model): Finding[] => {
+  const findings: Finding[] = []
+  for (const { kind, pointer, secrets } of model.declared)
+    for (const field in secrets) {
+      if (hashesOf(kind).has(field) || isSecretReference(secrets[field] ?? '')) continue
+      findings.push({
         severity: 'warning',
         code: 'literal-secret',
         pointer: `${pointer}${field}`,
         message: 'a secret stands in the file',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
         hint: 'name where it comes from instead: ${env:NAME} or ${file:PATH}',
-      })),
-  )
+      })
+    }
+  return findings
+}
