@@ -37,8 +37,28 @@ export function createLogger({ level = 'info', destination }: LogOptions = {}): 
       },
     },
   }
-  const logger = destination === undefined ? pino(options) : pino(options, destination)
+  const logger = pino(options, destination ?? standardOutput())
   return redactChildren(logger)
+}
+
+/** What is logged in one turn of the event loop leaves in one write, however many requests wrote it. */
+function standardOutput(): DestinationStream {
+  let sink: DestinationStream | undefined
+  let text = ''
+  const flush = (): void => {
+    if (text !== '') sink?.write(text)
+    text = ''
+  }
+  return {
+    write(line) {
+      if (sink === undefined) {
+        sink = pino.destination({ dest: 1, sync: true })
+        process.on('exit', flush)
+      }
+      if (text === '') setImmediate(flush)
+      text += line
+    },
+  }
 }
 
 /** pino formats the fields of a child logger once and by no formatter of its parent. */

@@ -43,27 +43,40 @@ export function insertRows<T extends Table>(
   if (first === undefined) return []
   const columns = Object.keys(first)
   const size = Math.max(1, Math.floor(PARAMETERS / columns.length))
-  // The text depends on the number of rows alone: compiled once for all full chunks, once for the last.
-  const textOf = (length: number): string =>
+  const compile = (length: number): string =>
     db
       .insertInto(table)
       .values(Array.from({ length }, () => first))
       .compile().sql
-  const full = rows.length >= size ? textOf(size) : ''
   const statements: Statement[] = []
   for (let start = 0; start < rows.length; start += size) {
     const chunk = rows.slice(start, start + size)
-    const text = chunk.length === size ? full : textOf(chunk.length)
+    const shape = `${chunk.length} ${table} ${columns.join()}`
+    const text = insertText(db, shape, () => compile(chunk.length))
     statements.push({ sql: text, parameters: chunk.flatMap((row) => valuesOf(row, columns)) })
   }
   return statements
 }
 
+const insertTexts = new WeakMap<Kysely<Tables>, Map<string, string>>()
+const MOST_TEXTS = 500
+
+/** The text depends on table, columns and number of rows alone; compiling costs more than the rest of an insert. */
+function insertText(db: Kysely<Tables>, shape: string, compile: () => string): string {
+  const texts = insertTexts.get(db) ?? new Map<string, string>()
+  insertTexts.set(db, texts)
+  const before = texts.get(shape)
+  if (before !== undefined) return before
+  const text = compile()
+  if (texts.size < MOST_TEXTS) texts.set(shape, text)
+  return text
+}
+
 function valuesOf(row: object, columns: readonly string[]): unknown[] {
-  const values = new Map(Object.entries(row))
-  if (values.size !== columns.length)
+  const given = Object.keys(row)
+  if (given.length !== columns.length || !columns.every((column) => column in row))
     throw new TypeError('rows of one insert have different columns')
-  return columns.map((column) => values.get(column))
+  return columns.map((column) => (row as Readonly<Record<string, unknown>>)[column])
 }
 
 /** A row with an id and a version, and what it is to become; or nothing but those, where it is to go. */
