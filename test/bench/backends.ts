@@ -42,6 +42,8 @@ export interface Backends {
   readonly all: readonly Backend[]
   /** A handler of `node:http` that does nothing but read JSON and answer, in a process like the server's. */
   readonly serveBare: () => Promise<Server>
+  /** Another script of this folder that prints its address on stderr: a limit or a peer. */
+  readonly serveScript: (name: string) => Promise<Server>
   readonly close: () => Promise<void>
 }
 
@@ -55,7 +57,7 @@ export const system: Caller = {
 }
 
 const bundle = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-const bareScript = fileURLToPath(new URL('./bare-handler.ts', import.meta.url))
+const scriptOf = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
 const masterKey = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')
 const secrets = { IAMCTL_MASTER_KEY: masterKey, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword }
 
@@ -119,15 +121,17 @@ export const openBackends = (): Backends => {
       return database(url, () => dropDatabase(server.url, name))
     },
   }
+  const serveScript = async (name: string): Promise<Server> => {
+    const started = await starter.start([scriptOf(name)], {
+      ready: /^http:/,
+      log: join(root, `${name}.log`),
+    })
+    return { ...started, url: started.line }
+  }
   return {
     all: [sqlite, postgresql],
-    serveBare: async () => {
-      const started = await starter.start([bareScript], {
-        ready: /^http:/,
-        log: join(root, 'bare.log'),
-      })
-      return { ...started, url: started.line }
-    },
+    serveScript,
+    serveBare: () => serveScript('bare-handler'),
     close: async () => {
       starter.close()
       await (await postgres)?.stop()

@@ -7,6 +7,7 @@
 import { loadavg } from 'node:os'
 import { openBackends } from './backends.ts'
 import type { Bench, Measurement } from './measurement.ts'
+import { measureClientCredentials } from './measurements/client-credentials.ts'
 import { measureCreates } from './measurements/creates.ts'
 import { measureEvents } from './measurements/events.ts'
 import { measureGroupCommit } from './measurements/group-commit.ts'
@@ -29,6 +30,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   import: measureImport,
   events: measureEvents,
   'sign-ins': measureSignIns,
+  'client-credentials': measureClientCredentials,
 }
 
 const progress = (text: string): void => {
@@ -48,13 +50,14 @@ const measure = async (name: string, measurement: Measurement, bench: Bench): Pr
 }
 
 const run = async (names: readonly string[]): Promise<Measured[]> => {
-  const { all, serveBare, close } = openBackends()
+  const { all, serveBare, serveScript, close } = openBackends()
   const measured: Measured[] = []
   try {
     for (const name of names) {
       const measurement = measurements[name]
       if (measurement === undefined) continue
-      const done = await measure(name, measurement, { backends: all, serveBare, progress })
+      const bench = { backends: all, serveBare, serveScript, progress }
+      const done = await measure(name, measurement, bench)
       measured.push(done)
       process.stdout.write(markdown(done))
     }

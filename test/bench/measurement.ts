@@ -15,6 +15,8 @@ export interface Result {
 export interface Bench {
   readonly backends: readonly Backend[]
   readonly serveBare: () => Promise<Server>
+  /** A limit or a peer: a script of this folder, by its name. */
+  readonly serveScript: (name: string) => Promise<Server>
   /** Tells the person who waits what is going on; not part of the result. */
   readonly progress: (text: string) => void
 }
