@@ -6,7 +6,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import { desiredOf } from '#schemas/desired.ts'
-import { type Doc, isObject, pointerSegment } from '#schemas/json-schema.ts'
+import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
@@ -32,8 +32,26 @@ export interface ImportParts {
 
 const door: Door = { source: 'import', origin: 'manual', owner: null }
 
-/** What stands in an export beside its sections. */
-const besides = new Set(['formatVersion', 'realm', 'revision', 'meta'])
+/** The body; entries are checked one by one, so that others have their turn meanwhile. */
+export const importBody: JsonSchema = {
+  type: 'object',
+  properties: {
+    formatVersion: { type: 'integer' },
+    realm: { type: 'string', description: 'Where it comes from.' },
+    revision: { type: 'integer' },
+    meta: { type: 'object', description: 'What an export tells about the documents; passed over.' },
+    ...Object.fromEntries(
+      sectionKinds.map(({ section, shape, doc }) => [
+        section,
+        shape === 'singleton'
+          ? { type: 'object', description: doc }
+          : { type: 'array', items: { type: 'object' }, description: doc },
+      ]),
+    ),
+  },
+  required: ['formatVersion'],
+  additionalProperties: false,
+}
 
 /** How many entries are checked before others get their turn: a few milliseconds. */
 const slice = 100
@@ -59,12 +77,16 @@ const withoutFlags = (kind: Kind, entry: unknown): unknown => {
   return doc
 }
 
-const checkVersion = (given: unknown): FieldError[] => {
-  if (given === formatVersion) return []
-  const message =
-    given === undefined ? 'is required' : `must be ${formatVersion}, which this server reads`
-  return [{ field: '/formatVersion', code: given === undefined ? 'required' : 'const', message }]
-}
+const checkVersion = (given: unknown): FieldError[] =>
+  given === formatVersion
+    ? []
+    : [
+        {
+          field: '/formatVersion',
+          code: 'const',
+          message: `must be ${formatVersion}, which this server reads`,
+        },
+      ]
 
 /** The sections alone, checked as those of a file are. */
 const sectionsIn = async (body: Doc): Promise<Doc> => {
@@ -72,18 +94,10 @@ const sectionsIn = async (body: Doc): Promise<Doc> => {
   const sections: Record<string, unknown> = {}
   let count = 0
   for (const [name, value] of Object.entries(body)) {
-    if (besides.has(name)) continue
-    const at = `/${pointerSegment(name)}`
     const known = validators.get(name)
-    if (!known) {
-      errors.push({ field: at, code: 'unknown-field', message: 'unknown field' })
-      continue
-    }
+    if (!known) continue
     const { kind, check } = known
-    if (kind.shape !== 'singleton' && !Array.isArray(value)) {
-      errors.push({ field: at, code: 'type', message: 'must be array' })
-      continue
-    }
+    const at = `/${pointerSegment(name)}`
     const entries: unknown[] = []
     for (const [i, entry] of [value].flat().entries()) {
       const stripped = withoutFlags(kind, entry)

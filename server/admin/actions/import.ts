@@ -1,6 +1,6 @@
 /** POST …/import: an export brought in again. */
 
-import { createImport, type ImportParts } from '#server/resources/import.ts'
+import { createImport, type ImportParts, importBody } from '#server/resources/import.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { changesetReply } from './changesets.ts'
 
@@ -15,14 +15,7 @@ export const importAction = (parts: ImportParts): Action => {
     events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
     summary: 'Puts every document of an export as one revision, or tells what that would do',
     query: bodyOf({ dryRun: { type: 'boolean', default: false } }, []),
-    body: {
-      type: 'object',
-      properties: { formatVersion: { type: 'integer' } },
-      required: ['formatVersion'],
-      additionalProperties: true,
-      description:
-        'An export. Its revision, its meta and what tells that secrets are set say nothing here.',
-    },
+    body: importBody,
     bodyLimit: 64 * 1024 * 1024,
     reply: { status: 200, schema: changesetReply },
     handle: ({ realm, body, caller, query }) =>
