@@ -9,7 +9,7 @@ import type { Statement } from '#server/storage/contract.ts'
 import { contentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
-import { asksForMatch, type UserParts, userEvent } from './users.ts'
+import { asksForMatch, refuseStale, type UserParts, userEvent } from './users.ts'
 
 /** What is written along with the document, in the same transaction. */
 export interface DataChange {
@@ -17,11 +17,21 @@ export interface DataChange {
   readonly events: readonly AuditEvent[]
 }
 
-/** The document as it was when the user was read, where the caller asks for that. */
-const expectationOf = (context: ActionContext, document: StoredDocument): Expectation => ({
-  exists: true,
-  ...(asksForMatch(context) ? { etag: etagOf(document) } : {}),
-})
+/**
+ * The document as it was when the user was read, where the caller asks for that. It was read after the user: only if
+ * the user is still the same does it belong to what the caller has seen.
+ */
+const expectationOf = async (
+  { users }: UserParts,
+  context: ActionContext,
+  user: UserRow,
+  document: StoredDocument,
+): Promise<Expectation> => {
+  if (!asksForMatch(context)) return { exists: true }
+  const now = await users.find(context.realm, user.id)
+  if (now) refuseStale(context, now)
+  return { exists: true, etag: etagOf(document) }
+}
 
 const documentOf = async ({ view }: ActionContext, user: UserRow): Promise<StoredDocument> => {
   const document = await view.byId(User.kind, user.id)
@@ -31,7 +41,7 @@ const documentOf = async ({ view }: ActionContext, user: UserRow): Promise<Store
 
 /** Writes the document of a managed user with some fields changed. */
 export const changeManagedUser = async (
-  { writer }: UserParts,
+  parts: UserParts,
   context: ActionContext,
   user: UserRow,
   change: (doc: UserDoc) => Partial<UserDoc>,
@@ -40,7 +50,7 @@ export const changeManagedUser = async (
   const { realm, caller } = context
   const document = await documentOf(context, user)
   const { username = document.key } = change(contentOf<UserDoc>(document))
-  await writer.write({
+  await parts.writer.write({
     realm,
     caller,
     door: restDoor,
@@ -52,7 +62,7 @@ export const changeManagedUser = async (
         id: document.id,
         doc: (before) => ({ ...before, ...change(complete(User, before) as UserDoc) }),
         secrets: {},
-        expect: expectationOf(context, document),
+        expect: await expectationOf(parts, context, user, document),
       },
     ],
     ...(data && {
@@ -69,13 +79,13 @@ export const changeManagedUser = async (
 }
 
 export const deleteManagedUser = async (
-  { writer }: UserParts,
+  parts: UserParts,
   context: ActionContext,
   user: UserRow,
 ): Promise<void> => {
   const { realm, caller } = context
   const document = await documentOf(context, user)
-  await writer.write({
+  await parts.writer.write({
     realm,
     caller,
     door: restDoor,
@@ -85,7 +95,7 @@ export const deleteManagedUser = async (
         kind: User,
         key: document.key,
         id: document.id,
-        expect: expectationOf(context, document),
+        expect: await expectationOf(parts, context, user, document),
       },
     ],
   })
