@@ -63,7 +63,10 @@ const inReadingOrder = (list: readonly Kind[]): Kind[] => {
       ),
     ]),
   )
-  const ordered: Kind[] = list.filter(({ shape }) => shape === 'singleton')
+  const sizeOf = ({ spec }: Kind): number => Object.keys(spec.properties ?? {}).length
+  const ordered: Kind[] = list
+    .filter(({ shape }) => shape === 'singleton')
+    .sort((a, b) => sizeOf(b) - sizeOf(a))
   let rest = list.filter(({ shape }) => shape !== 'singleton')
   while (rest.length > 0) {
     const waiting = new Set(rest.map(({ section }) => section))
@@ -80,7 +83,7 @@ const inReadingOrder = (list: readonly Kind[]): Kind[] => {
 
 /**
  * The kinds that have a section of their own, in the order in which a file is read best: what there is one of comes
- * first, then everything after what it refers to.
+ * first, the largest before the others, then everything after what it refers to.
  */
 export const sectionKinds: readonly Kind[] = inReadingOrder(
   kinds.filter((kind) => kind.parentKind === null || kind.shape === 'tree'),

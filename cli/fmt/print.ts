@@ -1,4 +1,7 @@
-/** The tree -> YAML: block style, two spaces, one empty line at most, line feeds, and one at the end. */
+/**
+ * The tree -> YAML: block style, two spaces; braces stay where they fit on a line; one empty line at most, line
+ * feeds, and one at the end.
+ */
 
 import {
   type Collection,
@@ -7,6 +10,7 @@ import {
   isCollection,
   isEmptyText,
   type Text,
+  type Value,
 } from './tree.ts'
 
 const step = '  '
@@ -46,6 +50,26 @@ const joined = (...parts: readonly (string | null)[]): string =>
 const commentLines = (lines: readonly string[], indent: string): string[] =>
   lines.map((line) => (line === '' ? '' : indent + line))
 
+const widest = 100
+
+/** A value between braces, on one line; null where it does not fit there. */
+const bracesOf = (value: Value): string | null => {
+  if (!isCollection(value))
+    return value.style === 'block' || value.inBraces.includes('\n')
+      ? null
+      : joined(value.props, value.inBraces)
+  const parts = value.entries.map(({ key, value: inner, leading, trailing }) => {
+    const text = bracesOf(inner)
+    const isApart = leading.length > 0 || trailing !== null || /[,[\]{}]/.test(key ?? '')
+    if (text === null || isApart || (text === '' && key === null)) return null
+    return key === null ? text : joined(`${key}:`, text)
+  })
+  if (value.below.length > 0 || parts.includes(null)) return null
+  const inner = parts.join(', ')
+  const braces = value.type === 'list' ? `[${inner}]` : inner === '' ? '{}' : `{ ${inner} }`
+  return joined(value.props, braces)
+}
+
 /** What stands behind a key or a dash, and what below. */
 const entryLines = (entry: Entry, indent: string): string[] => {
   const { key, value, trailing, column } = entry
@@ -65,6 +89,11 @@ const entryLines = (entry: Entry, indent: string): string[] => {
   if (value.entries.length === 0) {
     const empty = value.type === 'map' ? '{}' : '[]'
     return [indent + joined(head, value.props, empty, trailing)]
+  }
+  const braces = value.flow ? bracesOf(value) : null
+  if (braces !== null) {
+    const line = indent + joined(head, braces, trailing)
+    if (line.length <= widest) return [line]
   }
   const below = collectionLines(value, inner)
   if (key !== null || value.props !== '')

@@ -55,6 +55,12 @@ const withoutQuotes = (written: string, { value, type }: Scalar, inFlow: boolean
   return isPlain(value) ? value : written
 }
 
+const withoutNeedlessQuotes = (written: string, { value, type }: Scalar): string => {
+  const isQuoted = type === 'QUOTE_SINGLE' || type === 'QUOTE_DOUBLE'
+  const isFree = typeof value === 'string' && isPlain(value) && !/[,[\]{}]/.test(value)
+  return isQuoted && isFree ? value : written
+}
+
 /** A list or map in braces that means something else without them. */
 class NeedsFlow extends Error {}
 
@@ -71,7 +77,9 @@ const textOf = (reader: Reader, node: Scalar, inFlow: boolean): Text => {
   const written = reader.text.slice(start, end)
   const props = propsOf(reader, node, node.tag !== undefined)
   const text = props === '' ? withoutQuotes(written, node, inFlow) : written
-  return { type: 'text', text, style: styles[node.type ?? ''] ?? 'plain', props, start, end }
+  const inBraces = props === '' ? withoutNeedlessQuotes(written, node) : written
+  const style = styles[node.type ?? ''] ?? 'plain'
+  return { type: 'text', text, inBraces, style, props, start, end }
 }
 
 const keyOf = (reader: Reader, { key }: Pair, inFlow: boolean): Pick<Entry, 'key' | 'name'> => {
@@ -101,6 +109,7 @@ const entry = (
 const emptyText = (at: number): Text => ({
   type: 'text',
   text: '',
+  inBraces: '',
   style: 'plain',
   props: '',
   start: at,
@@ -154,14 +163,15 @@ const collectionOf = (reader: Reader, node: YAMLMap | YAMLSeq, inFlow: boolean):
     if (!(error instanceof NeedsFlow) || inFlow || !flow) throw error
     const text = reader.text.slice(start, end)
     if (text.includes('\n')) throw new Unformattable('it has a variable in braces over many lines')
-    return { type: 'text', text, style: 'verbatim', props, start, end }
+    return { type: 'text', text, inBraces: text, style: 'verbatim', props, start, end }
   }
 }
 
 export const treeOf = (reader: Reader, node: unknown, inFlow = false): Value => {
   if (isAlias(node)) {
     const { start, end } = rangeOf(node)
-    return { type: 'text', text: `*${node.source}`, style: 'verbatim', props: '', start, end }
+    const text = `*${node.source}`
+    return { type: 'text', text, inBraces: text, style: 'verbatim', props: '', start, end }
   }
   if (isScalar(node)) return textOf(reader, node, inFlow)
   if (isMap(node) || isSeq(node)) return collectionOf(reader, node, inFlow)

@@ -13,6 +13,8 @@ export interface Text {
   readonly type: 'text'
   /** As it is written; of text over several lines, with its own indentation. */
   readonly text: string
+  /** How it must be written between braces, where more characters have a meaning. */
+  readonly inBraces: string
   readonly style: 'plain' | 'quoted' | 'block' | 'verbatim'
   /** `&anchor` and `!tag`. */
   readonly props: string

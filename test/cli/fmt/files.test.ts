@@ -8,7 +8,7 @@ import { findEstate } from '#cli/load/estate.ts'
 import { createFolder, type Folder } from '../load/folder.ts'
 
 const untidy = 'settings: {displayName: "x"}\nrealm: a\n'
-const tidy = 'realm: a\nsettings:\n  displayName: x\n'
+const tidy = 'realm: a\nsettings: { displayName: x }\n'
 
 const run = async (folder: Folder, options: Partial<FmtOptions> = {}) => {
   const cwd = folder.path

@@ -51,21 +51,14 @@ const golden: readonly (readonly [title: string, before: string, after: string])
     'sections stand in reading order, fields in the order of the schema, the key first',
     awkward['fields in any order'] ?? '',
     `realm: acme
-settings:
-  displayName: x
-  enabled: true
-  passwordPolicy:
-    length: 12
-    digits: 1
+settings: { displayName: x, enabled: true, passwordPolicy: { length: 12, digits: 1 } }
 clients:
   - clientId: web
     renamedFrom: old
     name: Web
     enabled: true
     protected: true
-    roles:
-      - name: n
-        description: d
+    roles: [{ name: n, description: d }]
     unknown: 1
 `,
   ],
@@ -126,7 +119,7 @@ clients: []
 `,
   ],
   [
-    'braces become lines, with their comments',
+    'braces stay on one line, and become lines where they hold comments',
     awkward['flow style with comments'] ?? '',
     `realm: acme
 roles: [] # empty
@@ -137,8 +130,7 @@ clients: # opening
   - clientId: web # id
     name: Web
   # before the second
-  # behind the second
-  - clientId: b
+  - { clientId: b } # behind the second
   # at the end
 `,
   ],
@@ -156,8 +148,7 @@ clients:
     publicClient: true
     clientId: web
     redirectUris: *uris
-  - <<:
-      - *base
+  - <<: [*base]
     clientId: third
     name: &n Third
     description: *n
@@ -169,9 +160,7 @@ clients:
     `realm: acme
 users:
   - username: alice
-    attributes: &a
-      x:
-        - y
+    attributes: &a { x: [y] }
 roles:
   - name: r
     attributes: *a
@@ -184,8 +173,7 @@ roles:
 ---
 realm: one
 # about one
-settings:
-  displayName: One
+settings: { displayName: One }
 # end of one
 ---
 realm: two # t
@@ -233,9 +221,7 @@ messageTemplates:
     'a variable has a type only where it has one now',
     awkward['variables in and out of braces'] ?? '',
     `realm: acme
-settings:
-  displayName: \${var:NAME}
-  accessTokenLifespan: \${var:TTL:-300}
+settings: { displayName: '\${var:NAME}', accessTokenLifespan: "\${var:TTL:-300}" }
 clients:
   - clientId: web
     name: "\${var:NAME}"
