@@ -5,10 +5,11 @@
  */
 
 import type { Kysely } from 'kysely'
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
-import { kindNamed } from '#schemas/registry.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
 import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
@@ -21,6 +22,15 @@ export interface Snapshot {
   /** Of every document that may go or be renamed: the documents that refer to it. */
   readonly referrers: ReadonlyMap<string, readonly StoredDocument[]>
 }
+
+const refersTo = (schema: JsonSchema, kind: string): boolean =>
+  schema['x-ref']?.kind === kind ||
+  [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])].some(
+    (inner) => refersTo(inner, kind),
+  )
+
+/** The kinds whose documents may name others of their kind: flows, policies, roles. */
+const selfReferring = new Set(kinds.filter(({ spec, kind }) => refersTo(spec, kind)))
 
 class Gathering {
   readonly documents = new Map<string, StoredDocument>()
@@ -60,6 +70,19 @@ class Gathering {
   async loadAll(kind: string): Promise<void> {
     this.#whole.add(kind)
     this.add((await reads.ofKind(this.#db, this.#realm, kind)).map(documentOf))
+  }
+
+  /** Where documents refer to others of their kind: all that these lead to, because a circle may close anywhere. */
+  async loadChains(kinds: ReadonlySet<string>): Promise<void> {
+    for (let known = -1; known !== this.documents.size; ) {
+      known = this.documents.size
+      const further = [...this.documents.values()]
+        .filter(({ kind }) => kinds.has(kind))
+        .flatMap(({ kind, body, key }) =>
+          referencesOf(kindNamed(kind), body, key).filter((reference) => reference.kind === kind),
+        )
+      await this.load(wantedBy(further))
+    }
   }
 
   /** Documents that are rewritten along with others keep their other references, which must be known too. */
@@ -223,6 +246,9 @@ export const gather = async (
   await gathering.load(present)
   await gathering.load(wantedBy(references))
   if (grants) await gathering.loadAll(Role.kind)
+  await gathering.loadChains(
+    new Set(operations.flatMap(({ kind }) => (selfReferring.has(kind) ? [kind.kind] : []))),
+  )
   await gathering.close(
     pairs.flatMap(({ operation, target }) =>
       target && (operation.op === 'delete' || target.key !== operation.key) ? [target] : [],

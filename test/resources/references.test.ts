@@ -156,6 +156,20 @@ describe.each(backends)('references on $name', (backend) => {
     expect(flow.body.errors[0]).toMatchObject({ code: 'cycle' })
   })
 
+  it('does not let a flow run inside itself, however long the way round is', async () => {
+    const run = (alias: string, ...inside: string[]) => ({
+      alias,
+      authenticationExecutions: inside.map((flowAlias) => ({ flowAlias })),
+    })
+    for (const flow of [run('far'), run('middle', 'far'), run('near', 'middle')])
+      expect((await send('POST', '/flows', flow)).status).toBe(201)
+    const closed = await send('PUT', '/flows/far', run('far', 'near'))
+    expect(closed).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: '/authenticationExecutions', code: 'cycle' }] },
+    })
+  })
+
   it('resolves names among the children of one client, and follows renames there', async () => {
     for (const clientId of ['vault', 'twin']) {
       await send('POST', '/clients', { clientId })
