@@ -31,6 +31,7 @@ const bootstrapFlags: readonly Flag[] = [
 
 const limitFlags: readonly Flag[] = [
   ['body-limit', 'bytes', 'largest body'],
+  ['changeset-limit', 'bytes', 'largest changeset or import of a realm'],
   ['header-limit', 'bytes', 'largest request line and headers together'],
   ['url-limit', 'bytes', 'longest path and query'],
   ['headers-timeout', 'seconds', 'time in which the headers must have arrived'],
