@@ -7,7 +7,6 @@ import type { Kind } from '#schemas/kind.ts'
 import { sectionOf } from '#schemas/realm-document.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
-import type { Place } from '#schemas/wire.ts'
 import type { Matching } from './match.ts'
 import { byPlace, lineage, placeKey } from './names.ts'
 import { inOrder } from './order.ts'
@@ -46,20 +45,13 @@ const chainOf = (indexes: Indexes, { matches, moved }: Matching): Indexes => {
   return previous
 }
 
-/** The keys that renames leave, each with the last rename that its document takes part in. */
-const leftKeys = (indexes: Indexes, { matches, moved }: Matching): Indexes => {
-  const renames = new Map<string, number>()
+/** The keys that renames leave: who takes one comes after who leaves it. */
+const leftKeys = (indexes: Indexes, { matches }: Matching): Indexes => {
+  const left = new Map<string, number>()
   for (const { desired, actual, from } of matches) {
     const index = indexes.get(placeKey(desired.kind.kind, desired.key))
     if (actual && from !== null && index !== undefined)
-      renames.set(placeKey(actual.kind.kind, actual.key), index)
-  }
-  const left = new Map<string, number>()
-  for (const { kind, key } of moved.keys()) {
-    const rename = lineage(kind, key)
-      .map((place) => renames.get(place))
-      .find((index) => index !== undefined)
-    if (rename !== undefined) left.set(placeKey(kind.kind, key), rename)
+      left.set(placeKey(desired.kind.kind, from), index)
   }
   return left
 }
@@ -73,41 +65,13 @@ export const inApplyOrder = (changes: readonly Change[], matching: Matching): re
   return inOrder(sorted, ({ kind: name, key, doc }) => {
     const kind = kindNamed(name)
     const place = placeKey(name, key)
+    const taken = nestedSections.has(sectionOf(kind)) ? chain.get(place) : left.get(place)
     const named = referencesOf(kind, doc ?? {}, key).map((reference) =>
-      placeKey(reference.kind, reference.key),
+      indexes.get(placeKey(reference.kind, reference.key)),
     )
-    const isNested = nestedSections.has(sectionOf(kind))
-    const taken = isNested ? undefined : left.get(place)
     return {
-      must: [changeAbove(indexes, kind, key), chain.get(place), taken].filter(isIndex),
-      // What names a key that is left and taken again means the new one: the rename must not reach it any more.
-      should: named.map((other) => left.get(other)).filter(isIndex),
-      may: named.map((other) => indexes.get(other)).filter(isIndex),
+      must: [changeAbove(indexes, kind, key), taken].filter(isIndex),
+      should: named.filter(isIndex),
     }
-  })
-}
-
-/**
- * Changes that name a key which is left and taken again in the same apply, and whose turn comes before it is left: the
- * rename would take them along to the document that has it now, which is not what the files say.
- */
-export const caughtByRename = (
-  ordered: readonly Change[],
-): { readonly change: Change; readonly named: Place }[] => {
-  const keys = new Set(ordered.map(({ kind, key }) => placeKey(kind, key)))
-  const renames = new Map(
-    ordered.flatMap(({ kind, from }, i): [string, number][] =>
-      from !== null && keys.has(placeKey(kind, from)) ? [[placeKey(kind, from), i]] : [],
-    ),
-  )
-  if (renames.size === 0) return []
-  return ordered.flatMap((change, i) => {
-    const named = referencesOf(kindNamed(change.kind), change.doc ?? {}, change.key).find(
-      (reference) =>
-        lineage(kindNamed(reference.kind), reference.key).some(
-          (place) => (renames.get(place) ?? -1) >= i,
-        ),
-    )
-    return named ? [{ change, named }] : []
   })
 }

@@ -43,7 +43,6 @@ const secretsOf = (
 }
 
 const fieldsOf = ({ desired, actual }: Match, following: Following): Change['fields'] => {
-  // Of nearly all documents of a large realm the hash says enough.
   if (!actual || (desired.hash === actual.hash && !following.isAffected(actual))) return []
   return diff(desired.kind, following.bodyOf(actual), desired.body)
 }
@@ -56,7 +55,21 @@ const actionOf = (match: Match, change: Omit<Change, 'action'>): Action | null =
   return change.adopts || before !== after ? 'adopt' : null
 }
 
+/** Of nearly all documents of a large realm the hash says enough. */
+const isAsItShouldBe = (
+  { desired, actual, from }: Match,
+  { source, following, differing }: ChangeContext,
+): boolean =>
+  actual !== null &&
+  from === null &&
+  (differing.size === 0 || Object.keys(desired.secrets).length === 0) &&
+  desired.hash === actual.hash &&
+  desired.protected === actual.protected &&
+  actual.owner === source &&
+  !following.isAffected(actual)
+
 export const changeOf = (match: Match, context: ChangeContext): Change | null => {
+  if (isAsItShouldBe(match, context)) return null
   const { desired, actual, from } = match
   const { kind, key, body } = desired
   const change = {

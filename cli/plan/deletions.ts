@@ -75,7 +75,7 @@ export const referrersFirst = (
         const target = indexes.get(placeKey(reference.kind, reference.key))
         if (target !== undefined && target !== i) before[target]?.push(i)
       }
-  return inOrder(sorted, (_, i) => ({ must: [], should: before[i] ?? [], may: [] }))
+  return inOrder(sorted, (_, i) => ({ must: [], should: before[i] ?? [] }))
 }
 
 export const deletionOf = (

@@ -65,17 +65,27 @@ export const follow = (moved: ReadonlyMap<ActualDocument, string>): Following =>
       .map(([{ kind, key }, to]) => [placeKey(kind.kind, key), to]),
   )
   const kinds = new Set([...moved.keys()].map(({ kind }) => kind.kind))
+  const known = new Map<ActualDocument, (Reference & { to: string })[]>()
+  const refers = new Map<Kind, boolean>()
+  const canRefer = (kind: Kind): boolean => {
+    const can = refers.get(kind) ?? [...referredKinds(kind).keys()].some((name) => kinds.has(name))
+    refers.set(kind, can)
+    return can
+  }
   const renamedIn = (document: ActualDocument): (Reference & { to: string })[] => {
     const { kind, key } = document
-    if (keys.size === 0 || ![...referredKinds(kind).keys()].some((name) => kinds.has(name)))
-      return []
+    if (keys.size === 0 || !canRefer(kind)) return []
+    const before = known.get(document)
+    if (before) return before
     const found = new Map<string, Reference & { to: string }>()
     for (const reference of referencesOf(kind, document.body, key)) {
       const place = placeKey(reference.kind, reference.key)
       const to = keys.get(place)
       if (to !== undefined) found.set(place, { ...reference, to })
     }
-    return [...found.values()]
+    const renamed = [...found.values()]
+    known.set(document, renamed)
+    return renamed
   }
   return {
     isAffected: (document) => renamedIn(document).length > 0,

@@ -168,11 +168,11 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   return { matches, findings }
 }
 
-/** The files' entries, each with its document; `named` are the places of all entries, also of those left out here. */
+/** The files' entries, each with its document; `all` are those of the files, also where only some are planned. */
 export const match = (
   desired: readonly Desired[],
   actual: Actual,
-  named: ReadonlySet<string>,
+  all: readonly Desired[],
 ): Matching => {
   const renaming = new Set(desired.filter(isRenamed).map(({ kind }) => sectionOf(kind)))
   const paper = createPaper(actual, renaming)
@@ -183,6 +183,7 @@ export const match = (
       paper,
     ),
   )
+  const named = new Set(sections.length === 0 ? [] : all.map(placeOf))
   const undone = sections.flatMap(({ matches }) =>
     matches.flatMap(({ desired: entry, actual: found, from }) => {
       const place = placeKey(entry.kind.kind, entry.renamedFrom ?? '')

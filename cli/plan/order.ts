@@ -6,10 +6,8 @@
 export interface Edges {
   /** Indexes of items that must come before. */
   readonly must: readonly number[]
-  /** Indexes of items that should; given up last. */
+  /** Indexes of items that should. */
   readonly should: readonly number[]
-  /** Indexes of items that would be better off; given up first. */
-  readonly may: readonly number[]
 }
 
 /** The smallest number first. */
@@ -54,23 +52,16 @@ export const inOrder = <T>(
 ): readonly T[] => {
   const must: Set<number>[] = []
   const should: Set<number>[] = []
-  const may: Set<number>[] = []
   const followers: number[][] = items.map(() => [])
   for (const [i, item] of items.entries()) {
     const edges = edgesOf(item, i)
     const hard = new Set(edges.must.filter((before) => before !== i))
     const soft = new Set(edges.should.filter((before) => before !== i && !hard.has(before)))
-    const weak = edges.may.filter(
-      (before) => before !== i && !hard.has(before) && !soft.has(before),
-    )
     must.push(hard)
     should.push(soft)
-    may.push(new Set(weak))
-    for (const before of new Set([...hard, ...soft, ...weak])) followers[before]?.push(i)
+    for (const before of [...hard, ...soft]) followers[before]?.push(i)
   }
-  const waitsFor = (i: number): number[] =>
-    [must, should, may].flatMap((sets) => [...(sets[i] ?? [])])
-  const isFree = (i: number): boolean => [must, should, may].every((sets) => sets[i]?.size === 0)
+  const isFree = (i: number): boolean => must[i]?.size === 0 && should[i]?.size === 0
   const ready = createHeap()
   for (const i of items.keys()) if (isFree(i)) ready.push(i)
 
@@ -80,7 +71,7 @@ export const inOrder = <T>(
     done.add(i)
     sorted.push(items[i] as T)
     for (const follower of followers[i] ?? []) {
-      const waited = [must, should, may].some((sets) => sets[follower]?.delete(i))
+      const waited = must[follower]?.delete(i) || should[follower]?.delete(i)
       if (waited && isFree(follower)) ready.push(follower)
     }
   }
@@ -90,20 +81,16 @@ export const inOrder = <T>(
     let next = start
     while (!walked.has(next)) {
       walked.add(next)
-      next = waitsFor(next)[0] ?? next
+      next = [...(must[next] ?? []), ...(should[next] ?? [])][0] ?? next
     }
     const path = [...walked]
     const circle = path.slice(path.indexOf(next))
     const edges = circle
       .map((i, at) => ({ i, before: circle[at + 1] ?? next }))
       .sort((a, b) => a.i - b.i)
-    for (const sets of [may, should]) {
-      const given = edges.find(({ i, before }) => sets[i]?.delete(before))
-      if (!given) continue
-      if (isFree(given.i)) ready.push(given.i)
-      return
-    }
-    throw new Error('what must come first leads in a circle')
+    const given = edges.find(({ i, before }) => should[i]?.delete(before))
+    if (!given) throw new Error('what must come first leads in a circle')
+    if (isFree(given.i)) ready.push(given.i)
   }
 
   let first = 0

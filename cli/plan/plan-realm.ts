@@ -10,13 +10,13 @@ import type { Place, SecretPlace } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import type { SecretSource } from '../load/loaded.ts'
 import type { Actual, ActualDocument } from './actual.ts'
-import { caughtByRename, inApplyOrder } from './apply-order.ts'
+import { inApplyOrder } from './apply-order.ts'
 import { type ChangeContext, changeOf, immutableProblems, secretKey } from './changes.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletions.ts'
 import { follow } from './follow.ts'
 import { isDoomed, leftOut, placeOf, unmanagedIn, warningsAbout } from './left-out.ts'
 import { type Matching, match } from './match.ts'
-import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
+import { byPlace, nameOf, namesOf } from './names.ts'
 import {
   type Change,
   type PlanProblem,
@@ -117,17 +117,6 @@ const renameConflicts = (
   return { problems, warnings }
 }
 
-const reusedName = ({
-  change: { kind, key, place },
-  named,
-}: ReturnType<typeof caughtByRename>[number]): PlanProblem => ({
-  code: 'rename-cycle',
-  kind,
-  key,
-  message: `${nameOf(kind, key)} names ${nameOf(named.kind, named.key)}, which is renamed and made again at the same time; do it in two steps`,
-  place,
-})
-
 const renameFindings = (
   { findings }: Matching,
   place: PlanOptions['placeOf'],
@@ -170,8 +159,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
   const known = files.desired.filter(({ kind }) => isKnown(kind))
   const scope: Scope = scopeOf(known, actual, targets)
-  const named = new Set(files.desired.map(({ kind, key }) => placeKey(kind.kind, key)))
-  const matching = match(scope.desired, actual, named)
+  const matching = match(scope.desired, actual, files.desired)
   const following = follow(matching.moved)
   const context: ChangeContext = {
     ...options,
@@ -182,7 +170,11 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     deleted: actual.deleted,
   }
 
-  const changes = matching.matches.flatMap((one) => changeOf(one, context) ?? [])
+  const planned = matching.matches.flatMap((one) => {
+    const change = changeOf(one, context)
+    return change ? [{ match: one, change }] : []
+  })
+  const changes = planned.map(({ change }) => change)
   const matched = new Set(matching.matches.map((one) => one.actual))
   const keyOf = (document: ActualDocument): string => matching.moved.get(document) ?? document.key
   const left = leftOut(
@@ -229,8 +221,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...scope.problems,
       ...renames.problems,
       ...conflicts.problems,
-      ...caughtByRename(ordered).map(reusedName),
-      ...matching.matches.flatMap((one) => immutableProblems(one, context)),
+      ...planned.flatMap(({ match: one }) => immutableProblems(one, context)),
       ...(takeOver ? [] : ownershipProblems(changes)),
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
     ]),

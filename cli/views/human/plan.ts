@@ -103,7 +103,7 @@ const realmText = (plan: RealmPlan, style: Style): string[] => {
       .flatMap((lines) => [...lines.map((line) => lineText(line, style)), '']),
     ...unmanaged(plan, style),
     ...warnings(plan, style),
-    ...(hasChanges(plan) || plan.problems.length === 0 ? [style.bold(summaryText(plan))] : []),
+    style.bold(summaryText(plan)),
     ...problems(plan, style),
   ]
 }

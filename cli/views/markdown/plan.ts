@@ -16,17 +16,12 @@ const mostCharacters = 60_000
 const frame = 400
 const mostUnmanaged = 20
 
-const htmlEscapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '@': '&#64;',
-}
-
-/** Text inside of `<code>`, on one line. */
+/** Text inside of `<code>`, on one line; what could be markup, or a mention, is written by its number. */
 const code = (text: string): string =>
-  `<code>${harmless(text).replaceAll(/[&<>"@]/g, (character) => htmlEscapes[character] ?? '')}</code>`
+  `<code>${harmless(text).replaceAll(
+    /[^\p{L}\p{N} :./-]/gu,
+    (character) => `&#${character.codePointAt(0)};`,
+  )}</code>`
 
 /** The sign comes first, where the colours of a `diff` block look for it. */
 const diffLine = ({ sign, depth, text }: Line): string =>
@@ -80,8 +75,8 @@ const fenceFor = (lines: readonly string[]): string => {
   return '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)))
 }
 
-const details = (plan: RealmPlan, room: number): string[] => {
-  const lines = fitted(linesOf(plan), room - frame)
+const details = (plan: RealmPlan, all: readonly string[], room: number): string[] => {
+  const lines = fitted(all, room - frame)
   const summary = `Realm ${code(plan.realm)}: ${summaryText(plan)}`
   if (lines.length === 0) return [summary, '']
   const fence = fenceFor(lines)
@@ -95,6 +90,19 @@ const details = (plan: RealmPlan, room: number): string[] => {
     '</details>',
     '',
   ]
+}
+
+/** The small ones get what they need, the large ones share what is left. */
+const roomFor = (needs: readonly number[], room: number): number[] => {
+  const shares = needs.map(() => 0)
+  const ascending = [...needs.keys()].sort((a, b) => (needs[a] ?? 0) - (needs[b] ?? 0))
+  let left = room
+  for (const [i, index] of ascending.entries()) {
+    const share = Math.min(needs[index] ?? 0, Math.floor(left / (needs.length - i)))
+    shares[index] = share
+    left -= share
+  }
+  return shares
 }
 
 const refused = (realms: readonly RealmPlan[]): string[] => {
@@ -114,19 +122,13 @@ export const planMarkdown = (plan: Plan): string => {
     ...refused(realms),
     '',
   ]
-  const blocks: string[] = []
-  let room = mostCharacters - head.join('\n').length - frame
-  for (const [i, realm] of realms.entries()) {
-    const share = Math.floor(room / (realms.length - i))
-    if (room < 2 * frame) {
-      blocks.push(
-        `… and ${realms.length - i} more realms do not fit here: run \`iamctl plan\` to see them.`,
-      )
-      break
-    }
-    const block = details(realm, Math.max(share, 2 * frame)).join('\n')
-    room -= block.length + 1
-    blocks.push(block)
-  }
-  return `${[...head, ...blocks].join('\n').trimEnd()}\n`
+  const room = mostCharacters - head.join('\n').length - frame
+  const shown = realms.slice(0, Math.floor(room / (2 * frame)))
+  const lines = shown.map(linesOf)
+  const needs = lines.map((list) => list.reduce((sum, line) => sum + line.length + 1, frame))
+  const rooms = roomFor(needs, room)
+  const blocks = shown.map((realm, i) => details(realm, lines[i] ?? [], rooms[i] ?? 0).join('\n'))
+  const rest = realms.length - shown.length
+  const more = `… and ${rest} more realms do not fit here: run \`iamctl plan\` to see them.`
+  return `${[...head, ...blocks, ...(rest > 0 ? [more] : [])].join('\n').trimEnd()}\n`
 }

@@ -9,10 +9,12 @@ export const countsText = ({ add, change, destroy }: PlanSummary): string =>
 export const hasChanges = ({ changes, createRealm }: RealmPlan): boolean =>
   changes.length > 0 || createRealm
 
-export const summaryText = (plan: RealmPlan): string =>
-  hasChanges(plan)
-    ? `Plan: ${countsText(plan.summary)}.`
+export const summaryText = (plan: RealmPlan): string => {
+  if (hasChanges(plan)) return `Plan: ${countsText(plan.summary)}.`
+  return plan.problems.length > 0
+    ? `No plan: ${counted(plan.problems.length, 'error')}.`
     : 'No changes. The realm matches the files.'
+}
 
 export const totalText = (realms: number, total: PlanSummary): string =>
   `Total for ${counted(realms, 'realm')}: ${countsText(total)}.`

@@ -41,6 +41,8 @@ interface Draft {
   owner: string | null
   protected: boolean
   parent: Draft | undefined
+  /** Given in full by an operation, in names as they are afterwards. */
+  stated: boolean
 }
 
 export const born = (): Stored[] =>
@@ -69,7 +71,7 @@ export const applied = (
     return parent
   }
   for (const one of documents)
-    drafts.add({ ...one, hash: contentHash(one.body), parent: undefined })
+    drafts.add({ ...one, hash: contentHash(one.body), parent: undefined, stated: false })
   for (const draft of drafts) draft.parent = parentOf(draft.kind, draft.key)
 
   const refersTo = (draft: Draft, target: Draft) =>
@@ -80,7 +82,9 @@ export const applied = (
 
   const rename = (draft: Draft, key: string): void => {
     const from = draft.key
-    const referrers = [...drafts].filter((other) => refersTo(other, draft).length > 0)
+    const referrers = [...drafts].filter(
+      (other) => !other.stated && refersTo(other, draft).length > 0,
+    )
     for (const referrer of referrers)
       referrer.body = compact(
         referrer.kind,
@@ -114,6 +118,7 @@ export const applied = (
       draft.origin = draft.origin === 'built-in' ? 'built-in' : 'declared'
       draft.protected = isProtected
       draft.parent = parent
+      draft.stated = true
     } else
       drafts.add({
         kind,
@@ -124,6 +129,7 @@ export const applied = (
         owner: source,
         protected: isProtected,
         parent,
+        stated: true,
       })
   }
 
@@ -157,7 +163,7 @@ export const applied = (
     for (const reference of referencesOf(draft.kind, draft.body, draft.key))
       if (!at(reference.kind, reference.key))
         throw new Refused(`${draft.key} names ${reference.key}, which does not exist`)
-  return [...drafts].map(({ hash: _, parent: __, ...stored }) => stored)
+  return [...drafts].map(({ hash: _, parent: __, stated: ___, ...stored }) => stored)
 }
 
 /** What the server would export of these documents. */
