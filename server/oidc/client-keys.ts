@@ -10,7 +10,7 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 
 /** What clients may sign with: asymmetric, and never `none`. */
-export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
+export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
 
 /** Gives the key of a client for the header of a JWT; throws an error of `jose` where there is none. */
 export type ClientKeys = (client: TokenClient) => JWTVerifyGetKey
@@ -26,8 +26,11 @@ interface Fetched {
 }
 
 const keySetOf = (text: string): JWTVerifyGetKey => {
-  const value: unknown = JSON.parse(text)
-  return createLocalJWKSet(value as JSONWebKeySet)
+  try {
+    return createLocalJWKSet(JSON.parse(text) as JSONWebKeySet)
+  } catch (cause) {
+    throw new errors.JWKSInvalid('what is answered is no key set', { cause })
+  }
 }
 
 export const createClientKeys = ({

@@ -2,7 +2,7 @@
 
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { errorCodes } from './vocabulary.ts'
+import { assertionType, errorCodes } from './vocabulary.ts'
 
 export const errorSchema: JsonSchema = {
   title: 'oauth-error',
@@ -77,4 +77,6 @@ export const describe = ({
 export const clientParameters = {
   client_id: 'The client, unless the Authorization header names it.',
   client_secret: 'Its secret, unless the Authorization header has it.',
+  client_assertion: 'What it signed about itself instead (RFC 7523).',
+  client_assertion_type: assertionType,
 }

@@ -23,3 +23,9 @@ export const freshIssuer = async (
   issuers: Issuers,
   { params }: FastifyRequest<RealmRoute>,
 ): Promise<Issuer> => orRefuse(await issuers.fresh(params.realm))
+
+const issuerPath = '/realms/:realm'
+
+/** Where a request below the issuer came to, as clients know it: without a query, whatever the Host header says. */
+export const addressOf = ({ url }: Issuer, { routeOptions }: FastifyRequest): string =>
+  `${url}${(routeOptions.url ?? '').slice(issuerPath.length)}`

@@ -49,6 +49,9 @@ export type ErrorCode = (typeof errorCodes)[number]
 export type GrantType = (typeof grantTypes)[number]
 export type ClientAuthMethodName = (typeof tokenEndpointAuthMethods)[number]
 
+/** Of `client_assertion` (RFC 7523 §2.2). */
+export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
 /** What the protocol calls a grant that the spec has a short name for. */
 export const wireName = (name: GrantType): string =>
   Object.entries(grantTypeUrns).find(([, short]) => short === name)?.[0] ?? name

@@ -6,8 +6,9 @@ import type { Recorder } from '#server/events/audit.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
+import { addressOf } from '../issuer.ts'
 import type { Parameters } from '../parameters.ts'
-import type { ClientAuthMethod, Presented } from './method.ts'
+import type { Attempt, ClientAuthMethod, Presented } from './method.ts'
 
 export interface AuthenticatedClient {
   readonly client: TokenClient
@@ -48,10 +49,10 @@ export const createAuthenticateClient = (
     issuer: Issuer,
     client: TokenClient | undefined,
     method: ClientAuthMethod,
-    credential: string,
+    proof: Pick<Attempt, 'credential' | 'endpoint'>,
   ): Promise<string | undefined> => {
     const suits = client !== undefined && method.suits(client.doc)
-    const good = await method.verify({ issuer, client: suits ? client : undefined, credential })
+    const good = await method.verify({ issuer, client: suits ? client : undefined, ...proof })
     if (!suits) return client ? `it may not use ${method.name}` : 'there is no such client'
     if (!good) return 'its credentials are wrong'
     return client.doc.enabled ? undefined : 'it is disabled'
@@ -61,7 +62,9 @@ export const createAuthenticateClient = (
     const { method, presented } = find(request, form)
     const document = await issuer.view.get(Client.kind, presented.clientId)
     const client = document && clientOf(document)
-    const fault = await faultOf(issuer, client, method, presented.credential)
+    const { credential } = presented
+    const endpoint = addressOf(issuer, request)
+    const fault = await faultOf(issuer, client, method, { credential, endpoint })
     if (client && fault === undefined) return { client, method: method.name }
     if (client)
       await recorder.append(

@@ -18,6 +18,8 @@ export interface Attempt {
   /** Nobody where there is no such client: as much work is done then, and refused. */
   readonly client: TokenClient | undefined
   readonly credential: string
+  /** The address that the request came to, without a query. */
+  readonly endpoint: string
 }
 
 export interface ClientAuthMethod {

@@ -7,7 +7,8 @@ import type { Attempt } from './method.ts'
 
 export type SecretParts = Pick<OidcParts, 'vault' | 'storage' | 'clock'>
 
-const pointer = '/secret'
+/** Where the secret is in a client's document. */
+export const pointer = '/secret'
 const nobody = { realm: '', kind: 'client', id: '00000000-0000-0000-0000-000000000000' }
 const nothing: StoredSecret = { hmac: 'x'.repeat(43) }
 
@@ -17,9 +18,10 @@ export const suitsSecret = ({ publicClient, tokenEndpointAuthMethod }: ClientDoc
   (tokenEndpointAuthMethod === 'client_secret_basic' ||
     tokenEndpointAuthMethod === 'client_secret_post')
 
-/** An unknown client costs what a known one with a wrong secret does. */
-export const createSecretCheck = ({ vault, storage: { db }, clock }: SecretParts) => {
-  const previous = async (id: string): Promise<StoredSecret | undefined> => {
+/** The secret that a client had before, while it is still tolerated. */
+export const createPreviousSecret =
+  ({ storage: { db }, clock }: Pick<SecretParts, 'storage' | 'clock'>) =>
+  async (id: string): Promise<StoredSecret | undefined> => {
     const row = await db
       .selectFrom('client_secrets')
       .select('previous')
@@ -28,6 +30,11 @@ export const createSecretCheck = ({ vault, storage: { db }, clock }: SecretParts
       .executeTakeFirst()
     return row?.previous ? (JSON.parse(row.previous) as StoredSecret) : undefined
   }
+
+/** An unknown client costs what a known one with a wrong secret does. */
+export const createSecretCheck = (parts: SecretParts) => {
+  const { vault } = parts
+  const previous = createPreviousSecret(parts)
   return async ({ client, credential }: Attempt): Promise<boolean> => {
     const place = client?.document ?? nobody
     const stored = client?.document.secrets[pointer]

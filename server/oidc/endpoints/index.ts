@@ -2,6 +2,7 @@
 
 import { createAuthenticateClient } from '../client-auth/authenticate.ts'
 import { createClientAuthMethods } from '../client-auth/index.ts'
+import { createClientKeys } from '../client-keys.ts'
 import { createPreflights } from '../cors.ts'
 import { createGrants } from '../grants/index.ts'
 import type { Lists } from '../metadata.ts'
@@ -16,12 +17,13 @@ import { token } from './token.ts'
 
 export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
   const grants = createGrants(parts)
-  const clientAuthMethods = createClientAuthMethods(parts)
+  const clientKeys = createClientKeys(parts)
+  const clientAuthMethods = createClientAuthMethods({ ...parts, clientKeys })
   const responseModes = createResponseModes()
   const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
   const preflights = createPreflights(parts.issuers)
   const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes })
-  const shared = { ...parts, grants, authenticateClient, preflights }
+  const shared = { ...parts, clientKeys, grants, authenticateClient, preflights }
   const endpoints: readonly Endpoint[] = [
     discovery(shared, lists),
     jwks(shared),

@@ -1,0 +1,38 @@
+/** A client proves itself with a key of its own, whose public half we know (RFC 7523, OIDC Core §9). */
+
+import { errors } from 'jose'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
+import {
+  type AssertionParts,
+  assertionMetadata,
+  createAssertionCheck,
+  presentedAssertion,
+} from './assertion.ts'
+import type { ClientAuthMethod } from './method.ts'
+
+export interface PrivateKeyJwtParts extends AssertionParts {
+  readonly clientKeys: ClientKeys
+}
+
+export const privateKeyJwt = (parts: PrivateKeyJwtParts): ClientAuthMethod => {
+  const check = createAssertionCheck(parts)
+  return {
+    name: 'private_key_jwt',
+    metadata: assertionMetadata,
+    suits: ({ publicClient, tokenEndpointAuthMethod }) =>
+      !publicClient && tokenEndpointAuthMethod === 'private_key_jwt',
+    presented: (_request, form) => presentedAssertion(form, clientSigningAlgorithms),
+    // Nobody's signature is not worked at: the authorize endpoint tells which clients there are anyway.
+    verify: async (attempt) => {
+      const { client } = attempt
+      if (!client) return false
+      try {
+        return await check(attempt, client, parts.clientKeys(client), clientSigningAlgorithms)
+      } catch (error) {
+        if (error instanceof errors.JOSEError || error instanceof OutgoingError) return false
+        throw error
+      }
+    },
+  }
+}
