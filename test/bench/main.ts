@@ -9,7 +9,9 @@ import { openBackends } from './backends.ts'
 import type { Bench, Measurement } from './measurement.ts'
 import { measureClientCredentials } from './measurements/client-credentials.ts'
 import { measureCreates } from './measurements/creates.ts'
+import { measureDev } from './measurements/dev.ts'
 import { measureEvents } from './measurements/events.ts'
+import { measureGitops } from './measurements/gitops.ts'
 import { measureGroupCommit } from './measurements/group-commit.ts'
 import { measureImport } from './measurements/import.ts'
 import { measureLists } from './measurements/lists.ts'
@@ -23,6 +25,8 @@ import { timed } from './statistics.ts'
 const measurements: Readonly<Record<string, Measurement>> = {
   version: measureVersion,
   'start-up': measureStartUp,
+  dev: measureDev,
+  gitops: measureGitops,
   creates: measureCreates,
   'group-commit': measureGroupCommit,
   lists: measureLists,
