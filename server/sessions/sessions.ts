@@ -28,6 +28,8 @@ export interface NewSession {
   readonly settings: SessionSettings
   /** The cookie that the browser had before: its session ends in the same transaction. */
   readonly replaces?: string | undefined
+  /** The session of the same user that it goes on with: a new cookie and a new sign-in, what was issued stays. */
+  readonly continues?: SessionRow | undefined
 }
 
 export interface OpenedSession {
@@ -69,6 +71,8 @@ export interface Sessions {
   ): Promise<FoundSession | undefined>
   /** Remembers that the session is used; writes at most once a minute. */
   touch(session: SessionRow, settings: SessionSettings): Promise<void>
+  /** As `touch`, of the session that tokens name, for a write that happens anyway. */
+  touchStatements(realm: string, sid: string, settings: SessionSettings): Statement[]
   /** Those that are alive, last used first. */
   list(
     realm: string,
@@ -172,12 +176,12 @@ export const createSessions = ({
   }
 
   return {
-    openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces }) {
+    openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces, continues }) {
       const cookieValue = randomToken()
       const now = clock.now()
       const session: SessionRow = {
         id: sha256(cookieValue),
-        sid: newId(),
+        sid: continues?.sid ?? newId(),
         realm,
         user_id: userId,
         created_at: now,
@@ -187,8 +191,11 @@ export const createSessions = ({
         ip,
         user_agent: userAgent === undefined ? null : printable(userAgent, 500),
       }
+      const before = replaces === undefined ? [] : end(realm, replaces)
       const statements = [
-        ...(replaces === undefined ? [] : end(realm, replaces)),
+        ...(continues
+          ? [statement(db.deleteFrom('sessions').where('id', '=', continues.id))]
+          : before),
         ...insertRows(db, 'sessions', [session]),
       ]
       return { cookieValue, session, statements }
@@ -198,6 +205,7 @@ export const createSessions = ({
       findAlive(realm, 'sessions.id', sha256(cookieValue), settings),
 
     findBySid: (realm, sid, settings) => findAlive(realm, 'sessions.sid', sid, settings),
+
     async touch({ id, last_access }, settings) {
       const now = clock.now()
       if (now - last_access < touchInterval(settings)) return
@@ -207,6 +215,17 @@ export const createSessions = ({
         .where('id', '=', id)
         .where('last_access', '<', now)
       await storage.append([statement(used)])
+    },
+
+    touchStatements(realm, sid, settings) {
+      const now = clock.now()
+      const used = db
+        .updateTable('sessions')
+        .set({ last_access: now })
+        .where('sid', '=', sid)
+        .where('realm', '=', realm)
+        .where('last_access', '<=', now - touchInterval(settings))
+      return [statement(used)]
     },
 
     async list(realm, settings, { first = 0, max = 100 } = {}) {

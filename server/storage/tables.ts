@@ -10,6 +10,7 @@ import type {
   CibaRequestRow,
   ConsentRow,
   DeviceRequestRow,
+  LogoutDeliveryRow,
   NotBeforeRow,
   PushedRequestRow,
   RefreshTokenRow,
@@ -313,4 +314,5 @@ export interface Tables {
   consents: ConsentRow
   session_clients: SessionClientRow
   not_before: NotBeforeRow
+  logout_deliveries: LogoutDeliveryRow
 }

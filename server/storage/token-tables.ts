@@ -43,7 +43,9 @@ export interface RefreshTokenRow {
   grant_id: string
   created_at: number
   expires_at: number
+  /** When it was used last. */
   used_at: number | null
+  uses: number
 }
 
 export interface RevokedTokenRow {
@@ -97,4 +99,17 @@ export interface NotBeforeRow {
   subject_kind: 'realm' | 'client' | 'user'
   subject_id: string
   at: number
+}
+
+/** A client that is to be told that a session has ended (OIDC Back-Channel Logout). */
+export interface LogoutDeliveryRow {
+  sid: string
+  client_id: string
+  realm: string
+  user_id: string
+  attempts: number
+  /** Not before then; also how long whoever is at it may take. */
+  next_at: number
+  /** Then nobody tries any more. */
+  expires_at: number
 }

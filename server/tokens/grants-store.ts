@@ -3,11 +3,13 @@
  * digests. Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
  */
 
+import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { Tables } from '#server/storage/tables.ts'
 import type {
   AuthorizationCodeRow,
   RefreshTokenRow,
@@ -57,6 +59,7 @@ export interface NewCode {
 /** Guards of the statements below; a failed one means that somebody else was faster. */
 export const codeGuard = 'authorization-code'
 export const refreshGuard = 'refresh-token'
+export const grantGuard = 'token-grant'
 
 export interface GrantsStore {
   newGrantId(): string
@@ -81,13 +84,18 @@ export interface GrantsStore {
     realm: string,
     token: string,
   ): Promise<{ token: RefreshTokenRow; grant: TokenGrantRow } | undefined>
-  /** Fails `refreshGuard` when it was used before; the grant is marked as used now. */
-  useRefreshToken(token: RefreshTokenRow): Statement[]
-  /** For realms that let a refresh token be used again: only marks the grant as used. */
-  touch(grantId: string): Statement[]
+  /**
+   * Fails `refreshGuard` when it was used more often than `reuses` allows, or when one that came of it was used since;
+   * the grant is marked as used now.
+   */
+  useRefreshToken(token: RefreshTokenRow, reuses?: number): Statement[]
+  /** For realms that let a refresh token be used again: it is good for longer. Fails `refreshGuard` as above. */
+  keepRefreshToken(token: RefreshTokenRow, expiresAt: number): Statement[]
 
   /** Ends the grant with all its refresh tokens; access tokens that name it are refused from then on. */
   revoke(grantId: string): Statement[]
+  /** As `revoke`, and fails `grantGuard` when there is no such grant: of several callers one records it. */
+  revokeOnce(grantId: string): Statement[]
   revokeOfClient(clientId: string): Statement[]
   revokeOfUser(userId: string, clientId?: string): Statement[]
   /** One access token. */
@@ -110,6 +118,7 @@ const expiring = [
   'replay_guards',
   'device_requests',
   'ciba_requests',
+  'logout_deliveries',
 ] as const
 
 export const createGrantsStore = ({
@@ -120,6 +129,11 @@ export const createGrantsStore = ({
   readonly clock: Clock
 }): GrantsStore => {
   const grantRow = (id: string) => db.selectFrom('token_grants').selectAll().where('id', '=', id)
+
+  const touch = (id: string): Statement =>
+    statement(
+      db.updateTable('token_grants').set({ last_used_at: clock.now() }).where('id', '=', id),
+    )
 
   return {
     newGrantId: newId,
@@ -189,6 +203,7 @@ export const createGrantsStore = ({
         created_at: now,
         expires_at: now + lifetimeSeconds * 1000,
         used_at: null,
+        uses: 0,
       }
       return { refreshToken, statements: insertRows(db, 'refresh_tokens', [row]) }
     },
@@ -203,30 +218,47 @@ export const createGrantsStore = ({
       return row && grant?.realm === realm ? { token: row, grant } : undefined
     },
 
-    useRefreshToken: ({ id, grant_id }) => {
+    useRefreshToken: ({ id, grant_id }, reuses = 0) => {
       const now = clock.now()
+      const unused = db
+        .updateTable('refresh_tokens')
+        .set((eb) => ({ used_at: now, uses: eb('uses', '+', 1) }))
+        .where('id', '=', id)
+        .where('uses', '<=', reuses)
+      const later = (eb: ExpressionBuilder<Tables, 'refresh_tokens'>) =>
+        eb
+          .selectFrom('refresh_tokens as later')
+          .select('later.id')
+          .where('later.grant_id', '=', grant_id)
+          .where('later.used_at', 'is not', null)
+          .whereRef('later.created_at', '>=', 'refresh_tokens.used_at')
+          .where('later.id', '<>', id)
       return [
         guarded(
-          db
-            .updateTable('refresh_tokens')
-            .set({ used_at: now })
-            .where('id', '=', id)
-            .where('used_at', 'is', null),
+          reuses === 0 ? unused : unused.where((eb) => eb.not(eb.exists(later(eb)))),
           refreshGuard,
         ),
-        statement(
-          db.updateTable('token_grants').set({ last_used_at: now }).where('id', '=', grant_id),
-        ),
+        touch(grant_id),
       ]
     },
 
-    touch: (grantId) => [
-      statement(
-        db.updateTable('token_grants').set({ last_used_at: clock.now() }).where('id', '=', grantId),
+    keepRefreshToken: ({ id, grant_id }, expiresAt) => [
+      guarded(
+        db
+          .updateTable('refresh_tokens')
+          .set({ expires_at: expiresAt })
+          .where('id', '=', id)
+          .where('used_at', 'is', null),
+        refreshGuard,
       ),
+      touch(grant_id),
     ],
 
     revoke: (grantId) => [statement(db.deleteFrom('token_grants').where('id', '=', grantId))],
+
+    revokeOnce: (grantId) => [
+      guarded(db.deleteFrom('token_grants').where('id', '=', grantId), grantGuard),
+    ],
 
     revokeOfClient: (clientId) => [
       statement(db.deleteFrom('token_grants').where('client_id', '=', clientId)),

@@ -68,7 +68,9 @@ export const openIssuer = async (
   const issuer = `${server.baseUrl}/realms/${realm}`
 
   const admin: OidcSite['admin'] = async (method, path, body) => {
-    const answer = await server.admin.send(method, `${base}${path}`, body)
+    // The clock of a test may have gone past the last session.
+    const { send } = await server.signedIn('master', 'admin')
+    const answer = await send(method, `${base}${path}`, body)
     if (answer.status >= 300)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer

@@ -1,7 +1,13 @@
 /** THE list of grants. */
 
 import type { OidcParts } from '../parts.ts'
+import { authorizationCode } from './authorization-code.ts'
 import { clientCredentials } from './client-credentials.ts'
 import type { Grant } from './grant.ts'
+import { refreshToken } from './refresh-token.ts'
 
-export const createGrants = (_parts: OidcParts): readonly Grant[] => [clientCredentials]
+export const createGrants = (parts: OidcParts): readonly Grant[] => [
+  authorizationCode(parts),
+  clientCredentials,
+  refreshToken(parts),
+]

@@ -4,6 +4,7 @@ import { first } from './0001-first.ts'
 import { nouns } from './0002-nouns.ts'
 import { changesets } from './0003-changesets.ts'
 import { tokens } from './0004-tokens.ts'
+import { logouts } from './0005-logouts.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [first, nouns, changesets, tokens]
+export const migrations: readonly Migration[] = [first, nouns, changesets, tokens, logouts]

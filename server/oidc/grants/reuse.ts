@@ -1,0 +1,31 @@
+/** Something that is good for one use came a second time: what it led to ends, and that is recorded once. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import type { OidcParts } from '../parts.ts'
+import type { GrantContext } from './grant.ts'
+
+/** Nothing happens where the grant is gone already: it was signed out, or somebody else noticed first. */
+export const recordReuse = async (
+  { grantsStore, recorder }: Pick<OidcParts, 'grantsStore' | 'recorder'>,
+  { issuer, client, sourceIp }: GrantContext,
+  { id, user_id }: Pick<TokenGrantRow, 'id' | 'user_id'>,
+): Promise<void> => {
+  try {
+    await recorder.append(grantsStore.revokeOnce(id), [
+      {
+        type: 'REFRESH_TOKEN_REUSE',
+        realm: issuer.name,
+        actor: user_id ?? client.id,
+        sourceIp,
+        outcome: 'FAILURE',
+        resourceType: Client.resourceType,
+        resourceId: client.id,
+        detail: 'all tokens of the grant are revoked',
+      },
+    ])
+  } catch (error) {
+    if (!(error instanceof GuardFailedError)) throw error
+  }
+}
