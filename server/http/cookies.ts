@@ -23,6 +23,8 @@ export interface Cookies {
   session(realm: string, maxAge?: number): Cookie
   /** Ties a sign-in that has not ended yet to the browser it began in. */
   login(realm: string): Cookie
+  /** Ties what a client asked for to the browser that brought it. */
+  authorization(realm: string): Cookie
   /** Read by scripts and sent back as `X-XSRF-TOKEN`; the name is part of the interface. */
   readonly xsrf: Cookie
 }
@@ -40,6 +42,7 @@ export const createCookies = (baseUrl: string): Cookies => {
       options: maxAge === undefined ? hidden : { ...hidden, maxAge },
     }),
     login: (realm) => ({ name: `${prefix}iam-login-${realm}`, options: hidden }),
+    authorization: (realm) => ({ name: `${prefix}iam-authorize-${realm}`, options: hidden }),
     xsrf: {
       name: 'XSRF-TOKEN',
       options: { path: '/', httpOnly: false, secure, sameSite: 'strict' },

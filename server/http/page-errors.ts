@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from './errors.ts'
-import type { PageContext, PageError, Pages } from './pages.ts'
+import type { ErrorPage, PageContext, PageError, Pages } from './pages.ts'
 
 const told: Partial<Readonly<Record<ProblemCode, PageError>>> = {
   csrf: 'expired',
@@ -20,14 +20,19 @@ export interface PageErrorOptions {
   /** What is known of the realm; it must not throw and may be asked for a realm that does not exist. */
   readonly contextOf: (request: FastifyRequest) => PageContext | Promise<PageContext>
   readonly mapError?: MapError | undefined
+  /** How errors of a protocol are told; nothing for those that are told as everywhere. */
+  readonly tell?: (error: unknown) => Pick<ErrorPage, 'status' | 'error' | 'detail'> | undefined
 }
 
 /** Makes the scope of `app` answer with pages instead of problem documents. */
 export const installPageErrors = (
   app: FastifyInstance,
-  { pages, contextOf, mapError }: PageErrorOptions,
+  { pages, contextOf, mapError, tell }: PageErrorOptions,
 ): void => {
   app.setErrorHandler(async (error, request, reply) => {
+    const own = tell?.(error)
+    if (own)
+      return pages.error(reply, { ...(await contextOf(request)), ...own, requestId: request.id })
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
     setProblemHeaders(reply, problem)

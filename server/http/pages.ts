@@ -1,7 +1,8 @@
 /**
  * The pages that people see: eta templates from `templates/pages`, texts from its catalogues, one style sheet
  * under a name that changes with its content. They work without scripts, so the policy sent with them allows
- * none at all; the realm's own style is the only inline part and carries the nonce of this one response.
+ * none at all, but for the page that sends its form by itself; the realm's own style is the only inline part and
+ * carries the nonce of this one response.
  */
 
 import { createHash, randomBytes } from 'node:crypto'
@@ -52,8 +53,37 @@ export interface SignedInPage extends PageContext {
   readonly csrf: string
 }
 
+/** Whether an application may have what it asks for. */
+export interface ConsentPage extends PageContext {
+  readonly application: string
+  readonly username: string
+  /** What it asks for, in words. */
+  readonly scopes: readonly string[]
+  /** Where the form posts `_csrf` and `decision`, which is `allow` or `deny`, to. */
+  readonly action: string
+  readonly csrf: string
+}
+
+/** With which account to go on. */
+export interface AccountPage extends PageContext {
+  readonly application: string
+  readonly username: string
+  readonly name?: string | undefined
+  /** Where the form posts `_csrf` and `decision`, which is `continue` or `other`, to. */
+  readonly action: string
+  readonly csrf: string
+}
+
+/** A form that is sent on by a script, or by a button where there are none. */
+export interface FormPostPage extends PageContext {
+  readonly application: string
+  readonly action: string
+  readonly fields: Readonly<Record<string, string>>
+}
+
 export type PageError =
   | 'bad-request'
+  | 'application'
   | 'expired'
   | 'forbidden'
   | 'not-found'
@@ -63,6 +93,8 @@ export type PageError =
 export interface ErrorPage extends PageContext {
   readonly error: PageError
   readonly requestId: string
+  /** For whoever runs the application that sent the user here. */
+  readonly detail?: string | undefined
   readonly backUrl?: string | undefined
 }
 
@@ -70,8 +102,11 @@ export interface Pages {
   readonly locales: readonly string[]
   login(reply: FastifyReply, page: LoginPage): FastifyReply
   signedIn(reply: FastifyReply, page: SignedInPage): FastifyReply
+  consent(reply: FastifyReply, page: ConsentPage): FastifyReply
+  account(reply: FastifyReply, page: AccountPage): FastifyReply
+  formPost(reply: FastifyReply, page: FormPostPage): FastifyReply
   error(reply: FastifyReply, page: ErrorPage): FastifyReply
-  /** Adds the route of the style sheet. */
+  /** Adds the route of the style sheet and the script. */
   routes(app: FastifyInstance): void
 }
 
@@ -105,9 +140,15 @@ const createTranslator =
 /** A source that could end the directive or be a keyword is left out. */
 const isSource = (text: string): boolean => /^[a-z][a-z0-9+.-]*:(?:\/\/[^\s;,'"]+)?$/i.test(text)
 
-const policy = (nonce: string, imageOrigin: string | undefined, formTargets: readonly string[]) =>
+const policy = (
+  nonce: string,
+  imageOrigin: string | undefined,
+  formTargets: readonly string[],
+  scripted: boolean,
+) =>
   [
     "default-src 'none'",
+    ...(scripted ? ["script-src 'self'"] : []),
     `style-src 'self' 'nonce-${nonce}'`,
     `img-src 'self' data:${imageOrigin === undefined ? '' : ` ${imageOrigin}`}`,
     `form-action ${["'self'", ...formTargets.filter(isSource)].join(' ')}`,
@@ -115,14 +156,32 @@ const policy = (nonce: string, imageOrigin: string | undefined, formTargets: rea
     "frame-ancestors 'none'",
   ].join('; ')
 
+interface Asset {
+  readonly name: string
+  readonly type: string
+  readonly body: Buffer
+}
+
+const readAsset = (folder: string, stem: string, ending: string, type: string): Asset => {
+  const body = readFileSync(join(folder, `${stem}.${ending}`))
+  const digest = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  return { name: `${stem}-${digest}.${ending}`, type, body }
+}
+
 export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
   const eta = new Eta({ views: templatesDir, cache: true })
   const catalogues = readCatalogues(join(templatesDir, 'messages'))
   const english = catalogues.get('en') ?? {}
-  const css = readFileSync(join(templatesDir, 'assets', 'pages.css'))
-  const sheet = `pages-${createHash('sha256').update(css).digest('hex').slice(0, 16)}.css`
+  const folder = join(templatesDir, 'assets')
+  const sheet = readAsset(folder, 'pages', 'css', 'text/css; charset=utf-8')
+  const script = readAsset(folder, 'submit', 'js', 'text/javascript; charset=utf-8')
 
-  const send = (reply: FastifyReply, template: string, page: PageContext): FastifyReply => {
+  const send = (
+    reply: FastifyReply,
+    template: string,
+    page: PageContext,
+    scripted = false,
+  ): FastifyReply => {
     const { branding = {}, locale = 'en', formTargets = [], status = 200 } = page
     const texts = catalogues.get(locale) ?? english
     const nonce = randomBytes(16).toString('base64')
@@ -135,12 +194,13 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
       welcome: branding.welcomeText || undefined,
       logo: logo?.href,
       style: brandStyle(branding),
-      sheet: `/assets/${sheet}`,
+      sheet: `/assets/${sheet.name}`,
+      script: scripted ? `/assets/${script.name}` : undefined,
       nonce,
     })
     return reply
       .code(status)
-      .header('content-security-policy', policy(nonce, logo?.origin, formTargets))
+      .header('content-security-policy', policy(nonce, logo?.origin, formTargets, scripted))
       .header('cache-control', 'no-store')
       .type('text/html; charset=utf-8')
       .send(html)
@@ -150,14 +210,21 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     locales: [...catalogues.keys()].sort(),
     login: (reply, page) => send(reply, 'login', page),
     signedIn: (reply, page) => send(reply, 'signed-in', page),
+    consent: (reply, page) => send(reply, 'consent', page),
+    account: (reply, page) => send(reply, 'account', page),
+    formPost: (reply, page) => send(reply, 'form-post', page, true),
     error: (reply, page) => send(reply, 'error', page),
     routes: (app) => {
       app.get<{ Params: { file: string } }>('/assets/:file', (request, reply) => {
         const { file } = request.params
+        const asset = [sheet, script].find(({ name }) => {
+          const [stem = '', rest = ''] = name.split(/-[0-9a-f]{16}/)
+          return file.startsWith(`${stem}-`) && file.endsWith(rest)
+        })
         // During a rolling update a page may come from a newer node than its style sheet.
-        if (!/^pages-[0-9a-f]{16}\.css$/.test(file)) return reply.callNotFound()
-        const caching = file === sheet ? 'public, max-age=31536000, immutable' : 'no-cache'
-        return reply.header('cache-control', caching).type('text/css; charset=utf-8').send(css)
+        if (!asset || !/^[a-z]+-[0-9a-f]{16}\.[a-z]+$/.test(file)) return reply.callNotFound()
+        const caching = file === asset.name ? 'public, max-age=31536000, immutable' : 'no-cache'
+        return reply.header('cache-control', caching).type(asset.type).send(asset.body)
       })
     },
   }
