@@ -1,6 +1,7 @@
 /**
  * Signing in and out with a browser: `GET` and `POST /realms/{realm}/login`, `POST /realms/{realm}/logout` (spec
- * part 5). Plain forms, no script. Redirects lead to the realm's own sign-in page and nowhere else.
+ * part 5). Plain forms, no script. Redirects lead to the realm's own sign-in page, or to what waits for the sign-in
+ * (pending.ts), and nowhere else.
  *
  * A sign-in that fails always gets the same page and status, whether the name is unknown, the password wrong, or
  * the user disabled or locked; the reason is in the audit event.
@@ -23,6 +24,7 @@ import { GuardFailedError } from '#server/storage/contract.ts'
 import { createBrowser } from './browser.ts'
 import { describeShow, describeSignIn, describeSignOut } from './description.ts'
 import { FORM_LIMIT, type LoginForm, readForm } from './form.ts'
+import { type FindPending, type PendingSignIn, pendingHandle, pendingParameter } from './pending.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
 
 export interface LoginParts {
@@ -37,6 +39,8 @@ export interface LoginParts {
   /** Null when there is no such realm. */
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
   readonly mapError?: MapError
+  /** Finds what waits for a sign-in. */
+  readonly findPending?: FindPending
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
 
@@ -54,20 +58,39 @@ const RETRY_AFTER = 5
 
 const pathOf = (realm: string, page: 'login' | 'logout'): string => `/realms/${realm}/${page}`
 
+const actionOf = (request: RealmRequest): string => {
+  const handle = pendingHandle(request)
+  const path = pathOf(request.params.realm, 'login')
+  return handle === undefined
+    ? path
+    : `${path}?${new URLSearchParams({ [pendingParameter]: handle })}`
+}
+
 const createHandlers = (parts: LoginParts) => {
   const { recorder, authenticator, sessions, pages, onLogin } = parts
   const browser = createBrowser(parts.cookies, parts.csrf)
   const visit = createVisits({ ...parts, browser })
 
+  const pendingOf = async (request: RealmRequest): Promise<PendingSignIn | undefined> => {
+    const handle = pendingHandle(request)
+    if (handle === undefined) return undefined
+    const found = await parts.findPending?.(request, request.params.realm, handle)
+    if (!found) throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
+    return found
+  }
+
   const showForm = (
     request: RealmRequest,
     reply: FastifyReply,
     { realm, settings }: Visit,
+    pending: PendingSignIn | undefined,
     failure?: Failure,
   ): FastifyReply =>
     pages.login(reply, {
-      ...pageContext(pages, request, realm, settings),
-      action: pathOf(realm, 'login'),
+      ...pageContext(pages, request, realm, settings, pending?.locales),
+      action: actionOf(request),
+      username: pending?.username,
+      formTargets: pending?.formTargets,
       csrf: browser.prepare(request, reply, realm),
       emailAllowed: settings.loginWithEmailAllowed,
       rememberMe: settings.rememberMe ? failure?.form.rememberMe === true : undefined,
@@ -78,7 +101,7 @@ const createHandlers = (parts: LoginParts) => {
       }),
     })
 
-  const attempt = (request: RealmRequest, { realm, settings }: Visit, form: LoginForm) =>
+  const attempt = (request: RealmRequest, { realm, settings, current }: Visit, form: LoginForm) =>
     authenticator.attempt(
       { realm, settings, name: form.username, password: form.password, address: request.ip },
       ({ id }) => {
@@ -90,6 +113,7 @@ const createHandlers = (parts: LoginParts) => {
           rememberMe: form.rememberMe,
           settings,
           replaces: browser.sessionCookie(request, realm),
+          continues: current?.user.id === id ? current.session : undefined,
         })
         const events = [audit(request, 'LOGIN_SUCCESS', 'SUCCESS', id)]
         return { statements: opened.statements, events, value: opened }
@@ -99,7 +123,9 @@ const createHandlers = (parts: LoginParts) => {
   const show = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const found = await visit(request)
     const { realm, settings, current } = found
-    if (current === undefined) return showForm(request, reply, found)
+    const pending = await pendingOf(request)
+    // What waits for a sign-in was told of the session already, and wants a new one.
+    if (current === undefined || pending) return showForm(request, reply, found, pending)
     await sessions.touch(current.session, settings)
     const { username, first_name, last_name } = current.user
     return pages.signedIn(reply, {
@@ -115,8 +141,9 @@ const createHandlers = (parts: LoginParts) => {
     const found = await visit(request)
     const { realm, isOpen, current } = found
     const form = readForm(request.body)
+    const pending = await pendingOf(request)
     const refuse = (status: number, error: LoginError): FastifyReply =>
-      showForm(request, reply, found, { status, error, form })
+      showForm(request, reply, found, pending, { status, error, form })
 
     const isOurForm =
       browser.isPrepared(request, realm, form.csrf) ||
@@ -136,7 +163,7 @@ const createHandlers = (parts: LoginParts) => {
     onLogin?.(realm, result.outcome)
     if (result.outcome === 'failure') return refuse(401, 'credentials')
     browser.signIn(reply, result.value.session, result.value.cookieValue)
-    return reply.redirect(pathOf(realm, 'login'), 303)
+    return reply.redirect(pending?.continueTo ?? pathOf(realm, 'login'), 303)
   }
 
   const signOut = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {

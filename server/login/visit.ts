@@ -43,16 +43,17 @@ export const createVisits =
     return { realm, settings, isOpen, current }
   }
 
-/** How pages of the realm look; also of one that does not exist. */
+/** How pages of the realm look; also of one that does not exist. Preferred languages go before those of the browser. */
 export const pageContext = (
   pages: Pages,
   request: FastifyRequest,
   realm: string,
   settings: SettingsDoc | null,
+  preferred?: string,
 ): PageContext => {
   const offered = settings?.supportedLocales ?? []
   const locales = pages.locales.filter((one) => offered.length === 0 || offered.includes(one))
-  const wanted = request.headers['accept-language']
+  const wanted = preferred ?? request.headers['accept-language']
   const locale = pickLocale(wanted, locales, settings?.defaultLocale ?? 'en')
   return settings === null ? { realm, locale } : { realm, locale, branding: settings }
 }

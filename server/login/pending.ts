@@ -1,0 +1,31 @@
+/** A sign-in that somebody waits for, as the sign-in page sees it: who that is, the page need not know. */
+
+import type { FastifyRequest } from 'fastify'
+
+export interface PendingSignIn {
+  /** A path of ours that the browser goes on to once it is signed in. */
+  readonly continueTo: string
+  /** What the form is filled with. */
+  readonly username?: string | undefined
+  /** In the form of Accept-Language. */
+  readonly locales?: string | undefined
+  /** See `PageContext`. */
+  readonly formTargets: readonly string[]
+}
+
+/** Nothing unless the handle is of this browser and good. */
+export type FindPending = (
+  request: FastifyRequest,
+  realm: string,
+  handle: string,
+) => Promise<PendingSignIn | undefined>
+
+/** The parameter of the sign-in page that holds the handle. */
+export const pendingParameter = 'authorization'
+
+export const pendingHandle = ({ query }: FastifyRequest): string | undefined => {
+  const value: unknown =
+    typeof query === 'object' && query !== null ? Reflect.get(query, pendingParameter) : undefined
+  // Given twice it is none that was made.
+  return value === undefined || typeof value === 'string' ? value : ''
+}
