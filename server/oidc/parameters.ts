@@ -47,6 +47,19 @@ export const parseParameters = (text: string): Parameters => {
   }
 }
 
+/** The parameters as a form again, without some and with others in their place. */
+export const parametersText = (
+  parameters: Parameters,
+  without: ReadonlySet<string>,
+  more: Readonly<Record<string, string>> = {},
+): string => {
+  const text = new URLSearchParams(more)
+  for (const name of parameters.names())
+    if (!without.has(name) && !(name in more))
+      for (const value of parameters.all(name)) text.append(name, value)
+  return text.toString()
+}
+
 const none = parseParameters('')
 
 /** The form that came as the body of the request; none where there was no body. */

@@ -1,0 +1,17 @@
+/** `id_token_hint` (OIDC Core §3.1.2.1): an id token that this realm made for this client, expired or not. */
+
+import type { Verifier } from '#server/tokens/verify.ts'
+import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../errors.ts'
+
+export const idTokenHint =
+  (verifier: Pick<Verifier, 'signed'>): Step =>
+  async ({ issuer, client, parameters }) => {
+    const hint = parameters.get('id_token_hint')
+    if (hint === undefined) return {}
+    const signed = await verifier.signed(issuer, hint)
+    const { aud, sub } = signed?.claims ?? {}
+    if (signed?.typ !== 'JWT' || aud !== client.clientId || typeof sub !== 'string')
+      throw invalidRequest('the id_token_hint is not an id token for this client')
+    return { subject: sub }
+  }

@@ -1,0 +1,8 @@
+/** Every scope that is asked for is one that the client may have. */
+
+import { grantedScopes } from '#server/tokens/scopes.ts'
+import type { Step } from '../authorize-request.ts'
+
+export const scope: Step = ({ client, parameters }) => ({
+  scope: grantedScopes(client, parameters.get('scope')),
+})
