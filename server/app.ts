@@ -14,6 +14,7 @@ import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { loginRoutes } from '#server/login/routes.ts'
+import { createFindPending } from '#server/oidc/pending-sign-in.ts'
 import { oidcRoutes } from '#server/oidc/routes.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import { masterRealm } from '#server/resources/realms.ts'
@@ -73,6 +74,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       pages,
       mapError,
       master: masterRealm,
+      findPending: createFindPending({ ...parts, cookies }),
       onLogin: metrics.login,
     }),
   )

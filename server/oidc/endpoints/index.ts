@@ -1,5 +1,6 @@
 /** THE list of protocol endpoints. */
 
+import { createAuthorizeRules } from '../authorize-rules.ts'
 import { createAuthenticateClient } from '../client-auth/authenticate.ts'
 import { createClientAuthMethods } from '../client-auth/index.ts'
 import { createClientKeys } from '../client-keys.ts'
@@ -8,10 +9,12 @@ import { createGrants } from '../grants/index.ts'
 import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
 import { createResponseModes } from '../response-modes/index.ts'
+import { authorize } from './authorize.ts'
 import { discovery } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import { introspect } from './introspect.ts'
 import { jwks } from './jwks.ts'
+import { par } from './par.ts'
 import { revoke } from './revoke.ts'
 import { token } from './token.ts'
 
@@ -19,14 +22,17 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
   const grants = createGrants(parts)
   const clientKeys = createClientKeys(parts)
   const clientAuthMethods = createClientAuthMethods({ ...parts, clientKeys })
-  const responseModes = createResponseModes()
+  const responseModes = createResponseModes(parts)
   const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
   const preflights = createPreflights(parts.issuers)
   const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes })
   const shared = { ...parts, clientKeys, grants, authenticateClient, preflights }
+  const rules = createAuthorizeRules(shared, responseModes)
   const endpoints: readonly Endpoint[] = [
     discovery(shared, lists),
     jwks(shared),
+    authorize({ ...shared, responseModes }, rules),
+    par(shared, rules),
     token(shared),
     introspect(shared),
     revoke(shared),

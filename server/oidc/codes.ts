@@ -1,0 +1,107 @@
+/**
+ * Codes and the grants behind them. The grant is there from the moment of the code, for as long as the code: whatever
+ * ends the user's session or grants in between ends the code too, and the exchange only prolongs what is still there.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
+import type { SessionRow } from '#server/storage/tables.ts'
+import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantData, GrantsStore } from '#server/tokens/grants-store.ts'
+import { codeLifetime } from '#server/tokens/lifetimes.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { stillAllowed } from '#server/tokens/scopes.ts'
+import type { AuthorizeRequest } from './authorize-request.ts'
+
+/** What the exchange must agree with. */
+export interface CodeData {
+  readonly redirectUri: string
+  readonly codeChallenge?: string
+  readonly dpopJkt?: string
+}
+
+/** Whoever signs in does it with a password: the one class that there is. */
+export const passwordAcr = '1'
+const passwordAmr = ['pwd']
+
+/** Fails when the grant was ended between the code and its exchange. */
+export const grantGuard = 'token-grant'
+
+export interface Codes {
+  issue(
+    issuer: Issuer,
+    client: TokenClient,
+    session: SessionRow,
+    request: AuthorizeRequest,
+  ): { code: string; statements: Statement[] }
+  /** The grant lives on, with the client among those to be told when the session ends. */
+  redeem(
+    grant: TokenGrantRow,
+    change: { readonly data: GrantData; readonly offline: boolean; readonly expiresAt: number },
+  ): Statement[]
+}
+
+const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData => ({
+  authTime: session.created_at,
+  acr: passwordAcr,
+  amr: passwordAmr,
+  resources: request.resources,
+  ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
+  ...(request.idTokenClaims ? { idTokenClaims: request.idTokenClaims } : {}),
+  ...(request.userinfoClaims ? { userinfoClaims: request.userinfoClaims } : {}),
+})
+
+export const createCodes = ({
+  storage: { db },
+  clock,
+  grantsStore,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+}): Codes => ({
+  issue: ({ name: realm }, client, session, request) => {
+    const { redirectUri, codeChallenge, dpopJkt } = request
+    const data: CodeData = {
+      redirectUri,
+      ...(codeChallenge === undefined ? {} : { codeChallenge }),
+      ...(dpopJkt === undefined ? {} : { dpopJkt }),
+    }
+    const owner = { realm, clientId: client.id, userId: session.user_id }
+    const { grant, statements } = grantsStore.create({
+      ...owner,
+      sid: session.sid,
+      scope: stillAllowed(client, request.scope),
+      data: grantData(session, request),
+      expiresAt: clock.now() + codeLifetime * 1000,
+    })
+    const made = grantsStore.createCode({
+      ...owner,
+      grantId: grant.id,
+      data,
+      lifetimeSeconds: codeLifetime,
+    })
+    return { code: made.code, statements: [...statements, ...made.statements] }
+  },
+
+  redeem: ({ id, sid, client_id, realm }, { data, offline, expiresAt }) => {
+    const now = clock.now()
+    const prolong = db
+      .updateTable('token_grants')
+      .set({
+        data: JSON.stringify(data),
+        offline: offline ? 1 : 0,
+        last_used_at: now,
+        expires_at: expiresAt,
+      })
+      .where('id', '=', id)
+    const visit = (of: string) =>
+      db
+        .insertInto('session_clients')
+        .values({ sid: of, client_id, realm, since: now })
+        .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing())
+    return [guarded(prolong, grantGuard), ...(sid === null ? [] : [statement(visit(sid))])]
+  },
+})

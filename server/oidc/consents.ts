@@ -1,0 +1,108 @@
+/** What users have allowed clients: asked once, remembered per user and client, and taken back with all it gave. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+
+/** Fails where there is no such consent. */
+export const consentGuard = 'consent'
+
+/** As APIs list it. */
+export interface ConsentRecord {
+  readonly clientId: string
+  readonly grantedClientScopes: readonly string[]
+  /** Epoch milliseconds. */
+  readonly createdDate: number
+  readonly lastUpdatedDate: number
+}
+
+/** Clients are named by the ids of their documents, except in records. */
+export interface Consents {
+  scopesOf(userId: string, clientId: string): Promise<ReadonlySet<string>>
+  /** Adds to what was allowed before. */
+  grant(
+    realm: string,
+    userId: string,
+    clientId: string,
+    scopes: readonly string[],
+  ): Promise<Statement[]>
+  list(realm: string, userId: string): Promise<ConsentRecord[]>
+  /** Also ends every grant of the user to the client, offline ones too. */
+  revoke(realm: string, userId: string, clientId: string): Statement[]
+}
+
+export const createConsents = ({
+  storage: { db },
+  clock,
+  grantsStore,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly grantsStore: Pick<GrantsStore, 'revokeOfUser'>
+}): Consents => {
+  const scopesOf: Consents['scopesOf'] = async (userId, clientId) => {
+    const row = await db
+      .selectFrom('consents')
+      .select('scopes')
+      .where('user_id', '=', userId)
+      .where('client_id', '=', clientId)
+      .executeTakeFirst()
+    return new Set(row ? (JSON.parse(row.scopes) as string[]) : [])
+  }
+
+  return {
+    scopesOf,
+    grant: async (realm, userId, clientId, added) => {
+      const before = await scopesOf(userId, clientId)
+      const scopes = JSON.stringify([...new Set([...before, ...added])])
+      const now = clock.now()
+      return [
+        statement(
+          db
+            .insertInto('consents')
+            .values({
+              realm,
+              user_id: userId,
+              client_id: clientId,
+              scopes,
+              created_at: now,
+              updated_at: now,
+            })
+            .onConflict((conflict) =>
+              conflict.columns(['user_id', 'client_id']).doUpdateSet({ scopes, updated_at: now }),
+            ),
+        ),
+      ]
+    },
+    list: async (realm, userId) => {
+      const rows = await db
+        .selectFrom('consents')
+        .innerJoin('documents', 'documents.id', 'consents.client_id')
+        .select(['documents.key', 'scopes', 'consents.created_at', 'consents.updated_at'])
+        .where('consents.realm', '=', realm)
+        .where('documents.kind', '=', Client.kind)
+        .where('user_id', '=', userId)
+        .orderBy('documents.key')
+        .execute()
+      return rows.map(({ key, scopes, created_at, updated_at }) => ({
+        clientId: key,
+        grantedClientScopes: JSON.parse(scopes) as string[],
+        createdDate: created_at,
+        lastUpdatedDate: updated_at,
+      }))
+    },
+    revoke: (realm, userId, clientId) => [
+      guarded(
+        db
+          .deleteFrom('consents')
+          .where('realm', '=', realm)
+          .where('user_id', '=', userId)
+          .where('client_id', '=', clientId),
+        consentGuard,
+      ),
+      ...grantsStore.revokeOfUser(userId, clientId),
+    ],
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The exchange of a code (RFC 6749 §4.1.3): for the client it was made for, the redirect URI it was sent to, and the
+ * holder of the PKCE verifier (RFC 7636 §4.6). A code that comes twice ends what it gave (RFC 6749 §4.1.2).
+ */
+
+import { createHash } from 'node:crypto'
+import { Client } from '#schemas/kinds/client.ts'
+import { constantTimeEqual } from '#server/platform/random.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import { codeGuard, type GrantData } from '#server/tokens/grants-store.ts'
+import { lifetimesOf } from '#server/tokens/lifetimes.ts'
+import { offlineScope } from '#server/tokens/scopes.ts'
+import { type CodeData, createCodes } from '../codes.ts'
+import { invalidGrant, invalidTarget } from '../errors.ts'
+import type { OidcParts } from '../parts.ts'
+import type { Grant, GrantContext } from './grant.ts'
+
+export type AuthorizationCodeParts = Pick<
+  OidcParts,
+  'storage' | 'clock' | 'recorder' | 'grantsStore' | 'verifier'
+>
+
+const verifierSyntax = /^[A-Za-z0-9._~-]{43,128}$/
+
+const refused = (detail: string) => invalidGrant('the code is not good', { detail })
+
+const checkVerifier = (challenge: string | undefined, verifier: string | undefined): void => {
+  if (challenge === undefined) {
+    // Accepting it would let a stripped challenge go unnoticed (CVE-2024-23647).
+    if (verifier !== undefined) throw invalidGrant('there was no code_challenge to verify')
+    return
+  }
+  if (verifier === undefined) throw invalidGrant('the code_verifier is missing')
+  if (!verifierSyntax.test(verifier)) throw invalidGrant('the code_verifier is not spelled as one')
+  const digest = createHash('sha256').update(verifier).digest('base64url')
+  if (!constantTimeEqual(digest, challenge)) throw invalidGrant('the code_verifier is wrong')
+}
+
+const checkBinding = (data: CodeData, { form, jkt }: GrantContext): void => {
+  if (form.require('redirect_uri') !== data.redirectUri)
+    throw invalidGrant('the redirect_uri is not the one that the code was sent to')
+  checkVerifier(data.codeChallenge, form.get('code_verifier'))
+  if (data.dpopJkt !== undefined && jkt !== data.dpopJkt)
+    throw invalidGrant('the code is bound to another key')
+}
+
+/** A request may narrow what was granted, never widen it (RFC 8707 §2.2). */
+const narrowed = (granted: readonly string[], wanted: readonly string[]): readonly string[] => {
+  if (wanted.length === 0) return granted
+  if (granted.length > 0 && wanted.some((one) => !granted.includes(one)))
+    throw invalidTarget('the resource was not part of the authorization')
+  return wanted
+}
+
+export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
+  const { clock, recorder, grantsStore, verifier } = parts
+  const codes = createCodes(parts)
+
+  /** How long the grant lives, and its first refresh token where the client takes any. */
+  const prolonged = (
+    { issuer, client }: GrantContext,
+    grant: TokenGrantRow,
+    scope: readonly string[],
+    { authTime = clock.now() }: GrantData,
+  ) => {
+    const lifetimes = lifetimesOf(issuer.settings, client.doc)
+    const now = clock.now()
+    const ofAccessToken = now + lifetimes.accessToken * 1000
+    if (!client.doc.grantTypes.includes('refresh_token'))
+      return { offline: false, expiresAt: ofAccessToken }
+    const offline = scope.includes(offlineScope)
+    const end = offline ? now + lifetimes.offlineMax * 1000 : authTime + lifetimes.refreshMax * 1000
+    const idle = offline ? lifetimes.offlineIdle : lifetimes.refreshIdle
+    const rest = Math.max(1, Math.floor((end - now) / 1000))
+    const refresh = grantsStore.createRefreshToken(grant.id, Math.min(idle, rest))
+    return { offline, expiresAt: Math.max(end, ofAccessToken), refresh }
+  }
+
+  return {
+    name: 'authorization_code',
+    event: 'CODE_TO_TOKEN',
+    parameters: {
+      code: 'The code of the authorization response.',
+      redirect_uri: 'The redirect URI of the authorization request.',
+      code_verifier: 'The PKCE verifier (RFC 7636).',
+    },
+    handle: async (context) => {
+      const { issuer, client, form, jkt, sourceIp } = context
+      const row = await grantsStore.findCode(issuer.name, form.require('code'))
+      if (!row) throw refused('there is no such code')
+      if (row.client_id !== client.id) throw refused('it was made for another client')
+      if (row.used_at !== null) {
+        await recorder.append(grantsStore.revoke(row.grant_id), [])
+        throw refused('it was used before')
+      }
+      if (row.expires_at <= clock.now()) throw refused('it has expired')
+      checkBinding(JSON.parse(row.data) as CodeData, context)
+      const live = await verifier.grant(issuer, row.grant_id)
+      if (!live?.user) throw refused('the session or the user is gone')
+
+      const { grant, user } = live
+      const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
+      const { nonce, idTokenClaims, authTime, acr, amr } = data
+      const { refresh, ...change } = prolonged(context, grant, scope, data)
+      const bound = jkt === undefined ? data : { ...data, jkt }
+      return {
+        user,
+        scope,
+        resources: narrowed(data.resources ?? [], context.resources),
+        authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
+        idToken: {
+          ...(nonce === undefined ? {} : { nonce }),
+          ...(idTokenClaims ? { requestedClaims: idTokenClaims } : {}),
+        },
+        ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+        statements: [
+          ...grantsStore.useCode(row),
+          ...codes.redeem(grant, { ...change, data: bound }),
+          ...(refresh?.statements ?? []),
+        ],
+        onConflict: async (error) => {
+          const reused = error instanceof GuardFailedError && error.guard === codeGuard
+          const detail = reused ? 'it was used before' : 'the grant was ended'
+          await recorder.append(reused ? grantsStore.revoke(grant.id) : [], [
+            {
+              type: 'CODE_TO_TOKEN',
+              realm: issuer.name,
+              actor: client.id,
+              sourceIp,
+              outcome: 'FAILURE',
+              resourceType: Client.resourceType,
+              resourceId: client.id,
+              detail: `invalid_grant: ${detail}`,
+            },
+          ])
+          return refused(detail)
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * What an authorize request still needs from its user: to sign in, to choose an account, to consent, or nothing. The
+ * same questions are asked anew each time the browser comes back, of the session that is there then.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { AuthorizeRequest } from './authorize-request.ts'
+import { passwordAcr } from './codes.ts'
+import type { Consents } from './consents.ts'
+import { oauthError } from './errors.ts'
+
+export const loginRequired = oauthError('login_required')
+const unmet = oauthError('unmet_authentication_requirements')
+
+export type Need =
+  | { readonly kind: 'sign-in' }
+  | { readonly kind: 'account'; readonly found: FoundSession }
+  | { readonly kind: 'consent'; readonly found: FoundSession }
+  | { readonly kind: 'nothing'; readonly found: FoundSession }
+
+export interface Progress {
+  /** Who is signed in now. */
+  readonly found: FoundSession | undefined
+  /** The session that was there when the request began. */
+  readonly priorSession: string | undefined
+  /** The session that the user chose to go on with. */
+  readonly chosen?: string | undefined
+  /** Whether the user consents by this very request. */
+  readonly consents?: boolean | undefined
+}
+
+export interface InteractionParts {
+  readonly clock: Clock
+  readonly mint: Pick<Mint, 'userinfo'>
+  readonly consents: Pick<Consents, 'scopesOf'>
+}
+
+export const createInteraction = ({ clock, mint, consents }: InteractionParts) => {
+  const isTooOld = ({ session }: FoundSession, { maxAge, prompt }: AuthorizeRequest): boolean =>
+    prompt.includes('login') ||
+    maxAge === 0 ||
+    (maxAge !== undefined && clock.now() - session.created_at > maxAge * 1000)
+
+  const isOther = async (
+    issuer: Issuer,
+    client: TokenClient,
+    { user }: FoundSession,
+    { subject }: AuthorizeRequest,
+  ): Promise<boolean> =>
+    subject !== undefined &&
+    (await mint.userinfo({ issuer, client, user, scope: [] }))['sub'] !== subject
+
+  const mustConsent = async (
+    client: TokenClient,
+    { user }: FoundSession,
+    { prompt, scope }: AuthorizeRequest,
+  ): Promise<boolean> => {
+    if (prompt.includes('consent')) return true
+    if (!client.doc.consentRequired) return false
+    const allowed = await consents.scopesOf(user.id, client.id)
+    return scope.some((one) => !allowed.has(one)) || allowed.size === 0
+  }
+
+  return async (
+    issuer: Issuer,
+    client: TokenClient,
+    request: AuthorizeRequest,
+    { found, priorSession, chosen, consents: consentsNow = false }: Progress,
+  ): Promise<Need> => {
+    if (!found) return { kind: 'sign-in' }
+    const signedInSince = found.session.id !== priorSession
+    if (!signedInSince && isTooOld(found, request)) return { kind: 'sign-in' }
+    if (await isOther(issuer, client, found, request)) {
+      if (signedInSince) throw loginRequired('another user signed in than the one asked for')
+      return { kind: 'sign-in' }
+    }
+    const { essentialAcr = [passwordAcr], prompt } = request
+    if (!essentialAcr.includes(passwordAcr) && essentialAcr.length > 0)
+      throw unmet('the authentication context class that is essential is not offered')
+    if (prompt.includes('select_account') && !signedInSince && chosen !== found.session.id)
+      return { kind: 'account', found }
+    const asks = !consentsNow && (await mustConsent(client, found, request))
+    return { kind: asks ? 'consent' : 'nothing', found }
+  }
+}
