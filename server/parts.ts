@@ -146,6 +146,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       metrics,
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
+      dpopKey: deriveKey(root, 'dpop-nonces'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       outgoing,
       realmKeys,

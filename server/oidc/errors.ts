@@ -10,7 +10,7 @@ import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server
 import { TargetError } from '#server/tokens/audience.ts'
 import { ScopeError } from '#server/tokens/scopes.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
-import type { ErrorCode } from './vocabulary.ts'
+import { dpopAlgorithms, type ErrorCode } from './vocabulary.ts'
 
 export interface ErrorOptions {
   /** For the log alone. */
@@ -104,9 +104,11 @@ export const toOAuthError = (error: unknown, mapError?: MapError): OAuthError =>
 const challengeOf = (error: OAuthError, request: FastifyRequest): string => {
   const { realm = '' } = request.params as { realm?: string }
   const start = `${error.challenge} realm="${plain(realm)}"`
-  return error.challenge === 'Basic'
-    ? start
-    : `${start}, error="${error.code}", error_description="${error.message}"`
+  if (error.challenge === 'Basic') return start
+  const reason = `error="${error.code}", error_description="${error.message}"`
+  return error.challenge === 'Bearer'
+    ? `${start}, ${reason}`
+    : `${start}, ${reason}, algs="${dpopAlgorithms.join(' ')}"`
 }
 
 export const sendOAuthError = (

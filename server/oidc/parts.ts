@@ -34,6 +34,8 @@ export interface OidcParts {
   readonly sessions: Sessions
   readonly authenticator: Authenticator
   readonly outgoing: Outgoing
+  /** Makes the nonces of proofs of possession; all nodes have the same. */
+  readonly dpopKey: Uint8Array
   readonly cookies: Cookies
   readonly csrf: Csrf
   readonly pages: Pages

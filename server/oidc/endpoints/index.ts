@@ -5,6 +5,7 @@ import { createAuthenticateClient } from '../client-auth/authenticate.ts'
 import { createClientAuthMethods } from '../client-auth/index.ts'
 import { createClientKeys } from '../client-keys.ts'
 import { createPreflights } from '../cors.ts'
+import { createDpop } from '../dpop.ts'
 import { createGrants } from '../grants/index.ts'
 import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
@@ -26,7 +27,8 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
   const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
   const preflights = createPreflights(parts.issuers)
   const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes })
-  const shared = { ...parts, clientKeys, grants, authenticateClient, preflights }
+  const dpop = createDpop(parts)
+  const shared = { ...parts, clientKeys, grants, authenticateClient, preflights, dpop }
   const rules = createAuthorizeRules(shared, responseModes)
   const endpoints: readonly Endpoint[] = [
     discovery(shared, lists),

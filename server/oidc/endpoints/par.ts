@@ -6,7 +6,7 @@ import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { authorizeParameters } from '../describe-authorize.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
-import { provenKey } from '../dpop.ts'
+import type { Dpop } from '../dpop.ts'
 import { invalidDpopProof, invalidRequest } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, parametersText, parseParameters } from '../parameters.ts'
@@ -17,6 +17,7 @@ import { type Endpoint, urlOf } from './endpoint.ts'
 export interface ParParts extends OidcParts {
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
+  readonly dpop: Dpop
 }
 
 const path = '/par'
@@ -33,7 +34,7 @@ export const par = (
   parts: ParParts,
   { checkRequest, pushedRequests }: AuthorizeRules,
 ): Endpoint => {
-  const { issuers, recorder, authenticateClient, preflights } = parts
+  const { issuers, recorder, authenticateClient, preflights, dpop } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -50,7 +51,11 @@ export const par = (
     const checked = await checkRequest(issuer, sent, true)
     if ('error' in checked) throw checked.error
     const { dpopJkt } = checked.request
-    const jkt = request.headers['dpop'] === undefined ? undefined : await provenKey(request, client)
+    const jkt =
+      request.headers['dpop'] === undefined
+        ? undefined
+        : await dpop.provenKey(issuer, request, client)
+    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
     if (jkt !== undefined && dpopJkt !== undefined && jkt !== dpopJkt)
       throw invalidDpopProof('dpop_jkt is not the key of the proof')
     const { requestUri, statements } = pushedRequests.create(

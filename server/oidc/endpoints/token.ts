@@ -10,20 +10,21 @@ import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
-import { provenKey } from '../dpop.ts'
+import type { Dpop } from '../dpop.ts'
 import { OAuthError, toOAuthError, unauthorizedClient, unsupportedGrantType } from '../errors.ts'
 import type { Grant, GrantContext, Issuance } from '../grants/grant.ts'
 import { createIssue, grantEvent } from '../issue.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
-import { wireName } from '../vocabulary.ts'
+import { dpopAlgorithms, wireName } from '../vocabulary.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface TokenEndpointParts extends OidcParts {
   readonly grants: readonly Grant[]
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
+  readonly dpop: Dpop
 }
 
 const path = '/token'
@@ -60,7 +61,7 @@ const descriptionOf = (grants: readonly Grant[]) =>
   })
 
 export const token = (parts: TokenEndpointParts): Endpoint => {
-  const { issuers, recorder, grants, authenticateClient, preflights } = parts
+  const { issuers, recorder, grants, authenticateClient, preflights, dpop } = parts
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const issue = createIssue(parts)
 
@@ -92,11 +93,13 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     if (!grant) throw unsupportedGrantType('there is no such grant type')
     if (!client.doc.grantTypes.includes(grant.name))
       throw unauthorizedClient('the client may not use this grant type')
+    const jkt = await dpop.provenKey(issuer, request, client)
+    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
     const context: GrantContext = {
       issuer,
       client,
       form,
-      jkt: await provenKey(request, client),
+      jkt,
       scope: grantedScopes(client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
       sourceIp: request.ip,
@@ -112,6 +115,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
   return {
     path,
     member: 'token_endpoint',
+    metadata: { dpop_signing_alg_values_supported: dpopAlgorithms },
     routes: (app) => {
       app.post<RealmRoute>(urlOf(path), descriptionOf(grants), handle)
       preflights(app, urlOf(path), 'POST')
