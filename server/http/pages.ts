@@ -57,7 +57,9 @@ export interface SignedInPage extends PageContext {
 export interface ConsentPage extends PageContext {
   readonly application: string
   readonly username: string
-  /** What it asks for, in words. */
+  /** Whether it asks who the user is. */
+  readonly identity: boolean
+  /** What else it asks for, in words. */
   readonly scopes: readonly string[]
   /** Where the form posts `_csrf` and `decision`, which is `allow` or `deny`, to. */
   readonly action: string

@@ -15,6 +15,7 @@ import type { FoundSession } from '#server/sessions/sessions.ts'
 import { ConstraintError, GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import { openidScope } from '#server/tokens/scopes.ts'
 import type { Answer, Visit } from './answer.ts'
 import type { Authorization, Authorizations } from './authorizations.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
@@ -171,7 +172,10 @@ export const createFlow = (parts: FlowParts) => {
       const name = [first_name, last_name].filter(Boolean).join(' ') || undefined
       return pages.account(reply, { ...page, name })
     }
-    return pages.consent(reply, { ...page, scopes: await wordsOf(visit, journey.request.scope) })
+    const { scope } = journey.request
+    const others = scope.filter((one) => one !== openidScope)
+    const scopes = await wordsOf(visit, others)
+    return pages.consent(reply, { ...page, identity: others.length < scope.length, scopes })
   }
 
   /** `consenting` where the user has just allowed it. */
