@@ -53,19 +53,21 @@ const warn = (
   code: PlanWarning['code'],
   documents: readonly Place[],
   words: string,
+  count = documents.length,
 ): PlanWarning[] => {
   const sorted = documents.toSorted(byPlace)
   return sorted.length === 0
     ? []
-    : [{ code, message: `${words}: ${namesOf(sorted)}`, documents: sorted }]
+    : [{ code, message: `${words}: ${namesOf(sorted, count)}`, documents: sorted }]
 }
 
-/** Documents of this source whose list is not in the files: nobody takes care of them. */
-export const orphanWarning = (documents: readonly Place[]): PlanWarning[] =>
+/** Documents of this source whose list is not in the files: nobody takes care of them. Of many, the first. */
+export const orphanWarning = (documents: readonly Place[], count?: number): PlanWarning[] =>
   warn(
     'orphaned',
     documents,
     'documents of this source stand in sections or lists that the files do not have, and stay as they are',
+    count,
   )
 
 /** `elsewhere`: orphans in sections that were not asked for. */

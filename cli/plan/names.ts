@@ -2,20 +2,28 @@
 
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
-import { childrenOf, kindNamed } from '#schemas/registry.ts'
+import { childrenOf, kindNamed, kinds } from '#schemas/registry.ts'
 import type { Place } from '#schemas/wire.ts'
 
 /** One text for a kind and a key, to look documents up by. */
 export const placeKey = (kind: string, key: string): string => `${kind}\n${key}`
 
+/** By name, because a newer server may speak of kinds that are not known here. */
+const singletons = new Set(
+  kinds.filter(({ shape }) => shape === 'singleton').map(({ kind }) => kind),
+)
+
 /** `client "web"`, or `settings` where there is only one; what would not be seen as it is, is escaped. */
 export const nameOf = (kind: string, key: string): string =>
-  kindNamed(kind).shape === 'singleton' ? kind : `${kind} ${JSON.stringify(key)}`
+  singletons.has(kind) ? kind : `${kind} ${JSON.stringify(key)}`
+
+/** How many are named in a sentence. */
+const mostNamed = 10
 
 /** The first of them, and how many more there are. */
-export const namesOf = (places: readonly Place[], most = 10): string => {
-  const names = places.slice(0, most).map(({ kind, key }) => nameOf(kind, key))
-  const rest = places.length - names.length
+export const namesOf = (places: readonly Place[], count = places.length): string => {
+  const names = places.slice(0, mostNamed).map(({ kind, key }) => nameOf(kind, key))
+  const rest = count - names.length
   return rest > 0 ? `${names.join(', ')} and ${rest} more` : names.join(', ')
 }
 

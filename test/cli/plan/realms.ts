@@ -134,6 +134,8 @@ const mendClient = (client: Fields, has: Has): Fields => ({
     : {}),
 })
 
+const roleRank = (name: unknown): number => roleNames.map(String).indexOf(String(name))
+
 const menders: Readonly<Record<string, (value: unknown, has: Has) => unknown>> = {
   settings: (value, has) => {
     const settings = value as Fields
@@ -145,15 +147,22 @@ const menders: Readonly<Record<string, (value: unknown, has: Has) => unknown>> =
       ...(has('flow', String(settings['browserFlow'])) ? {} : { browserFlow: 'browser' }),
     }
   },
+  // Neither roles nor flows may lead in a circle: they name only what comes before them.
   roles: (value, has) =>
-    listOf(value).map((role) => ({ ...role, composites: named(role['composites'], 'role', has) })),
+    listOf(value).map((role) => ({
+      ...role,
+      composites: named(role['composites'], 'role', has).filter(
+        (name) => roleRank(name) < roleRank(role['name']),
+      ),
+    })),
   groups: (value, has) => mendGroups(listOf(value), has),
   clients: (value, has) => listOf(value).map((client) => mendClient(client, has)),
   flows: (value, has) =>
     listOf(value).map((flow) => ({
       ...flow,
-      authenticationExecutions: listOf(flow['authenticationExecutions']).filter((one) =>
-        has('flow', String(one['flowAlias'])),
+      authenticationExecutions: listOf(flow['authenticationExecutions']).filter(
+        ({ flowAlias }) =>
+          has('flow', String(flowAlias)) && String(flowAlias) < String(flow['alias']),
       ),
     })),
   users: (value, has) =>
