@@ -129,6 +129,9 @@ const spec = fields({
   requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
   dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
   idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),
+  userinfoSignedResponseAlg: Type.Optional(
+    oneOf(['RS256', 'PS256'], { description: 'Userinfo is answered as a JWT; unset means JSON.' }),
+  ),
   attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
     default: {},
     description: 'Free-form values.',

@@ -36,7 +36,7 @@ const claimsSupported = [
 ]
 
 /** Standard scopes that the realm has come first, in the order of the standard. */
-const scopesOf = async ({ view }: Issuer): Promise<string[]> => {
+export const scopesOf = async ({ view }: Issuer): Promise<string[]> => {
   const names = (await view.list(ClientScope.kind)).map(({ key }) => key)
   const standard = Object.keys(standardScopes).filter((name) => names.includes(name))
   return [...new Set([openidScope, ...standard, ...names])]

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { fieldsOf } from '#server/accounts/user-record.ts'
-import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { RealmKeys, SigningAlgorithm } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -24,6 +24,7 @@ import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
 import type { Issuer } from './realm.ts'
 import { type HeldRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
+import { openidScope } from './scopes.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
 
 /** How and when the user was authenticated, and what that led to. */
@@ -85,12 +86,16 @@ export interface Mint {
   idToken(request: IdTokenRequest): Promise<string>
   /** What userinfo answers, `sub` included; signing it is the endpoint's. */
   userinfo(request: UserinfoRequest): Promise<Claims>
-  /** Any other claims, signed for the client by the realm's active key (logout tokens, signed userinfo, JARM). */
+  /**
+   * Any other claims, signed for the client by the realm's active key (logout tokens, signed userinfo, JARM); as its id
+   * tokens are, unless `alg` says otherwise.
+   */
   sign(
     issuer: Issuer,
     client: TokenClient,
     typ: Parameters<typeof signJwt>[1],
     claims: Claims,
+    alg?: SigningAlgorithm,
   ): Promise<string>
 }
 
@@ -170,15 +175,19 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       ...roleClaims(input.roles),
       iss: issuer.url,
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(client),
-      aud: audienceOf(issuer.url, client, resources, collectAudiences(mappers, input)),
+      aud: audienceOf(issuer.url, client, resources, [
+        ...collectAudiences(mappers, input),
+        // The userinfo endpoint is the issuer's.
+        ...(user && scope.includes(openidScope) ? [issuer.url] : []),
+      ]),
       client_id: client.clientId,
       azp: client.clientId,
       ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
     }
   }
 
-  const sign: Mint['sign'] = async ({ view }, { doc }, typ, claims) =>
-    signJwt((await keys.of(view)).active, typ, doc.idTokenSignedResponseAlg, claims)
+  const sign: Mint['sign'] = async ({ view }, { doc }, typ, claims, alg) =>
+    signJwt((await keys.of(view)).active, typ, alg ?? doc.idTokenSignedResponseAlg, claims)
 
   return {
     sign,

@@ -16,8 +16,10 @@ import type { Endpoint } from './endpoint.ts'
 import { introspect } from './introspect.ts'
 import { jwks } from './jwks.ts'
 import { par } from './par.ts'
+import { protectedResource } from './protected-resource.ts'
 import { revoke } from './revoke.ts'
 import { token } from './token.ts'
+import { userinfo } from './userinfo.ts'
 
 export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
   const grants = createGrants(parts)
@@ -36,8 +38,10 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     authorize({ ...shared, responseModes }, rules),
     par(shared, rules),
     token(shared),
+    userinfo(shared),
     introspect(shared),
     revoke(shared),
+    protectedResource(shared),
   ]
   return endpoints
 }

@@ -11,7 +11,7 @@ import { type Endpoint, urlOf } from './endpoint.ts'
 /** Short, because a cache in front of us delays the first day of a new key by as much. */
 const maxAgeSeconds = 60
 
-const path = '/.well-known/jwks.json'
+export const jwksPath = '/.well-known/jwks.json'
 
 const keySetSchema = {
   description: 'The key set.',
@@ -47,7 +47,7 @@ export const jwks = ({
     return json
   }
   return {
-    path,
+    path: jwksPath,
     member: 'jwks_uri',
     routes: (app) => {
       const description = describe({
@@ -55,11 +55,11 @@ export const jwks = ({
         summary: 'The public keys that the realm signs with',
         replies: { 200: keySetSchema, ...refusals() },
       })
-      app.get<RealmRoute>(urlOf(path), description, async (request, reply) => {
+      app.get<RealmRoute>(urlOf(jwksPath), description, async (request, reply) => {
         const { view } = await knownIssuer(issuers, request)
         return sendPublicJson(request, reply, bytesOf(await realmKeys.of(view)), maxAgeSeconds)
       })
-      publicPreflight(app, urlOf(path), 'GET')
+      publicPreflight(app, urlOf(jwksPath), 'GET')
     },
   }
 }

@@ -1,0 +1,66 @@
+/** The access token that a request to a resource brings (RFC 6750 §2, RFC 9449 §7.1), and how it is asked for. */
+
+import type { FastifyRequest } from 'fastify'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { insufficientScope, invalidRequest, invalidToken, type OAuthError } from './errors.ts'
+import type { Parameters } from './parameters.ts'
+import type { ErrorCode } from './vocabulary.ts'
+
+export interface PresentedToken {
+  readonly scheme: 'Bearer' | 'DPoP'
+  readonly token: string
+}
+
+const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
+
+/** Where a resource says who issues tokens for it (RFC 9728 §5.1). */
+export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
+
+const challenge = ({ name, url }: Issuer, error?: ErrorCode, description?: string): string =>
+  [
+    `Bearer realm="${name}"`,
+    ...(error === undefined ? [] : [`error="${error}"`]),
+    ...(description === undefined ? [] : [`error_description="${description}"`]),
+    ...(error === 'insufficient_scope' ? ['scope="openid"'] : []),
+    `resource_metadata="${url}${resourceMetadataPath}"`,
+  ].join(', ')
+
+/** Without an error code: the request did not try (RFC 6750 §3.1). */
+const noToken = (issuer: Issuer): OAuthError =>
+  invalidToken('send an access token', { headers: { 'www-authenticate': challenge(issuer) } })
+
+export const refuseToken = (issuer: Issuer, detail: string): OAuthError =>
+  invalidToken('the access token is not good here', {
+    detail,
+    headers: {
+      'www-authenticate': challenge(issuer, 'invalid_token', 'the access token is not good here'),
+    },
+  })
+
+export const refuseScope = (issuer: Issuer): OAuthError =>
+  insufficientScope('the access token lacks the scope openid', {
+    headers: {
+      'www-authenticate': challenge(issuer, 'insufficient_scope', 'the scope openid is needed'),
+    },
+  })
+
+/** In the header, or in the form of a POST; never in the address, which is written to logs (RFC 9700 §4.3.2). */
+export const presentedToken = (
+  issuer: Issuer,
+  { headers: { authorization } }: FastifyRequest,
+  form: Parameters,
+): PresentedToken => {
+  const inForm = form.get('access_token')
+  if (authorization === undefined) {
+    if (inForm === undefined) throw noToken(issuer)
+    return { scheme: 'Bearer', token: inForm }
+  }
+  if (inForm !== undefined) throw invalidRequest('the access token is sent in more than one way')
+  const [, scheme, token] = header.exec(authorization) ?? []
+  if (scheme === undefined || token === undefined) {
+    if (/^(bearer|dpop)\b/i.test(authorization))
+      throw refuseToken(issuer, 'the Authorization header is malformed')
+    throw noToken(issuer)
+  }
+  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
+}
