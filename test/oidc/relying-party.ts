@@ -100,7 +100,10 @@ export const newPerson = (site: OidcSite): Person => {
 export const addPerson = async (site: OidcSite, username: string): Promise<string> => {
   const user = { username, email: `${username}@acme.example` }
   const { body } = await site.admin('POST', '/users', user)
-  await site.admin('POST', `/users/${body.userId}/credentials`, { type: 'password', value: password })
+  await site.admin('POST', `/users/${body.userId}/credentials`, {
+    type: 'password',
+    value: password,
+  })
   return body.userId
 }
 
@@ -157,3 +160,13 @@ export const exchange = (
     redirect_uri: redirectUri,
     ...fields,
   })
+
+/** Changes some fields of what is there. */
+export const change = async (
+  site: OidcSite,
+  path: string,
+  fields: Readonly<Record<string, unknown>>,
+): Promise<void> => {
+  const { body } = await site.admin('GET', path)
+  await site.admin('PUT', path, { ...body, ...fields })
+}
