@@ -5,9 +5,11 @@ import { authorizationCode } from './authorization-code.ts'
 import { clientCredentials } from './client-credentials.ts'
 import type { Grant } from './grant.ts'
 import { refreshToken } from './refresh-token.ts'
+import { tokenExchange } from './token-exchange.ts'
 
 export const createGrants = (parts: OidcParts): readonly Grant[] => [
   authorizationCode(parts),
   clientCredentials,
   refreshToken(parts),
+  tokenExchange(parts),
 ]
