@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ChangesetReply, type ChangesetRequest, formatVersion } from '#schemas/wire.ts'
 import { toOperations } from '../plan/operations.ts'
-import type { Plan, RealmPlan } from '../plan/plan.ts'
+import { hasWork, type Plan, type RealmPlan } from '../plan/plan.ts'
 import type { Engine } from './engine.ts'
 import type { SecretOf } from './planning.ts'
 
@@ -43,9 +43,8 @@ export const applyRealm = async (
   plan: RealmPlan,
   options: ApplyOptions,
 ): Promise<RealmResult> => {
-  const { realm, changes, createRealm, baseRevision } = plan
-  if (changes.length === 0 && !createRealm)
-    return { realm, outcome: 'unchanged', revision: baseRevision }
+  const { realm, baseRevision } = plan
+  if (!hasWork(plan)) return { realm, outcome: 'unchanged', revision: baseRevision }
   try {
     const idempotencyKey = randomUUID()
     const reply = await engine.changeset(realm, changesetOf(plan, options), { idempotencyKey })

@@ -6,7 +6,7 @@
 import type { CompareReply, Place, SecretPlace } from '#schemas/wire.ts'
 import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
 import { orphanWarning } from '../plan/left-out.ts'
-import type { Prune, RealmPlan } from '../plan/plan.ts'
+import { hasWork, type Prune, type RealmPlan } from '../plan/plan.ts'
 import { planRealm } from '../plan/plan-realm.ts'
 import { changesetOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
@@ -97,7 +97,7 @@ const drafted = async (
 
 const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
   plan.problems.length === 0 &&
-  (plan.changes.length > 0 || plan.createRealm) &&
+  hasWork(plan) &&
   (dryRun === 'always' || (dryRun === 'destructive' && isDestructive(plan)))
 
 /** The plan of one realm; who wants it before the server is asked what would happen is told. */

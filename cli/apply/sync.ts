@@ -2,7 +2,7 @@
 
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
 import type { Loaded } from '../load/loaded.ts'
-import { isEmpty, type Plan } from '../plan/plan.ts'
+import { hasWork, type Plan } from '../plan/plan.ts'
 import { applyPlan, type RealmResult } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { type FileOptions, readFiles, wantedRealms } from './files.ts'
@@ -57,7 +57,7 @@ export const syncFiles = async (options: SyncOptions): Promise<SyncOutcome> => {
   }
   if (realms.some(({ problems }) => problems.length > 0))
     return { status: 'failed', diagnostics, plan, results: [], loaded }
-  if (isEmpty(plan)) return { status: 'unchanged', diagnostics, plan, results: [], loaded }
+  if (!realms.some(hasWork)) return { status: 'unchanged', diagnostics, plan, results: [], loaded }
   const results = await applyPlan(engine, plan, {
     provenance: {},
     allowUnrelated: true,

@@ -126,7 +126,7 @@ export interface RealmPlan {
 export interface PlanSummary {
   /** A realm that is made counts too. */
   readonly add: number
-  /** Updated, renamed, adopted. */
+  /** Updated, renamed, taken over, protected. */
   readonly change: number
   /** With what goes along. */
   readonly destroy: number
@@ -141,8 +141,19 @@ export interface Plan {
   readonly realms: readonly RealmPlan[]
 }
 
-export const isEmpty = ({ realms }: Plan): boolean =>
-  realms.every(({ changes, createRealm }) => changes.length === 0 && !createRealm)
+/** It is as the files say, and nobody owned it: the apply notes whose it is, and changes nothing for anybody. */
+export const isAdoption = ({ action, takenFrom, protected: guard }: Change): boolean =>
+  action === 'adopt' && takenFrom === null && guard.before === guard.after
+
+/** Whether the realm will be another one. */
+export const hasChanges = ({ changes, createRealm }: RealmPlan): boolean =>
+  createRealm || changes.some((change) => !isAdoption(change))
+
+export const isEmpty = ({ realms }: Plan): boolean => !realms.some(hasChanges)
+
+/** Whether there is anything to send, if only to note owners. */
+export const hasWork = ({ changes, createRealm }: RealmPlan): boolean =>
+  createRealm || changes.length > 0
 
 export const summaryOf = (changes: readonly Change[], createRealm: boolean): PlanSummary => {
   const count = (wanted: (change: Change) => boolean): number => changes.filter(wanted).length
@@ -153,7 +164,7 @@ export const summaryOf = (changes: readonly Change[], createRealm: boolean): Pla
   const added = count(({ action }) => action === 'create')
   return {
     add: added + (createRealm ? 1 : 0),
-    change: changes.length - added - deleted,
+    change: changes.length - added - deleted - count(isAdoption),
     destroy: deleted + along.size,
   }
 }

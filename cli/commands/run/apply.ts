@@ -10,7 +10,7 @@ import { savedSecrets } from '../../apply/saved-secrets.ts'
 import type { Api } from '../../client/api.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
-import { isEmpty, type Plan, totalOf } from '../../plan/plan.ts'
+import { hasWork, isEmpty, type Plan } from '../../plan/plan.ts'
 import { parsePlan } from '../../plan/saved.ts'
 import { approve } from '../../views/human/approval.ts'
 import { runSteps } from '../../views/human/progress.ts'
@@ -94,9 +94,7 @@ const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<Rea
     secretOf: ready.secretOf,
   }
   const { plan } = ready
-  const changing = plan.realms.filter(
-    ({ changes, createRealm }) => changes.length > 0 || createRealm,
-  )
+  const changing = plan.realms.filter(hasWork)
   return runSteps(
     changing.map((realm) => ({
       title: `Applying realm ${realm.realm}`,
@@ -152,15 +150,14 @@ export const apply = async (invocation: Invocation, paths: readonly string[]): P
     if (invocation.output === 'human') showPlan(plan)
     refuseProblems(plan)
     refuseGuarded(invocation, ready)
-    if (isEmpty(plan)) {
+    if (!plan.realms.some(hasWork)) {
       if (invocation.output === 'json')
         for (const { realm, baseRevision } of plan.realms)
           printJsonLine({ realm, outcome: 'unchanged', revision: baseRevision })
       return
     }
-    const { add, change, destroy } = totalOf(plan.realms)
     // To be owned is no change that anybody could object to.
-    if (add + change + destroy > 0) await agree(invocation, ready)
+    if (!isEmpty(plan)) await agree(invocation, ready)
     report(invocation, await send(invocation, api, ready))
   })
 }

@@ -1,10 +1,17 @@
 /** A plan as people know it from Terraform: every change with its fields, then one line that counts them. */
 
-import { isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
+import {
+  hasChanges,
+  isAdoption,
+  isEmpty,
+  type Plan,
+  type RealmPlan,
+  totalOf,
+} from '../../plan/plan.ts'
 import { changeLines, documentName, signOf } from '../plan/change-lines.ts'
 import { counted, type Line, type Sign } from '../plan/lines.ts'
 import { quoted } from '../plan/text.ts'
-import { hasChanges, summaryText, totalText } from '../plan/words.ts'
+import { adoptionText, summaryText, totalText } from '../plan/words.ts'
 import type { Style } from './style.ts'
 import { harmless } from './text.ts'
 
@@ -96,7 +103,12 @@ const realmText = (plan: RealmPlan, style: Style): string[] => {
         { sign: '+', depth: 1, text: `realm ${harmless(plan.realm)}` },
       ] satisfies Line[])
     : []
-  const blocks = [made, ...plan.changes.map((change) => changeLines(change, plan))]
+  const blocks = [
+    made,
+    ...plan.changes
+      .filter((change) => !isAdoption(change))
+      .map((change) => changeLines(change, plan)),
+  ]
   return [
     ...blocks
       .filter((lines) => lines.length > 0)
@@ -104,6 +116,7 @@ const realmText = (plan: RealmPlan, style: Style): string[] => {
     ...unmanaged(plan, style),
     ...warnings(plan, style),
     style.bold(summaryText(plan)),
+    ...adoptionText(plan),
     ...problems(plan, style),
   ]
 }

@@ -3,7 +3,7 @@
  * end its block nor mention anybody. A comment has a limit; what does not fit is left out and said to be.
  */
 
-import { isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
+import { isAdoption, isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
 import { harmless } from '../human/text.ts'
 import { changeLines, documentName } from '../plan/change-lines.ts'
 import type { Line } from '../plan/lines.ts'
@@ -46,7 +46,9 @@ const linesOf = (plan: RealmPlan): string[] => {
   ]
   const blocks = [
     createRealm ? [`+ realm ${harmless(realm)}`] : [],
-    ...changes.map((change) => changeLines(change, plan).map(diffLine)),
+    ...changes
+      .filter((change) => !isAdoption(change))
+      .map((change) => changeLines(change, plan).map(diffLine)),
     remarks,
   ]
   return blocks
