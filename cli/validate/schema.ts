@@ -4,8 +4,10 @@
  */
 
 import { createAjv, type ErrorObject, fieldErrors, type ValidateFunction } from '#schemas/ajv.ts'
-import { type Doc, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
+import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
+import { keyOf } from '#schemas/kind.ts'
 import { kinds } from '#schemas/registry.ts'
+import { seedOf } from '#schemas/seeds.ts'
 import { nearest } from '#schemas/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
@@ -108,6 +110,14 @@ const typeMessage = (schema: JsonSchema, value: unknown): string => {
   return `must be ${expected.map((type) => words[type] ?? type).join(' or ')}, and is ${nameOfType(value)}`
 }
 
+/** An entry for a built-in document names only what it changes. */
+const isBornWith = (pointer: string, value: unknown, field: string): boolean => {
+  const { kind, rest } = locate(pointer)
+  if (kind === undefined || rest.length > 0 || kind.parentKind !== null || !isObject(value))
+    return false
+  return field in (seedOf(kind, keyOf(kind, value))?.doc ?? {})
+}
+
 export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
   const view = realmView(kinds)
   const ajv = createAjv({ fillDefaults: false })
@@ -147,6 +157,7 @@ export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
     const fault = { severity: 'error', code: keyword, keyword, pointer } as const
     if (keyword === 'required') {
       const field = String(params['missingProperty'])
+      if (isBornWith(pointer, value, field)) return null
       return { ...fault, field, message: `"${field}" is required` }
     }
     if (keyword === 'uniqueItems') {

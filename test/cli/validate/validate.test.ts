@@ -39,6 +39,13 @@ describe('validation', () => {
     ])
   })
 
+  it('asks of an entry for a built-in document only what it changes, of any other all that is required', async () => {
+    const template = (key: string) =>
+      `realm: a\nmessageTemplates: [{ templateKey: ${key}, channel: EMAIL, subject: Hello }]\n`
+    expect((await check(template('otp-email'))).diagnostics).toEqual([])
+    expect((await check(template('welcome'))).diagnostics).toMatchObject([{ code: 'required' }])
+  })
+
   it('points into the file that a part of a realm stands in, also of an overlay', async () => {
     using folder = createFolder({
       'realms/a.yaml': 'realm: a\nroles: [{ name: support }]\n',
