@@ -3,11 +3,11 @@
  * that the caller commits with whatever belongs to the same act (audit, credentials, a document).
  */
 
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { Problem } from '#schemas/problems.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
-import { changeRows, guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { changeRows, guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from './names.ts'
@@ -181,7 +181,17 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
     saveStatements(changes) {
       const made = changes.filter(({ before }) => before === undefined)
       const kept = changes.flatMap(({ before, after }) => (before ? [{ before, after }] : []))
+      const renamed = kept.filter(({ before, after }) => before.username_key !== after.username_key)
       return [
+        // Names may be swapped: they step aside first. No name holds a control character.
+        ...inSlices(renamed.map(({ before }) => before.id)).map((ids) =>
+          statement(
+            db
+              .updateTable('users')
+              .set({ username_key: sql<string>`'\u0001' || id` })
+              .where('id', 'in', ids),
+          ),
+        ),
         ...changeRows(
           db,
           'users',

@@ -76,19 +76,20 @@ const removals = ({ storage: { db } }: CommitContext, effects: readonly Effect[]
     ...inSlices(written).map((ids) =>
       statement(db.deleteFrom('document_refs').where('from_id', 'in', ids)),
     ),
-    // Deepest first, so that no parent takes a guarded child along before its turn.
-    ...generations(gone)
-      .toReversed()
-      .flatMap((documents) => changeRows(db, 'documents', documents)),
-    // Keys may be swapped: they step aside first. No natural key holds a control character.
+    // Keys may be swapped, and what moves away does not go with its old parent: they step aside first. No natural
+    // key holds a control character.
     ...inSlices(renamed).map((ids) =>
       statement(
         db
           .updateTable('documents')
-          .set({ key: sql<string>`'\u0001' || id` })
+          .set({ key: sql<string>`'\u0001' || id`, parent_id: null })
           .where('id', 'in', ids),
       ),
     ),
+    // Deepest first, so that no parent takes a guarded child along before its turn.
+    ...generations(gone)
+      .toReversed()
+      .flatMap((documents) => changeRows(db, 'documents', documents)),
   ]
 }
 

@@ -189,23 +189,19 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
 }
 
 /**
- * Names that a list takes from documents which leave them: those go out of the way first, so that names may go round
- * in a circle. Only where documents are meant by id and stated in full. No natural key holds a control character.
+ * A name that a list takes from a document which leaves it: that one goes out of the way, so that names may go round in
+ * a circle. Only where documents are meant by id and stated in full. No natural key holds a control character.
  */
-const stepAside = (drafts: Drafts, operations: readonly Operation[]): void => {
-  const stated = operations.filter((operation) => operation.op === 'put' && operation.stated)
-  if (stated.length === 0) return
-  const leaving = new Set(
-    operations.flatMap((operation) => {
-      const draft = operation.id === undefined ? undefined : drafts.target(operation)
-      return draft && (operation.op === 'delete' || operation.key !== draft.key) ? [draft] : []
-    }),
-  )
-  for (const operation of stated) {
-    const holder = drafts.find(operation.kind.kind, operation.key)
-    if (holder && leaving.has(holder) && holder.id !== operation.id)
-      followRename(drafts, holder, `\u0001${holder.id}`)
-  }
+const makeWay = (
+  drafts: Drafts,
+  { kind, key, id, stated }: Put,
+  byId: ReadonlyMap<string, Operation>,
+): void => {
+  const holder = stated ? drafts.find(kind.kind, key) : undefined
+  if (!holder || holder.id === id) return
+  const next = byId.get(holder.id)
+  if (next && (next.op === 'delete' || next.key !== key))
+    followRename(drafts, holder, `\u0001${holder.id}`)
 }
 
 const remove = (drafts: Drafts, operation: Delete, { door }: DecideContext): void => {
@@ -248,7 +244,11 @@ export const decide = async (
 ): Promise<{ readonly changed: Draft[]; readonly drafts: Drafts }> => {
   const drafts = new Drafts(snapshot)
   const faults = createFaults()
-  stepAside(drafts, operations)
+  const byId = new Map(
+    operations.flatMap((operation) =>
+      operation.id === undefined ? [] : [[operation.id, operation]],
+    ),
+  )
   const pace = createPace()
   const each = async <T extends { readonly at?: string | undefined }>(
     list: readonly T[],
@@ -259,7 +259,10 @@ export const decide = async (
       if (pace.over()) await pace.rest()
     }
   }
-  await each(putsInOrder(operations), (operation) => put(drafts, operation, context))
+  await each(putsInOrder(operations), (operation) => {
+    makeWay(drafts, operation, byId)
+    put(drafts, operation, context)
+  })
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
   const deletions = faults.any ? [] : operations.filter((operation) => operation.op === 'delete')
   await each(deletions, (operation) => remove(drafts, operation, context))

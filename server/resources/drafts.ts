@@ -1,7 +1,7 @@
 /** The realm as it would be after the operations so far: documents of the snapshot, changed on paper. */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
@@ -122,9 +122,11 @@ export class Drafts {
     })
   }
 
-  /** Direct children; by id, because a parent may have been renamed a moment ago. */
+  /** Direct children; by id, because a parent may have been renamed a moment ago. Those that moved away are none. */
   below(draft: Draft): Draft[] {
-    return (this.#byParent.get(draft.id) ?? []).filter((other) => other.body !== null)
+    return (this.#byParent.get(draft.id) ?? []).filter(
+      ({ kind, key, body }) => body !== null && parentKeyOf(kind, key) === draft.key,
+    )
   }
 
   /** Documents that change or go because this one goes. */

@@ -12,7 +12,6 @@ import { compact } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import type { ChangesetReply, RollbackRequest } from '#schemas/wire.ts'
-import { foldName } from '#server/accounts/names.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -155,33 +154,6 @@ const refuseInvalid = (revision: number, puts: readonly Put[]): void => {
     })
 }
 
-/** The name of a user who comes back may belong to somebody else by now, who must not become them. */
-const refuseStrangers = async (
-  db: Kysely<Tables>,
-  realm: string,
-  changes: readonly Change[],
-): Promise<void> => {
-  const returning = new Map(
-    changes.flatMap(({ kind, then, live }) =>
-      kind === User && !live ? [[foldName(then.key), then]] : [],
-    ),
-  )
-  const names = [...returning.keys()]
-  for (let start = 0; start < names.length; start += 500) {
-    const rows = await db
-      .selectFrom('users')
-      .select(['id', 'username_key'])
-      .where('realm', '=', realm)
-      .where('username_key', 'in', names.slice(start, start + 500))
-      .execute()
-    for (const { id, username_key } of rows) {
-      const then = returning.get(username_key)
-      if (then && then.id !== id)
-        throw new Problem('conflict', `user "${then.key}" is somebody else by now`)
-    }
-  }
-}
-
 /** Users that were there before a file named them: they stay, and are no longer declared. */
 const releasedAmong = async (
   db: Kysely<Tables>,
@@ -207,10 +179,9 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
   const names = kinds.map(({ kind }) => kind)
 
   const operationsFor = async (
-    { realm, revision }: Configuration,
+    { revision }: Configuration,
     { changes, gone }: Difference,
   ): Promise<Operation[]> => {
-    await refuseStrangers(db, realm, changes)
     const versions = await timesWritten(
       db,
       changes.flatMap(({ live, then }) => (live ? [] : [then.id])),

@@ -224,11 +224,13 @@ const sectionHashes = async (byKind: ByKind): Promise<Record<string, string>> =>
   return hashes
 }
 
-/** Sorted by key: mostly as they were read, so that there is little to do. */
+/** In the order of the list of kinds, sorted by key: mostly as they were read, so that there is little to do. */
 const kindsOf = async (documents: Iterable<ConfigDocument>): Promise<ByKind> => {
-  const byKind = Map.groupBy(documents, ({ kind }) => kind)
-  for (const list of byKind.values()) {
-    list.sort(byKey)
+  const found = Map.groupBy(documents, ({ kind }) => kind)
+  const byKind = new Map<string, ConfigDocument[]>()
+  for (const { kind } of kinds) {
+    const list = found.get(kind)
+    if (list) byKind.set(kind, list.sort(byKey))
     await breathe()
   }
   return byKind

@@ -25,6 +25,10 @@ const rowsBy = (
       .execute(),
   )
 
+/** Of a document that exists, or that comes back, which is nobody else's then. */
+const knownId = ({ id, before, lastVersion }: Draft): string | undefined =>
+  before?.id ?? (lastVersion === undefined ? undefined : id)
+
 /** The row of each document's user, by its id or, of a new document, by its name. */
 export const usersOf = async (
   drafts: readonly Draft[],
@@ -34,17 +38,20 @@ export const usersOf = async (
     rowsBy(
       tools,
       'id',
-      drafts.flatMap(({ before }) => before?.id ?? []),
+      drafts.flatMap((draft) => knownId(draft) ?? []),
     ),
     rowsBy(
       tools,
       'username_key',
-      drafts.flatMap(({ before, key }) => (before ? [] : foldName(key))),
+      drafts.flatMap((draft) => (knownId(draft) === undefined ? foldName(draft.key) : [])),
     ),
   ])
   const byId = new Map(known.map((row) => [row.id, row]))
   const byName = new Map(named.map((row) => [row.username_key, row]))
-  return ({ before, key }) => (before ? byId.get(before.id) : byName.get(foldName(key)))
+  return (draft) => {
+    const id = knownId(draft)
+    return id === undefined ? byName.get(foldName(draft.key)) : byId.get(id)
+  }
 }
 
 /** Keys are compared byte for byte, names of users are not: under which key a user is declared already. */
