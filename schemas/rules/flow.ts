@@ -1,4 +1,4 @@
-/** Flows: every execution runs one thing that exists, and no flow runs inside itself. */
+/** Flows: every execution runs one thing that exists, no flow runs inside itself, and that of sign-ins by itself. */
 
 import { authenticatorIds } from '../drivers/authenticators.ts'
 import type { Doc } from '../json-schema.ts'
@@ -34,7 +34,7 @@ const executionErrors = ({ authenticator, flowAlias }: Execution, field: string)
       ]),
 ]
 
-export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find }) => {
+export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find, settings }) => {
   const errors = value.authenticationExecutions.flatMap((execution, i) =>
     executionErrors(execution, `/authenticationExecutions/${i}`),
   )
@@ -43,6 +43,12 @@ export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find }) => {
       field: '/authenticationExecutions',
       code: 'cycle',
       message: 'the flow would run inside itself',
+    })
+  if (!value.topLevel && settings.browserFlow === alias)
+    errors.push({
+      field: '/topLevel',
+      code: 'sub-flow',
+      message: 'must be true: users of the realm sign in by this flow',
     })
   return errors
 })

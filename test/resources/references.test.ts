@@ -61,6 +61,15 @@ describe.each(backends)('references on $name', (backend) => {
     expect(await settings()).toEqual({})
   })
 
+  it('keeps the flow of sign-ins one that runs by itself, whichever side is written', async () => {
+    const flow = (await send('GET', '/flows/browser')).body
+    const refused = await send('PUT', '/flows/browser', { ...flow, topLevel: false })
+    expect(refused.body.errors).toMatchObject([{ field: '/topLevel', code: 'sub-flow' }])
+    await send('POST', '/flows', { alias: 'part', topLevel: false })
+    const settings = await send('PUT', '/settings', { browserFlow: 'part' })
+    expect(settings.body.errors).toMatchObject([{ field: '/browserFlow', code: 'sub-flow' }])
+  })
+
   it('takes the role from users when it is deleted', async () => {
     const role = await send('POST', '/roles', { name: 'short-lived' })
     const user = await send('POST', '/users', { username: 'ann' })
