@@ -1,6 +1,12 @@
 /** Pushed requests (RFC 9126), request objects (RFC 9101) and signed answers (JARM), with relying parties nobody here wrote. */
 
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import {
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -27,7 +33,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
   let web: TestClient
   let strict: TestClient
   let alice: Person
-  let keys: CryptoKeyPair
+  let keys: GenerateKeyPairResult
 
   beforeAll(async () => {
     site = await openIssuer(backend, { clock })
