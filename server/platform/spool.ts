@@ -22,6 +22,10 @@ const chunkSize = 256 * 1024
 const tooLarge = (limit: number): Problem =>
   new Problem('too-large', `The body is larger than ${limit} bytes.`)
 
+/** Whoever sent it is gone: nothing that an operator could look into. */
+const isBrokenOff = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(
@@ -61,6 +65,8 @@ export const spool = async (
     return { size, sha256: hash.digest('hex'), chunks: () => chunksOf(handle), close }
   } catch (error) {
     await close()
-    throw error
+    throw isBrokenOff(error)
+      ? new Problem('bad-request', 'The body broke off.', { cause: error })
+      : error
   }
 }

@@ -129,6 +129,10 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
       ` { "message" : "\\"operations\\": [", "operations" : ${operations} ,"source":"estate", "baseRevision":${revision} } `,
     )
     expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200, body: { created: 1 } })
+    const spelled = await to.send(
+      `{"source":"estate","baseRevision":${revision + 1},"oper\\u0061tions":[${JSON.stringify(role('spelled'))}]}`,
+    )
+    expect(spelled.body, JSON.stringify(spelled.body)).toMatchObject({ created: 1 })
     const head = '"source":"estate","baseRevision":1'
     for (const body of [
       '',
@@ -215,5 +219,22 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
     sending.end(body.slice(40))
     expect(await arrived.promise).toBe(200)
     expect(await document('role', 'slow')).toBeDefined()
+  })
+
+  it('may break off, and nothing of it is there', async () => {
+    const before = await to.revision()
+    const broken = async function* () {
+      yield Buffer.from('{"source":"estate","operations":[')
+      throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+    }
+    const caller = { actor: 'x', sourceIp: '::1', permissions: new Set<never>() }
+    const sent = server.parts.changesets.apply({
+      realm: 'acme',
+      caller,
+      body: broken(),
+      type: 'application/json',
+    })
+    await expect(sent).rejects.toMatchObject({ code: 'bad-request' })
+    expect(await to.revision()).toBe(before)
   })
 })
