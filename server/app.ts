@@ -5,6 +5,7 @@ import { Problem } from '#schemas/problems.ts'
 import { kinds } from '#schemas/registry.ts'
 import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
+import { createAdminTokens } from '#server/admin/bearer.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
 import { interactiveDocs } from '#server/admin/interactive-docs.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
@@ -14,6 +15,7 @@ import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { loginRoutes } from '#server/login/routes.ts'
+import { createDpop } from '#server/oidc/dpop.ts'
 import { createFindPending } from '#server/oidc/pending-sign-in.ts'
 import { oidcRoutes } from '#server/oidc/routes.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
@@ -88,6 +90,12 @@ export const createApp = (parts: Parts): FastifyInstance => {
       csrf,
       master: masterRealm,
       resolveSession: createResolveAdminSession({ ...parts, cookies, master: masterRealm }),
+      tokens: createAdminTokens({
+        ...parts,
+        dpop: createDpop(parts),
+        baseUrl: config.http.baseUrl,
+        master: masterRealm,
+      }),
     })
     for (const action of createActions(parts))
       registerAction(admin, action, { copy, master: masterRealm })

@@ -72,10 +72,10 @@ export const openWay = async (options: ConnectOptions): Promise<Way> => {
 const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? ''
 
 /** The file's first line: editors end it with a line break that is none of the password's. */
-export const passwordFrom = (file: string): string => {
+export const passwordFrom = (file: string, what = 'password'): string => {
   const password = firstLine(readFileSync(file === '-' ? 0 : file, 'utf8'))
   if (password === '')
-    throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no password`)
+    throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no ${what}`)
   return password
 }
 
@@ -90,11 +90,25 @@ export const givenPassword = ({
   return password ? () => password : undefined
 }
 
+/** The secret of a client, by variable or file; it is read when it is needed. */
+const clientSecret = (clientId: string, env: ConnectOptions['env']): (() => string) => {
+  const file = env['IAMCTL_CLIENT_SECRET_FILE']
+  if (file) return () => passwordFrom(file, 'secret')
+  const secret = env['IAMCTL_CLIENT_SECRET']
+  if (secret) return () => secret
+  throw new CommandError(exitCodes.error, `there is no secret of the client ${clientId}`, {
+    hint: 'set IAMCTL_CLIENT_SECRET, or name its file in IAMCTL_CLIENT_SECRET_FILE',
+  })
+}
+
 const identityOf = (options: ConnectOptions, { target, store }: Way): Identity => {
   const { flags, env, askPassword } = options
   const { server, authRealm, username } = target
   const token = env['IAMCTL_TOKEN']
   if (token) return { by: 'token', token }
+  const clientId = env['IAMCTL_CLIENT_ID']
+  if (clientId)
+    return { by: 'client', realm: authRealm, clientId, secret: clientSecret(clientId, env) }
   const given = givenPassword(options)
   if (given !== undefined && username !== undefined)
     return { by: 'password', realm: authRealm, username, password: async () => given() }

@@ -1,10 +1,11 @@
 /**
- * Who the requests come from: a bearer token, a session kept from `iamctl login`, or a name and password with which it
+ * Who the requests come from: a bearer token, a client with its secret, a session kept from `iamctl login`, or a name and password with which it
  * signs in through the realm's login page when the first request is made (spec part 5). The page's cookies hold the
  * session, and every write carries the XSRF token.
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
+import { type ClientCredentials, createAccessTokens } from './client-credentials.ts'
 import { createJar, type Jar } from './cookies.ts'
 import { UnreachableError } from './errors.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
@@ -19,6 +20,7 @@ export interface Credentials {
 
 export type Identity =
   | { readonly by: 'token'; readonly token: string }
+  | ({ readonly by: 'client' } & ClientCredentials)
   | ({ readonly by: 'password' } & Credentials)
   | {
       readonly by: 'session'
@@ -120,6 +122,21 @@ const withBearer = (http: Http, token: string): Session => ({
   end: async () => undefined,
 })
 
+/** A token that has expired in the middle of a long run is replaced, once a request. */
+const withClient = (http: Http, credentials: ClientCredentials): Session => {
+  const tokenFor = createAccessTokens(http, credentials)
+  return {
+    async send(request) {
+      const token = await tokenFor()
+      const answer = await withBearer(http, token).send(request)
+      if (answer.status !== 401) return answer
+      refuseForeign(request.path, credentials.realm)
+      return withBearer(http, await tokenFor(token)).send(request)
+    },
+    end: async () => undefined,
+  }
+}
+
 /** What a problem says without throwing it yet. */
 const codeOf = ({ body }: HttpAnswer): unknown =>
   typeof body === 'object' && body !== null ? Reflect.get(body, 'code') : undefined
@@ -127,14 +144,14 @@ const codeOf = ({ body }: HttpAnswer): unknown =>
 const notSignedIn = (server: string): CommandError =>
   denied(
     `you are not signed in to ${server}`,
-    'run `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD, or IAMCTL_TOKEN',
+    'run `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD, or IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_TOKEN',
   )
 
 /** Administrators of the first realm look after all of them, any others after their own. */
 const refuseForeign = (path: string, realm: string): void => {
   if (realm === 'master' || path.startsWith(`/admin/realms/${encodeURIComponent(realm)}/`)) return
   throw denied(
-    `a session of realm ${realm} administers that realm alone`,
+    `who is of realm ${realm} administers that realm alone`,
     'sign in to the realm itself, or to master: --auth-realm (IAMCTL_AUTH_REALM)',
   )
 }
@@ -205,6 +222,7 @@ const withCookies = (
 
 export const createSession = (http: Http, identity: Identity): Session => {
   if (identity.by === 'token') return withBearer(http, identity.token)
+  if (identity.by === 'client') return withClient(http, identity)
   if (identity.by !== 'nothing') return withCookies(http, identity)
   return {
     send: () => Promise.reject(notSignedIn(http.server)),

@@ -13,7 +13,8 @@ export const addLogin = (program: Command): void => {
       `
 The session is kept in $XDG_CONFIG_HOME/iamctl/config.json (~/.config), for you alone; the password never is. What is
 given becomes a context, named by --context or after the server, and is used from now on.
-A pipeline needs no login: IAMCTL_USERNAME and IAMCTL_PASSWORD, or IAMCTL_TOKEN, do.
+A pipeline needs no login: IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET (or IAMCTL_CLIENT_SECRET_FILE), IAMCTL_TOKEN,
+or IAMCTL_USERNAME and IAMCTL_PASSWORD do.
 
 Examples:
   iamctl login --server https://id.example --username alice

@@ -39,6 +39,8 @@ interface Described {
   /** What it records, the event of the write itself first; by its method where it is not given. */
   readonly events?: readonly EventType[]
   readonly summary: string
+  /** A token that may only plan may use it: it changes nothing, or refuses to (`refuseUnlessDry`). */
+  readonly planning?: true
   readonly query?: JsonSchema
   /** Names in lower case, as they arrive. */
   readonly headers?: JsonSchema
@@ -135,6 +137,7 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
       ...(action.events ? { events: action.events } : {}),
       ...(action.body ? { body: action.body } : {}),
       ...(ofServer ? { ofServer } : {}),
+      ...(action.planning ? { planning: true } : {}),
       ...(action.streams ? { bodyTypes: action.streams } : {}),
     },
     handler: async (request, reply) => {

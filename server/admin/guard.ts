@@ -1,7 +1,8 @@
 /**
  * The guard of the admin API. Order of refusals: no session 401, CSRF 403, permission 403 (decisions.md). Session,
  * user and permissions are read from the database on every request: what was taken away a moment ago, on whatever
- * node, is refused now. A write that is denied, here or by its handler, is recorded.
+ * node, is refused now. A request with an access token is judged by that alone: its cookies are not read, so it needs no
+ * CSRF token. A write that is denied, here or by its handler, is recorded.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,12 +13,13 @@ import { printable } from '#server/accounts/names.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import { type Metrics, outcomeOf } from '#server/events/metrics.ts'
-import { eventOfMethod, type RoutePermission } from '#server/http/caller.ts'
+import { eventOfMethod, eventsOf, type RoutePermission } from '#server/http/caller.ts'
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { AdminSession } from '#server/sessions/admin-session.ts'
 import { csrfBinding, type Sessions } from '#server/sessions/sessions.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import type { AdminTokens } from './bearer.ts'
 
 export interface GuardParts {
   readonly copy: Copy
@@ -33,6 +35,17 @@ export interface GuardParts {
     cookies: Readonly<Record<string, string | undefined>>,
     realm: string,
   ) => Promise<AdminSession | null>
+  readonly tokens: AdminTokens
+}
+
+/** Who is behind a request, before it is known whether they may. */
+interface Identity {
+  readonly actor: string
+  readonly ownRealm: string
+  readonly session?: AdminSession
+  readonly planOnly?: boolean
+  /** In their own realm. */
+  readonly permissions: () => Promise<ReadonlySet<Permission>>
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -53,24 +66,60 @@ const namedBy = ({ routeOptions, params }: FastifyRequest): string | undefined =
 const needed = (permission: RoutePermission | undefined): string =>
   permission === 'per-kind' ? 'a permission' : `the permission ${permission ?? 'realm-admin'}`
 
+/** Reads that leave a trace hand out secrets. What else may be tried out is told by its route. */
+const isPlanning = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>
+  config.planning === true || (safeMethods.has(method) && eventsOf(method, config).length === 0)
+
 const everything: ReadonlySet<Permission> = new Set(permissionKeys)
 const nothing: ReadonlySet<Permission> = new Set()
 
 export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
-  const { copy, ranks, recorder, metrics, cookies, csrf, master } = parts
+  const { copy, ranks, recorder, metrics, cookies, csrf, master, tokens } = parts
 
-  /** In its own realm by its roles; a master realm-admin is one everywhere, any other master session nowhere. */
+  const bySession = async (request: FastifyRequest, realm: string): Promise<Identity> => {
+    const session = await parts.resolveSession(request.cookies, realm)
+    if (!session)
+      throw new Problem('unauthenticated', `sign in at /realms/${encodeURIComponent(realm)}/login`)
+    return {
+      actor: session.user.id,
+      ownRealm: session.sessionRealm,
+      session,
+      permissions: async () => {
+        const view = await copy.fresh(session.sessionRealm)
+        return view ? ranks.permissionsOf(view, session.user.id) : nothing
+      },
+    }
+  }
+
+  const byToken = async (request: FastifyRequest, realm: string): Promise<Identity> => {
+    const { actor, tokenRealm, permissions, planOnly } = await tokens.resolve(request, realm)
+    return { actor, ownRealm: tokenRealm, planOnly, permissions: async () => permissions }
+  }
+
+  /** In their own realm by their roles; a master realm-admin is one everywhere, any other of master nowhere. */
   const permissionsIn = async (
     realm: string,
-    { user, sessionRealm }: AdminSession,
+    { ownRealm, permissions }: Identity,
   ): Promise<ReadonlySet<Permission>> => {
-    const view = await copy.fresh(sessionRealm)
-    const held = view ? await ranks.permissionsOf(view, user.id) : nothing
-    if (sessionRealm === realm) return held
+    const held = await permissions()
+    if (ownRealm === realm) return held
     return held.has('realm-admin') ? everything : nothing
   }
 
-  /** Who is behind a request, once a session is found: also where the request is denied afterwards. */
+  /** Of its session; a read gives the token anew. */
+  const checkCsrf = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { session }: AdminSession,
+  ): void => {
+    const binding = csrfBinding(session)
+    if (safeMethods.has(request.method))
+      reply.setCookie(cookies.xsrf.name, csrf.tokenFor(binding), cookies.xsrf.options)
+    else if (!csrf.matches(binding, request.headers[xsrfHeader]))
+      throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
+  }
+
+  /** Who is behind a request, once they are found: also where the request is denied afterwards. */
   const identified = new WeakMap<FastifyRequest, { realm: string; actor: string }>()
 
   const recordDenial = async (request: FastifyRequest, problem: Problem): Promise<void> => {
@@ -115,30 +164,28 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { permission } = request.routeOptions.config
     const realm = realmOf(request)
-    const session = await parts.resolveSession(request.cookies, realm)
-    if (!session)
-      throw new Problem('unauthenticated', `sign in at /realms/${encodeURIComponent(realm)}/login`)
-    const actor = session.user.id
+    const identify = tokens.presented(request) ? byToken : bySession
+    const who = await identify(request, realm)
+    const { actor, ownRealm, session, planOnly = false } = who
     identified.set(request, { realm, actor })
-    const binding = csrfBinding(session.session)
-    const reading = safeMethods.has(request.method)
-    if (!reading && !csrf.matches(binding, request.headers[xsrfHeader]))
-      throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
-    if (reading) reply.setCookie(cookies.xsrf.name, csrf.tokenFor(binding), cookies.xsrf.options)
-    const permissions = await permissionsIn(realm, session)
+    if (session) checkCsrf(request, reply, session)
+    const permissions = await permissionsIn(realm, who)
     const allowed =
       permission === 'per-kind'
         ? permissions.size > 0
         : permission !== undefined && permissions.has(permission)
     if (!allowed) throw new Problem('forbidden', `this needs ${needed(permission)}`)
+    if (planOnly && !isPlanning(request))
+      throw new Problem('forbidden', 'the access token is for planning: it changes nothing')
     request.caller = {
       actor,
       sourceIp: request.ip,
-      session: session.session.id,
-      ofMaster: session.sessionRealm === master && permissions.has('realm-admin'),
+      ...(session ? { session: session.session.id } : {}),
+      ofMaster: ownRealm === master && permissions.has('realm-admin'),
       permissions,
+      ...(planOnly ? { planOnly } : {}),
     }
-    const settings = await parts.settingsOf(session.sessionRealm)
+    const settings = session && (await parts.settingsOf(ownRealm))
     if (settings) await parts.sessions.touch(session.session, settings)
   })
 }

@@ -120,7 +120,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
     ...(ofServer ? { 'x-of-server': true } : {}),
     ...(route.bodyLimit === undefined ? {} : { 'x-body-limit': route.bodyLimit }),
     'x-audit-events': eventsOf(method, config),
-    security: [isWrite ? { session: [], xsrf: [] } : { session: [] }],
+    security: [isWrite ? { session: [], xsrf: [] } : { session: [] }, { bearer: [] }],
   }
   return {
     url,
@@ -180,6 +180,13 @@ const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
           in: 'cookie',
           name: baseUrl.startsWith('https:') ? '__Host-iam-session-{realm}' : 'iam-session-{realm}',
           description: 'The session of the realm, or of `master`, from the sign-in page.',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            'An access token of a service account, for the audience {base_url}/admin; with the scope admin:plan it changes nothing.',
         },
         xsrf: {
           type: 'apiKey',

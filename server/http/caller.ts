@@ -16,6 +16,8 @@ export interface Caller {
   readonly ofMaster?: boolean
   /** Effective permissions in the realm of the request. */
   readonly permissions: ReadonlySet<Permission>
+  /** May read, compare and try out, and change nothing: whoever writes asks `refuseUnlessDry`. */
+  readonly planOnly?: boolean
 }
 
 /**
@@ -42,6 +44,8 @@ declare module 'fastify' {
     resourceType?: string
     /** What it records, the event of the write itself first; by its method where it is not given. */
     events?: readonly EventType[]
+    /** Who may only plan may use it, although it is a write: what it would change it refuses by itself. */
+    planning?: boolean
     /** The kind whose documents the route serves, of a declared one. */
     kind?: string
   }
@@ -62,4 +66,9 @@ export const eventsOf = (method: string, config: FastifyContextConfig = {}): rea
 export const callerOf = ({ caller }: FastifyRequest): Caller => {
   if (!caller) throw new Problem('unauthenticated', 'sign in first')
   return caller
+}
+
+export const refuseUnlessDry = ({ planOnly }: Caller, dryRun: boolean): void => {
+  if (planOnly && !dryRun)
+    throw new Problem('forbidden', 'the access token is for planning: only dry runs are allowed')
 }

@@ -7,7 +7,7 @@ import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { type ChangesetHead, type ChangesetReply, changesetHead } from '#schemas/wire.ts'
-import type { Caller } from '#server/http/caller.ts'
+import { type Caller, refuseUnlessDry } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { type Spool, spool } from '#server/platform/spool.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
@@ -192,6 +192,7 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
   const settle = async (body: Spool, input: ChangesetInput) => {
     const { realm, idempotencyKey: key } = input
     const changeset = await read(body, input)
+    refuseUnlessDry(input.caller, changeset.head.dryRun === true)
     if (!changeset.head.createRealm && !(await realms.find(realm)))
       throw new Problem('not-found', `there is no realm "${realm}"`)
     const repeatable =

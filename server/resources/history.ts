@@ -2,6 +2,7 @@
 
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
+import { Client } from '#schemas/kinds/client.ts'
 import type { LastChange } from '#schemas/wire.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { RevisionOperationRow, RevisionRow, Tables } from '#server/storage/tables.ts'
@@ -53,7 +54,7 @@ export const operationsBetween = async function* (
   }
 }
 
-/** Usernames of those actors who are users that still exist. */
+/** What those actors are called that still exist: users by their username, clients by their clientId. */
 export const actorNames = async (
   db: Kysely<Tables>,
   actors: Iterable<string>,
@@ -61,12 +62,14 @@ export const actorNames = async (
   const ids = [...new Set(actors)]
   const names = new Map<string, string>()
   for (let start = 0; start < ids.length; start += pageSize) {
-    const rows = await db
-      .selectFrom('users')
-      .select(['id', 'username'])
-      .where('id', 'in', ids.slice(start, start + pageSize))
-      .execute()
-    for (const { id, username } of rows) names.set(id, username)
+    const some = ids.slice(start, start + pageSize)
+    const users = db.selectFrom('users').select(['id', 'username as name']).where('id', 'in', some)
+    const clients = db
+      .selectFrom('documents')
+      .select(['id', 'key as name'])
+      .where('id', 'in', some)
+      .where('kind', '=', Client.kind)
+    for (const { id, name } of await users.unionAll(clients).execute()) names.set(id, name)
   }
   return names
 }

@@ -6,7 +6,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
-import type { Caller } from '#server/http/caller.ts'
+import { type Caller, refuseUnlessDry } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import {
@@ -112,6 +112,7 @@ export const createWriter = (parts: WriterParts): Writer => {
 
   const attempt = async (request: WriteRequest): Promise<WriteOutcome> => {
     const { realm, caller, door, base, dryRun = false } = request
+    refuseUnlessDry(caller, dryRun)
     const snapshot = await snapshotFor(request)
     if (base && base.revision !== snapshot.revision) await base.moved(snapshot.revision)
     const { changed, drafts } = await decide(snapshot, request.operations, {

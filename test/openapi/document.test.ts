@@ -76,7 +76,7 @@ describe('the API description', () => {
     for (const { operationId, method, path, security } of operations) {
       const expected = !path.startsWith('/admin/')
         ? []
-        : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }]
+        : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }, { bearer: [] }]
       expect(security, operationId).toEqual(expected)
     }
   })

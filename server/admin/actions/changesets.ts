@@ -90,6 +90,7 @@ export const applyChangeset = (parts: ChangesetActionParts): Action => ({
   path: '/changesets',
   permission: 'per-kind',
   resourceType: 'changesets',
+  planning: true,
   events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'ADMIN_DELETE'],
   summary: 'Applies many operations as one revision, or tells what they would do',
   realmOptional: true,

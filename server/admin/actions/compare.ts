@@ -47,6 +47,7 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
     path: '/compare',
     permission: 'per-kind',
     resourceType: 'compare',
+    planning: true,
     events: ['ADMIN_ACTION'],
     summary: 'Says which sections and secrets differ from those given; secrets are audited',
     body: compareRequest as unknown as JsonSchema,

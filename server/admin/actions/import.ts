@@ -12,6 +12,7 @@ export const importAction = (parts: ImportParts): Action => {
     path: '/import',
     permission: 'per-kind',
     resourceType: 'import',
+    planning: true,
     events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
     summary: 'Puts every document of an export as one revision, or tells what that would do',
     query: bodyOf({ dryRun: { type: 'boolean', default: false } }, []),

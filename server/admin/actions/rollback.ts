@@ -15,6 +15,7 @@ export const rollbackAction = (parts: RollbackParts): Action => {
     path: '/revisions/:revision/rollback',
     permission: 'per-kind',
     resourceType: 'revisions',
+    planning: true,
     events: ['ADMIN_UPDATE', 'ADMIN_CREATE', 'ADMIN_DELETE'],
     summary: 'Makes the configuration what it was at a revision, or tells what that would do',
     body: rollbackRequest as unknown as JsonSchema,

@@ -1,0 +1,118 @@
+/**
+ * A client that acts for itself (RFC 6749 §4.4): its secret gets an access token for the admin API, which stays in
+ * memory and is asked for again when the server does not take it any more. Nothing of it is ever stored.
+ */
+
+import { CommandError, exitCodes } from '../exit.ts'
+import { UnreachableError } from './errors.ts'
+import type { Http, HttpAnswer } from './http.ts'
+
+export interface ClientCredentials {
+  /** The realm that knows the client. */
+  readonly realm: string
+  readonly clientId: string
+  /** Read when it is needed. */
+  readonly secret: () => string
+}
+
+/** An access token; the same one until `again` asks for another. */
+export type AccessTokens = (again?: string) => Promise<string>
+
+const wellKnown = '/.well-known/openid-configuration'
+
+const memberOf = ({ body }: HttpAnswer, name: string): string | undefined => {
+  const value: unknown =
+    typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+const basic = (id: string, secret: string): string => {
+  // Form-encoded before they are joined (RFC 6749 §2.3.1).
+  const encode = (text: string): string => new URLSearchParams({ a: text }).toString().slice(2)
+  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
+}
+
+interface Place {
+  readonly path: string
+  /** What the admin API calls itself. */
+  readonly resource: string
+}
+
+/** Where the realm says tokens are to be had, below the server that was asked: the secret goes nowhere else. */
+const discover = async (http: Http, realm: string): Promise<Place> => {
+  const base = `/realms/${encodeURIComponent(realm)}`
+  const answer = await http.send({ method: 'GET', path: base + wellKnown, uncounted: true })
+  if (answer.status === 404)
+    throw new CommandError(
+      exitCodes.denied,
+      `there is no realm "${realm}" at ${http.server} that could know the client`,
+      {
+        hint: 'the realm of the client is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
+      },
+    )
+  const issuer = memberOf(answer, 'issuer')
+  const endpoint = memberOf(answer, 'token_endpoint')
+  if (issuer === undefined || endpoint?.startsWith(`${issuer}/`) !== true)
+    throw new UnreachableError(
+      http.server,
+      'stranger',
+      `${http.server} has no token endpoint: it is no iamctl server (${answer.status})`,
+    )
+  return {
+    path: base + endpoint.slice(issuer.length),
+    resource: `${issuer.slice(0, issuer.lastIndexOf('/realms/'))}/admin`,
+  }
+}
+
+const refused = (answer: HttpAnswer, { clientId, realm }: ClientCredentials): CommandError => {
+  const error = memberOf(answer, 'error') ?? String(answer.status)
+  const reason = memberOf(answer, 'error_description')
+  return new CommandError(
+    exitCodes.denied,
+    `the client ${clientId} gets no token from realm ${realm}: ${reason ?? error}`,
+    {
+      hint:
+        error === 'unauthorized_client'
+          ? 'the client needs the grant type client_credentials'
+          : 'check IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, and that the client is enabled',
+    },
+  )
+}
+
+const request = async (http: Http, credentials: ClientCredentials): Promise<string> => {
+  const { path, resource } = await discover(http, credentials.realm)
+  const ask = (fields: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
+    http.send({
+      method: 'POST',
+      path,
+      uncounted: true,
+      repeatable: true,
+      headers: {
+        authorization: basic(credentials.clientId, credentials.secret()),
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString(),
+    })
+  const answer = await ask({ resource })
+  // A client may have the audience without being asked for it.
+  const final = memberOf(answer, 'error') === 'invalid_target' ? await ask({}) : answer
+  const token = memberOf(final, 'access_token')
+  if (token !== undefined) return token
+  if (final.status >= 500)
+    throw new UnreachableError(
+      http.server,
+      'stranger',
+      `the token endpoint of ${http.server} failed (${final.status})`,
+    )
+  throw refused(final, credentials)
+}
+
+export const createAccessTokens = (http: Http, credentials: ClientCredentials): AccessTokens => {
+  let current: Promise<string> | undefined
+  return async (again) => {
+    // Who comes second finds the new one already asked for.
+    if (current && again !== undefined && (await current) === again) current = undefined
+    current ??= request(http, credentials)
+    return current
+  }
+}

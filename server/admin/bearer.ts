@@ -1,0 +1,115 @@
+/**
+ * Access tokens on the admin API: a client that acts for itself, with the permissions that the realm roles of its service
+ * account come to now, whatever the token says about roles. The token must be meant for `{base_url}/admin`. As with
+ * sessions it is of the realm itself or of master. A token of a user is none: people sign in.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { ClientDoc } from '#schemas/kinds/client.ts'
+import { Role } from '#schemas/kinds/role.ts'
+import type { Permission } from '#schemas/permissions.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
+import type { Dpop } from '#server/oidc/dpop.ts'
+import { OAuthError } from '#server/oidc/errors.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import { parseScope } from '#server/tokens/scopes.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
+
+/** A token that has it reads, compares and tries out, and changes nothing. */
+export const planScope = 'admin:plan'
+
+export interface AdminToken {
+  /** The id of the client's document. */
+  readonly actor: string
+  readonly tokenRealm: string
+  /** In the realm of the token. */
+  readonly permissions: ReadonlySet<Permission>
+  readonly planOnly: boolean
+}
+
+export interface AdminTokens {
+  /** Whether the request brings a token, good or not: then nothing else about it counts. */
+  presented(request: FastifyRequest): boolean
+  /** Throws a 401 unless the token is good here. */
+  resolve(request: FastifyRequest, realm: string): Promise<AdminToken>
+}
+
+export interface AdminTokenParts {
+  readonly issuers: Issuers
+  readonly verifier: Verifier
+  readonly ranks: Pick<Ranks, 'permissionsOfRoles'>
+  readonly dpop: Pick<Dpop, 'checkPossession'>
+  readonly baseUrl: string
+  readonly master: string
+}
+
+const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
+
+const refused = (): Problem =>
+  new Problem('unauthenticated', 'the access token is not good for this realm of the admin API')
+
+export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
+  const { issuers, verifier, ranks, dpop, baseUrl, master } = parts
+  const audience = `${baseUrl}/admin`
+
+  const isOurs = ({ claims, client, user, grant }: VerifiedToken): boolean =>
+    [claims['aud']].flat().includes(audience) &&
+    user === undefined &&
+    grant === undefined &&
+    claims['sub'] === client.id &&
+    claims['act'] === undefined &&
+    client.doc.serviceAccountsEnabled
+
+  const find = async (
+    token: string,
+    realm: string,
+  ): Promise<{ issuer: Issuer; verified: VerifiedToken }> => {
+    for (const name of new Set([realm, master])) {
+      const issuer = await issuers.fresh(name)
+      const verified = issuer && (await verifier.accessToken(issuer, token))
+      if (issuer && verified && isOurs(verified)) return { issuer, verified }
+    }
+    throw refused()
+  }
+
+  const permissionsOf = async (
+    view: RealmView,
+    { serviceAccountRoles }: ClientDoc,
+  ): Promise<ReadonlySet<Permission>> => {
+    const roles = await Promise.all(serviceAccountRoles.map((name) => view.get(Role.kind, name)))
+    return ranks.permissionsOfRoles(
+      view,
+      roles.filter((role) => role !== undefined),
+    )
+  }
+
+  return {
+    presented: ({ headers: { authorization } }) => /^(bearer|dpop)\b/i.test(authorization ?? ''),
+
+    resolve: async (request, realm) => {
+      const [, scheme = '', token] = header.exec(request.headers.authorization ?? '') ?? []
+      if (token === undefined) throw refused()
+      const { issuer, verified } = await find(token, realm)
+      const { claims, client } = verified
+      try {
+        await dpop.checkPossession(issuer, request, {
+          scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
+          token,
+          claims,
+          address: `${baseUrl}${request.url.split('?', 1)[0]}`,
+        })
+      } catch (error) {
+        if (!(error instanceof OAuthError) || error.status >= 500) throw error
+        throw new Problem('unauthenticated', error.message)
+      }
+      return {
+        actor: client.id,
+        tokenRealm: issuer.name,
+        permissions: await permissionsOf(issuer.view, client.doc),
+        planOnly: parseScope(String(claims['scope'] ?? '')).includes(planScope),
+      }
+    },
+  }
+}
