@@ -79,6 +79,23 @@ beforeAll(async () => {
       return pages.login(reply, { ...context, error: 'credentials', username: 'alice' })
     if (kind === 'signed-in')
       return pages.signedIn(reply, { ...context, username: 'alice', name: 'Alice Sørensen' })
+    const asked = { application: 'Fahrplan & Karten', username: 'alice' }
+    if (kind === 'consent')
+      return pages.consent(reply, {
+        ...context,
+        ...asked,
+        identity: true,
+        scopes: ['Your name and profile', 'Access while you are away'],
+      })
+    if (kind === 'account')
+      return pages.account(reply, { ...context, ...asked, name: 'Alice Sørensen' })
+    if (kind === 'refused')
+      return pages.error(reply, {
+        ...context,
+        error: 'application',
+        detail: 'the redirect_uri is not one of the client',
+        requestId: 'r-1',
+      })
     return pages.error(reply, { ...context, error: 'internal', requestId: 'r-1', backUrl: '/' })
   })
   app.post('/form', (request, reply) => {
@@ -127,7 +144,7 @@ const violations = async (page: Page): Promise<string[]> => {
 
 const phone = { width: 360, height: 640 }
 const desktop = { width: 1280, height: 800 }
-const kinds = ['login', 'failed', 'signed-in', 'error']
+const kinds = ['login', 'failed', 'signed-in', 'consent', 'account', 'refused', 'error']
 const schemes = ['light', 'dark'] as const
 const looks = [
   ...Object.keys(brandings).map((brand) => [brand, 'desktop', desktop] as const),
