@@ -63,7 +63,7 @@ interface Listed extends Hashed {
   readonly owner: string | null
 }
 
-/** Also those of documents that do not exist: they are yet to be set. What is only used at birth never differs. */
+/** Of documents that exist: the others are yet to be made, with all their secrets. What is used at birth never differs. */
 const differing = async (
   db: Kysely<Tables>,
   realm: string,
@@ -84,7 +84,7 @@ const differing = async (
       const documents = new Map(rows.map((row) => [row.key, documentOf(row)]))
       for (const { key, pointer, value } of part) {
         const document = documents.get(key)
-        if (!document || !vault.matches(document, pointer, document.secrets[pointer], value))
+        if (document && !vault.matches(document, pointer, document.secrets[pointer], value))
           found.push({ kind, key, pointer })
       }
       await breathe()
