@@ -76,6 +76,25 @@ export interface AccountPage extends PageContext {
   readonly csrf: string
 }
 
+/** Where the code of a device is typed. */
+export interface DevicePage extends PageContext {
+  readonly username: string
+  /** What was typed and is no code. */
+  readonly wrong?: string | undefined
+  /** Where the form posts `_csrf` and `user_code` to. */
+  readonly action: string
+  readonly csrf: string
+}
+
+/** Whether a device may; the form posts `user_code` too. */
+export interface DeviceConfirmPage extends ConsentPage {
+  readonly userCode: string
+}
+
+export interface DeviceDonePage extends PageContext {
+  readonly allowed: boolean
+}
+
 /** A form that is sent on by a script, or by a button where there are none. */
 export interface FormPostPage extends PageContext {
   readonly application: string
@@ -106,6 +125,9 @@ export interface Pages {
   signedIn(reply: FastifyReply, page: SignedInPage): FastifyReply
   consent(reply: FastifyReply, page: ConsentPage): FastifyReply
   account(reply: FastifyReply, page: AccountPage): FastifyReply
+  device(reply: FastifyReply, page: DevicePage): FastifyReply
+  deviceConfirm(reply: FastifyReply, page: DeviceConfirmPage): FastifyReply
+  deviceDone(reply: FastifyReply, page: DeviceDonePage): FastifyReply
   formPost(reply: FastifyReply, page: FormPostPage): FastifyReply
   error(reply: FastifyReply, page: ErrorPage): FastifyReply
   /** Adds the route of the style sheet and the script. */
@@ -214,6 +236,9 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     signedIn: (reply, page) => send(reply, 'signed-in', page),
     consent: (reply, page) => send(reply, 'consent', page),
     account: (reply, page) => send(reply, 'account', page),
+    device: (reply, page) => send(reply, 'device', page),
+    deviceConfirm: (reply, page) => send(reply, 'device-confirm', page),
+    deviceDone: (reply, page) => send(reply, 'device-done', page),
     formPost: (reply, page) => send(reply, 'form-post', page, true),
     error: (reply, page) => send(reply, 'error', page),
     routes: (app) => {

@@ -5,7 +5,6 @@
 
 import type { FastifyReply } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
-import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Browser } from '#server/login/browser.ts'
@@ -13,9 +12,7 @@ import { pendingParameter } from '#server/login/pending.ts'
 import { pageContext } from '#server/login/visit.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { ConstraintError, GuardFailedError, type Statement } from '#server/storage/contract.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { openidScope } from '#server/tokens/scopes.ts'
 import type { Answer, Visit } from './answer.ts'
 import type { Authorization, Authorizations } from './authorizations.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
@@ -26,6 +23,7 @@ import { formTargets } from './form-targets.ts'
 import { type createInteraction, loginRequired, type Need } from './interaction.ts'
 import type { OidcParts } from './parts.ts'
 import type { PushedRequests } from './pushed-requests.ts'
+import { scopeWords } from './scope-words.ts'
 
 export interface FlowParts extends Pick<OidcParts, 'recorder' | 'sessions' | 'pages'> {
   readonly browser: Browser
@@ -82,14 +80,6 @@ export const createFlow = (parts: FlowParts) => {
 
   const toSignIn = ({ reply, issuer }: Visit, handle: string): FastifyReply =>
     reply.redirect(`/realms/${issuer.name}/login?${pendingParameter}=${handle}`, 303)
-
-  const wordsOf = async ({ issuer }: Visit, scopes: readonly string[]): Promise<string[]> =>
-    Promise.all(
-      scopes.map(async (scope) => {
-        const document = await issuer.view.get(ClientScope.kind, scope)
-        return (document && contentOf<ClientScopeDoc>(document).description) || scope
-      }),
-    )
 
   const pageOf = (
     { request: http, reply, issuer }: Visit,
@@ -172,10 +162,8 @@ export const createFlow = (parts: FlowParts) => {
       const name = [first_name, last_name].filter(Boolean).join(' ') || undefined
       return pages.account(reply, { ...page, name })
     }
-    const { scope } = journey.request
-    const others = scope.filter((one) => one !== openidScope)
-    const scopes = await wordsOf(visit, others)
-    return pages.consent(reply, { ...page, identity: others.length < scope.length, scopes })
+    const words = await scopeWords(visit.issuer, journey.request.scope)
+    return pages.consent(reply, { ...page, ...words })
   }
 
   /** `consenting` where the user has just allowed it. */

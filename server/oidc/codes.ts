@@ -24,7 +24,7 @@ export interface CodeData {
 
 /** Whoever signs in does it with a password: the one class that there is. */
 export const passwordAcr = '1'
-const passwordAmr = ['pwd']
+export const passwordAmr = ['pwd']
 
 /** Fails when the grant was ended between the code and its exchange. */
 export const grantGuard = 'token-grant'

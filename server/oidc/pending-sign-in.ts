@@ -1,8 +1,9 @@
-/** What the sign-in page learns about the authorize request that waits for it. */
+/** What the sign-in page learns about what waits for it: an authorize request, or a page of ours. */
 
 import type { FindPending } from '#server/login/pending.ts'
 import { createAuthorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
+import { ownPage } from './own-pages.ts'
 import type { OidcParts } from './parts.ts'
 
 export const createFindPending = (
@@ -10,6 +11,8 @@ export const createFindPending = (
 ): FindPending => {
   const authorizations = createAuthorizations(parts)
   return async (request, realm, handle) => {
+    const own = ownPage(realm, handle)
+    if (own !== undefined) return { continueTo: own, formTargets: [] }
     const found = await authorizations.findOf(request, realm, handle)
     return (
       found && {

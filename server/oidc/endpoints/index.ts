@@ -11,6 +11,7 @@ import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
 import { createResponseModes } from '../response-modes/index.ts'
 import { authorize } from './authorize.ts'
+import { deviceAuthorization } from './device-authorization.ts'
 import { discovery } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import { introspect } from './introspect.ts'
@@ -38,6 +39,7 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     authorize({ ...shared, responseModes }, rules),
     par(shared, rules),
     token(shared),
+    deviceAuthorization(shared),
     userinfo(shared),
     introspect(shared),
     revoke(shared),

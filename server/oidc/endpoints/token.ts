@@ -28,6 +28,7 @@ export interface TokenEndpointParts extends OidcParts {
 }
 
 const path = '/token'
+const undecided: ReadonlySet<string> = new Set(['authorization_pending', 'slow_down'])
 
 const answerSchema = {
   description: 'The tokens (RFC 6749 §5.1).',
@@ -65,13 +66,13 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const issue = createIssue(parts)
 
-  /** A refusal is recorded: the client is known by now. */
+  /** A refusal is recorded: the client is known by now. That nothing is decided yet is no refusal. */
   const decide = async (grant: Grant, context: GrantContext): Promise<Issuance> => {
     try {
       return await grant.handle(context)
     } catch (error) {
       const told = toOAuthError(error, parts.mapError)
-      if (told.status < 500) {
+      if (told.status < 500 && !undecided.has(told.code)) {
         const detail = `${told.code}: ${told.options.detail ?? told.message}`
         const event = grantEvent(grant, context, 'FAILURE', context.client.id, detail)
         await recorder.append([], [event])

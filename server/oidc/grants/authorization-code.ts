@@ -7,14 +7,12 @@ import { createHash } from 'node:crypto'
 import { Client } from '#schemas/kinds/client.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import type { TokenGrantRow } from '#server/storage/token-tables.ts'
-import { codeGuard, type GrantData } from '#server/tokens/grants-store.ts'
-import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { offlineScope } from '#server/tokens/scopes.ts'
+import { codeGuard } from '#server/tokens/grants-store.ts'
 import { type CodeData, createCodes } from '../codes.ts'
 import { invalidGrant, invalidTarget } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
 import type { Grant, GrantContext } from './grant.ts'
+import { createProlong } from './prolong.ts'
 
 export type AuthorizationCodeParts = Pick<
   OidcParts,
@@ -56,26 +54,7 @@ const narrowed = (granted: readonly string[], wanted: readonly string[]): readon
 export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
   const { clock, recorder, grantsStore, verifier } = parts
   const codes = createCodes(parts)
-
-  /** How long the grant lives, and its first refresh token where the client takes any. */
-  const prolonged = (
-    { issuer, client }: GrantContext,
-    grant: TokenGrantRow,
-    scope: readonly string[],
-    { authTime = clock.now() }: GrantData,
-  ) => {
-    const lifetimes = lifetimesOf(issuer.settings, client.doc)
-    const now = clock.now()
-    const ofAccessToken = now + lifetimes.accessToken * 1000
-    if (!client.doc.grantTypes.includes('refresh_token'))
-      return { offline: false, expiresAt: ofAccessToken }
-    const offline = scope.includes(offlineScope)
-    const end = offline ? now + lifetimes.offlineMax * 1000 : authTime + lifetimes.refreshMax * 1000
-    const idle = offline ? lifetimes.offlineIdle : lifetimes.refreshIdle
-    const rest = Math.max(1, Math.floor((end - now) / 1000))
-    const refresh = grantsStore.createRefreshToken(grant.id, Math.min(idle, rest))
-    return { offline, expiresAt: Math.max(end, ofAccessToken), refresh }
-  }
+  const prolong = createProlong(parts)
 
   return {
     name: 'authorization_code',
@@ -102,7 +81,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       const { grant, user } = live
       const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
       const { nonce, idTokenClaims, authTime, acr, amr } = data
-      const { refresh, ...change } = prolonged(context, grant, scope, data)
+      const { refresh, ...change } = prolong(context, grant, scope, data)
       const bound = jkt === undefined ? data : { ...data, jkt }
       return {
         user,

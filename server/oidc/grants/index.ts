@@ -3,6 +3,7 @@
 import type { OidcParts } from '../parts.ts'
 import { authorizationCode } from './authorization-code.ts'
 import { clientCredentials } from './client-credentials.ts'
+import { deviceCode } from './device-code.ts'
 import type { Grant } from './grant.ts'
 import { refreshToken } from './refresh-token.ts'
 import { tokenExchange } from './token-exchange.ts'
@@ -12,4 +13,5 @@ export const createGrants = (parts: OidcParts): readonly Grant[] => [
   clientCredentials,
   refreshToken(parts),
   tokenExchange(parts),
+  deviceCode(parts),
 ]

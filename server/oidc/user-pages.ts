@@ -1,0 +1,92 @@
+/** What the pages for signed-in users share: who is there, the way to the sign-in page, the token of their forms. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import { installPageErrors } from '#server/http/page-errors.ts'
+import type { PageContext } from '#server/http/pages.ts'
+import { createBrowser } from '#server/login/browser.ts'
+import { pendingParameter } from '#server/login/pending.ts'
+import { pageContext } from '#server/login/visit.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { OAuthError } from './errors.ts'
+import { freshIssuer, type RealmRoute } from './issuer.ts'
+import type { OidcParts } from './parts.ts'
+
+export type UserPageParts = Pick<
+  OidcParts,
+  'issuers' | 'sessions' | 'cookies' | 'csrf' | 'pages' | 'mapError'
+>
+
+export interface UserVisit extends FoundSession {
+  readonly request: FastifyRequest<RealmRoute>
+  readonly reply: FastifyReply
+  readonly issuer: Issuer
+}
+
+/** What every such page is told. */
+export interface UserPage extends PageContext {
+  readonly username: string
+  readonly csrf: string
+}
+
+export const createUserPages = ({
+  issuers,
+  sessions,
+  cookies,
+  csrf,
+  pages,
+  mapError,
+}: UserPageParts) => {
+  const browser = createBrowser(cookies, csrf)
+
+  return {
+    /** A handler for users who are signed in; `handleOf` says what to come back to for those who are not. */
+    forUser:
+      (
+        handleOf: (request: FastifyRequest) => string,
+        handle: (visit: UserVisit) => Promise<FastifyReply>,
+      ) =>
+      async (request: FastifyRequest<RealmRoute>, reply: FastifyReply): Promise<FastifyReply> => {
+        const issuer = await freshIssuer(issuers, request)
+        const cookie = browser.sessionCookie(request, issuer.name)
+        const found =
+          cookie === undefined
+            ? undefined
+            : await sessions.find(issuer.name, cookie, issuer.settings)
+        if (found) return handle({ ...found, request, reply, issuer })
+        const query = new URLSearchParams({ [pendingParameter]: handleOf(request) })
+        return reply.redirect(`/realms/${issuer.name}/login?${query}`, 303)
+      },
+
+    /** Throws unless the form is of this session. */
+    checkForm: ({ session }: UserVisit, token: string | undefined): void => {
+      if (!browser.isOfSession(session, token ?? ''))
+        throw new Problem('csrf', 'The form is not from this session.')
+    },
+
+    pageOf: ({ request, reply, issuer, session, user }: UserVisit): UserPage => ({
+      ...pageContext(pages, request, issuer.name, issuer.settings),
+      username: user.username,
+      csrf: browser.greet(reply, session),
+    }),
+
+    /** Makes the scope of `app` tell errors on pages. */
+    installErrors: (app: FastifyInstance): void =>
+      installPageErrors(app, {
+        pages,
+        mapError,
+        tell: (error) =>
+          error instanceof OAuthError
+            ? { status: error.status, error: error.status === 404 ? 'not-found' : 'bad-request' }
+            : undefined,
+        contextOf: async (request) => {
+          const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+          const issuer = await issuers.known(realm).catch(() => undefined)
+          return pageContext(pages, request, realm, issuer?.settings ?? null)
+        },
+      }),
+  }
+}
+
+export type UserPages = ReturnType<typeof createUserPages>
