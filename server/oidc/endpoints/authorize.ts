@@ -140,9 +140,11 @@ export const authorize = (parts: AuthorizeParts, rules: AuthorizeRules): Endpoin
         return pageContext(pages, request, realm, issuer?.settings ?? null)
       },
     })
-    app.get<RealmRoute>(urlOf(path), describeAuthorize('authorize'), get)
+    // A HEAD must not finish what it only asks about.
+    const only = { exposeHeadRoute: false }
+    app.get<RealmRoute>(urlOf(path), { ...describeAuthorize('authorize'), ...only }, get)
     app.post<RealmRoute>(urlOf(path), describeAuthorize('authorize-by-form'), post)
-    app.get<HandleRoute>(urlOf(`${path}/:handle`), describeContinue, resume)
+    app.get<HandleRoute>(urlOf(`${path}/:handle`), { ...describeContinue, ...only }, resume)
     app.post<HandleRoute>(urlOf(`${path}/:handle`), describeDecide, decide)
   }
 
