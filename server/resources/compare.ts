@@ -13,8 +13,8 @@ import { type Hashed, sectionHash } from '#schemas/section-hash.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { CompareReply, CompareRequest, Place, SecretPlace } from '#schemas/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
-import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import * as reads from '#server/storage/documents/reads.ts'
+import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
+import { isStorable } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables.ts'
 import { mayRead, refuseUnlessMayWrite } from './access.ts'
 import { readAtOneRevision } from './configuration.ts'
@@ -63,6 +63,31 @@ interface Listed extends Hashed {
   readonly owner: string | null
 }
 
+interface Stored {
+  readonly id: string
+  readonly secrets: Readonly<Record<string, StoredSecret>>
+}
+
+const secretsOf = async (
+  db: Kysely<Tables>,
+  realm: string,
+  kind: string,
+  wanted: readonly Secret[],
+): Promise<ReadonlyMap<string, Stored>> => {
+  const keys = [...new Set(wanted.map(({ key }) => key))].filter(isStorable)
+  if (keys.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('documents')
+    .select(['id', 'key', 'sealed'])
+    .where('realm', '=', realm)
+    .where('kind', '=', kind)
+    .where('key', 'in', keys)
+    .execute()
+  return new Map(
+    rows.map(({ id, key, sealed }) => [key, { id, secrets: JSON.parse(sealed ?? '{}') }]),
+  )
+}
+
 /** Of documents that exist: the others are yet to be made, with all their secrets. What is used at birth never differs. */
 const differing = async (
   db: Kysely<Tables>,
@@ -79,12 +104,13 @@ const differing = async (
   for (const [kind, all] of Map.groupBy(lasting, (secret) => secret.kind))
     for (let start = 0; start < all.length; start += slice) {
       const part = all.slice(start, start + slice)
-      const keys = [...new Set(part.map(({ key }) => key))]
-      const rows = await reads.rowsByKeys(db, realm, kind, keys)
-      const documents = new Map(rows.map((row) => [row.key, documentOf(row)]))
+      const stored = await secretsOf(db, realm, kind, part)
       for (const { key, pointer, value } of part) {
-        const document = documents.get(key)
-        if (document && !vault.matches(document, pointer, document.secrets[pointer], value))
+        const own = stored.get(key)
+        if (
+          own &&
+          !vault.matches({ realm, kind, id: own.id }, pointer, own.secrets[pointer], value)
+        )
           found.push({ kind, key, pointer })
       }
       await breathe()

@@ -9,11 +9,12 @@ import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { compact } from '#schemas/normalize.ts'
-import { Problem } from '#schemas/problems.ts'
+import { type FieldError, Problem } from '#schemas/problems.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import type { ChangesetReply, RollbackRequest } from '#schemas/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { createPace } from '#server/platform/pace.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Tables } from '#server/storage/tables.ts'
 import { refuseUnlessMayWrite } from './access.ts'
@@ -25,6 +26,7 @@ import {
   type FormerConfiguration,
   readConfiguration,
 } from './configuration.ts'
+import { mostErrors } from './faults.ts'
 import { createdAt, timesWritten } from './history.ts'
 import { impactsOf } from './impacts.ts'
 import { movedSince } from './moved.ts'
@@ -141,18 +143,11 @@ const depth = ({ kind, key }: Put): number => {
 }
 
 /** A kind may have other rules than it had then. */
-const refuseInvalid = (revision: number, puts: readonly Put[]): void => {
-  const errors = puts.flatMap(({ kind, key, doc }) =>
-    validateDocument(kind, doc).map((error) => ({
-      ...error,
-      field: `/${kind.kind}/${key}${error.field}`,
-    })),
-  )
-  if (errors.length > 0)
-    throw new Problem('conflict', `what revision ${revision} holds is not valid any more`, {
-      errors,
-    })
-}
+const errorsOf = ({ kind, key, doc }: Put): FieldError[] =>
+  validateDocument(kind, doc).map((error) => ({
+    ...error,
+    field: `/${kind.kind}/${key}${error.field}`,
+  }))
 
 /** Users that were there before a file named them: they stay, and are no longer declared. */
 const releasedAmong = async (
@@ -186,8 +181,19 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
       db,
       changes.flatMap(({ live, then }) => (live ? [] : [then.id])),
     )
-    const puts = changes.map((change) => putOf(change, versions))
-    refuseInvalid(revision, puts)
+    const puts: Put[] = []
+    const errors: FieldError[] = []
+    const pace = createPace()
+    for (const change of changes) {
+      const put = putOf(change, versions)
+      puts.push(put)
+      errors.push(...errorsOf(put))
+      if (pace.over()) await pace.rest()
+    }
+    if (errors.length > 0)
+      throw new Problem('conflict', `what revision ${revision} holds is not valid any more`, {
+        errors: errors.slice(0, mostErrors),
+      })
     const released = await releasedAmong(db, gone)
     return [
       ...puts.sort((a, b) => depth(a) - depth(b)),
