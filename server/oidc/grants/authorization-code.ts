@@ -82,7 +82,8 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
       const { nonce, idTokenClaims, authTime, acr, amr } = data
       const { refresh, ...change } = prolong(context, grant, scope, data)
-      const bound = jkt === undefined ? data : { ...data, jkt }
+      // A confidential client may change its key (RFC 9449 §5): its secret binds the refresh token.
+      const bound = jkt !== undefined && client.doc.publicClient ? { ...data, jkt } : data
       return {
         user,
         scope,
