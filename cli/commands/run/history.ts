@@ -4,10 +4,9 @@ import { diff as diffOf } from '#schemas/diff.ts'
 import type { ChangesetChange, RevisionSummary } from '#schemas/wire.ts'
 import { type Actual, actualOf } from '../../plan/actual.ts'
 import { byPlace } from '../../plan/names.ts'
-import { planOfChanges } from '../../plan/of-reply.ts'
 import { printFields } from '../../views/human/fields.ts'
 import { note } from '../../views/human/note.ts'
-import { showPlan } from '../../views/human/show-plan.ts'
+import { showChanges } from '../../views/human/show-plan.ts'
 import { printTable } from '../../views/human/table.ts'
 import { moment } from '../../views/human/values.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -57,7 +56,7 @@ export const show = (invocation: Invocation, revision: number): Promise<void> =>
       ['message', detail.message ?? ''],
       ...Object.entries(detail.provenance ?? {}),
     ])
-    showPlan(planOfChanges(api.server, realm, detail.changes, { ...detail, impacts: [] }))
+    showChanges(detail.changes, { done: true })
   })
 
 /** What leads from one state to the other; who did it in between is in the list. */
@@ -87,5 +86,5 @@ export const diff = (invocation: Invocation, from: number, to: number): Promise<
     if (invocation.output === 'json') return printJson({ realm, from, to, changes })
     if (changes.length === 0)
       return note(invocation, `revisions ${from} and ${to} of realm ${realm} are the same`)
-    return showPlan(planOfChanges(api.server, realm, changes, { revision: from, impacts: [] }))
+    return showChanges(changes, { done: true })
   })

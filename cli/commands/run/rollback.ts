@@ -1,9 +1,8 @@
 /** Makes a realm what it was: shows what that changes, asks, and sends it. */
 
-import { replyPlan } from '../../plan/of-reply.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
-import { showApplied, showPlan } from '../../views/human/show-plan.ts'
+import { showApplied, showChanges } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'
@@ -15,7 +14,7 @@ export const rollback = (invocation: Invocation, revision: number): Promise<void
     const trial = await api.rollback(realm, revision, { dryRun: true })
     if (human && trial.changes.length === 0)
       return note(invocation, `No changes. Realm ${realm} is what it was at revision ${revision}.`)
-    if (human) showPlan(replyPlan(api.server, realm, trial))
+    if (human) showChanges(trial.changes, { ...trial, done: false })
     if (planOnly === true || trial.changes.length === 0) {
       if (!human) printJson(trial)
       return

@@ -8,10 +8,9 @@ import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { formatVersion } from '#schemas/wire.ts'
 import type { Connection } from '../../client/connect.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { replyPlan } from '../../plan/of-reply.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
-import { showPlan } from '../../views/human/show-plan.ts'
+import { showChanges } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
 import { printOut } from '../../views/streams.ts'
 import { realmText, sectionTexts } from '../../views/yaml/realm.ts'
@@ -101,9 +100,8 @@ const importInto = async (
 ): Promise<void> => {
   const { plan: planOnly, autoApprove } = invocation.flags
   const trial = await api.importRealm(realm, document, { dryRun: true })
-  const planned = replyPlan(api.server, realm, trial)
   const human = invocation.output === 'human'
-  if (human) showPlan(planned)
+  if (human) showChanges(trial.changes, { ...trial, done: false })
   if (planOnly || trial.changes.length === 0) {
     if (!human) printJson(trial)
     return

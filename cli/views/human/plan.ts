@@ -31,7 +31,7 @@ const coloured = (sign: Sign, style: Style): ((text: string) => string) => {
 }
 
 /** The sign stands two columns before what it is about. */
-const lineText = ({ sign, depth, text, isNote, isHeadline }: Line, style: Style): string => {
+export const lineText = ({ sign, depth, text, isNote, isHeadline }: Line, style: Style): string => {
   const indent = ' '.repeat(4 * depth - 2)
   if (isHeadline) return `${indent}${style.bold(text)}`
   // A remark on a document stands where its sign does, one among fields where the fields do.

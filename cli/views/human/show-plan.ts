@@ -1,17 +1,41 @@
 /** Plans and what became of them, on stdout: they are what was asked for. */
 
+import type { ChangesetChange, Impact } from '#schemas/wire.ts'
 import type { RealmResult } from '../../apply/apply-plan.ts'
 import { failureOf } from '../../failure.ts'
 import type { Plan } from '../../plan/plan.ts'
-import { appliedText } from '../plan/words.ts'
+import { toldLines } from '../plan/told-lines.ts'
+import { appliedText, countsText } from '../plan/words.ts'
 import { printErr, printOut } from '../streams.ts'
-import { planText } from './plan.ts'
+import { lineText, planText } from './plan.ts'
 import { createStyle } from './style.ts'
 import { harmless, onErr, onOut } from './text.ts'
 
 const style = () => createStyle({ isTTY: process.stdout.isTTY === true, env: process.env })
 
 export const showPlan = (plan: Plan): void => printOut(planText(plan, style()))
+
+/** What the server tells of a change: one that it would make, or one that was made. */
+export const showChanges = (
+  changes: readonly ChangesetChange[],
+  { done, impacts = [] }: { readonly done: boolean; readonly impacts?: readonly Impact[] },
+): void => {
+  const blocks = changes.map((change) => {
+    const impact = impacts.find(({ kind, key }) => kind === change.kind && key === change.key)
+    return toldLines(change, { done, impact })
+      .map((line) => lineText(line, style()))
+      .join('\n')
+  })
+  const count = (...ops: readonly ChangesetChange['op'][]): number =>
+    changes.filter(({ op }) => ops.includes(op)).length
+  const summary = {
+    add: count('create'),
+    change: count('update', 'rename'),
+    destroy: count('delete'),
+  }
+  const total = done ? [] : [`Plan: ${countsText(summary)}.`]
+  printOut([...blocks, ...total].join('\n\n'))
+}
 
 export const showSaved = (file: string): void =>
   printErr(

@@ -115,7 +115,7 @@ const withMarks = (
 }
 
 /** Fields in the order of the schema, as in the other forms. */
-const wholeDocument = (
+export const wholeDocument = (
   { spec }: Kind,
   doc: Readonly<Record<string, unknown>>,
   sign: Sign,
