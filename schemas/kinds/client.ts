@@ -113,6 +113,12 @@ const spec = fields({
   frontchannelLogout: flag(false, 'Sign the user out through the browser.'),
   frontchannelLogoutUri: Type.Optional(webUrl()),
   backchannelLogoutUri: Type.Optional(webUrl()),
+  backchannelTokenDeliveryMode: Type.Optional(
+    oneOf(['poll', 'ping'], {
+      description: 'How it learns of a decision (CIBA); unset means poll.',
+    }),
+  ),
+  backchannelClientNotificationEndpoint: Type.Optional(webUrl()),
   accessTokenLifespan: lifespan("Seconds; unset means the realm's."),
   refreshTokenLifespan: lifespan("Seconds; unset means the realm's."),
   subjectClaim: Type.Optional(

@@ -54,6 +54,13 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
       code: 'private-key',
       message: 'must hold public keys only',
     },
+  (client) =>
+    client.backchannelTokenDeliveryMode === 'ping' &&
+    client.backchannelClientNotificationEndpoint === undefined && {
+      field: '/backchannelTokenDeliveryMode',
+      code: 'endpoint-missing',
+      message: 'ping needs backchannelClientNotificationEndpoint',
+    },
   (client, { settings }) =>
     client.tokenEndpointAuthMethod === 'client_secret_jwt' &&
     settings.clientSecretStorage !== 'revealable' && {

@@ -95,6 +95,26 @@ export interface DeviceDonePage extends PageContext {
   readonly allowed: boolean
 }
 
+/** A request that waits for the user. */
+export interface ApprovalWish {
+  readonly id: string
+  readonly application: string
+  /** What the user sees where the request was made, too. */
+  readonly message?: string | undefined
+  readonly identity: boolean
+  readonly scopes: readonly string[]
+  readonly minutes: number
+}
+
+export interface ApprovalsPage extends PageContext {
+  readonly username: string
+  readonly wishes: readonly ApprovalWish[]
+  readonly notice?: 'allowed' | 'denied' | 'gone' | undefined
+  /** Where each form posts `_csrf`, `request` and `decision`, which is `allow` or `deny`, to. */
+  readonly action: string
+  readonly csrf: string
+}
+
 /** A form that is sent on by a script, or by a button where there are none. */
 export interface FormPostPage extends PageContext {
   readonly application: string
@@ -128,6 +148,7 @@ export interface Pages {
   device(reply: FastifyReply, page: DevicePage): FastifyReply
   deviceConfirm(reply: FastifyReply, page: DeviceConfirmPage): FastifyReply
   deviceDone(reply: FastifyReply, page: DeviceDonePage): FastifyReply
+  approvals(reply: FastifyReply, page: ApprovalsPage): FastifyReply
   formPost(reply: FastifyReply, page: FormPostPage): FastifyReply
   error(reply: FastifyReply, page: ErrorPage): FastifyReply
   /** Adds the route of the style sheet and the script. */
@@ -239,6 +260,7 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     device: (reply, page) => send(reply, 'device', page),
     deviceConfirm: (reply, page) => send(reply, 'device-confirm', page),
     deviceDone: (reply, page) => send(reply, 'device-done', page),
+    approvals: (reply, page) => send(reply, 'approvals', page),
     formPost: (reply, page) => send(reply, 'form-post', page, true),
     error: (reply, page) => send(reply, 'error', page),
     routes: (app) => {

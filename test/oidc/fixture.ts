@@ -60,7 +60,11 @@ export const claimsOf = (token: string): Record<string, unknown> =>
 
 export const openIssuer = async (
   backend: Backend,
-  options: { readonly clock?: Clock; readonly realm?: string } = {},
+  options: {
+    readonly clock?: Clock
+    readonly realm?: string
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<OidcSite> => {
   const { realm = 'acme', ...others } = options
   const server = await startServer(backend, { ...others, listen: true })

@@ -87,14 +87,24 @@ export const send = async (
 /** A second node is started by giving the url of the first one's database; `listen` opens a port, for real peers. */
 export const startServer = async (
   backend: Backend,
-  options: { readonly url?: string; readonly clock?: Clock; readonly listen?: boolean } = {},
+  options: {
+    readonly url?: string
+    readonly clock?: Clock
+    readonly listen?: boolean
+    /** Settings beside those that every test has. */
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<TestServer> => {
   const database = options.url === undefined ? await backend.create() : undefined
   const url = options.url ?? database?.url ?? ''
   const data = mkdtempSync(join(tmpdir(), 'iamctl-data-'))
   const config = loadConfig({
     flags: { databaseUrl: url, data, ...(options.listen ? { port: await freePort() } : {}) },
-    env: { IAMCTL_MASTER_KEY: masterKey, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword },
+    env: {
+      IAMCTL_MASTER_KEY: masterKey,
+      IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
+      ...options.env,
+    },
   })
   const parts = await createParts(
     config,

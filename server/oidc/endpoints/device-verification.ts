@@ -4,14 +4,11 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/events/audit.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
-import type { DecoupledRow } from '../decoupled-requests.ts'
+import { createDecisions } from '../decoupled-decisions.ts'
 import { describe } from '../description.ts'
 import { type DeviceRequests, normalCode, shownCode } from '../device-requests.ts'
 import type { RealmRoute } from '../issuer.ts'
@@ -57,8 +54,9 @@ const describeDecide = describe({
 })
 
 export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) => {
-  const { pages, recorder, clock } = parts
+  const { pages, clock } = parts
   const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
+  const decisions = createDecisions(parts, requests, 'device')
   const limiter = createMemoryLimiter(clock, entries)
 
   const actionOf = ({ issuer }: UserVisit): string => `/realms/${issuer.name}/device/verify`
@@ -70,16 +68,6 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
       ...(wrong === undefined ? {} : { status: 400, wrong: shownCode(wrong) }),
     })
 
-  /** The client of a request, where it may still use the grant. */
-  const clientOfRow = async (
-    { issuer }: UserVisit,
-    { client_id }: DecoupledRow,
-  ): Promise<TokenClient | undefined> => {
-    const document = await issuer.view.byId(Client.kind, client_id)
-    const client = document && clientOf(document)
-    return client?.doc.enabled && client.doc.grantTypes.includes('device') ? client : undefined
-  }
-
   const askForDecision = async (visit: UserVisit, code: string): Promise<FastifyReply> => {
     const { issuer, user, reply } = visit
     const retryAfter = await limiter.take(user.id)
@@ -89,7 +77,7 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
       if (error instanceof GuardFailedError) return undefined
       throw error
     })
-    const client = row && (await clientOfRow(visit, row))
+    const client = row && (await decisions.clientOf(issuer, row))
     if (!row || !client) return askForCode(visit, code)
     return pages.deviceConfirm(reply, {
       ...pageOf(visit),
@@ -100,42 +88,14 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
     })
   }
 
-  const consentEvent = (
-    { request, issuer, user }: UserVisit,
-    client: TokenClient,
-    allowed: boolean,
-    scope: readonly string[],
-  ): AuditEvent => ({
-    type: 'GRANT_CONSENT',
-    realm: issuer.name,
-    actor: user.id,
-    sourceIp: request.ip,
-    outcome: allowed ? 'SUCCESS' : 'FAILURE',
-    resourceType: Client.resourceType,
-    resourceId: client.id,
-    detail: allowed ? `device: ${scope.join(' ')}` : 'device: access_denied',
-  })
-
   const decide = async (
     visit: UserVisit,
     code: string,
     allowed: boolean,
   ): Promise<FastifyReply> => {
-    const { issuer, session, user, reply } = visit
+    const { issuer, user, reply } = visit
     const row = await requests.claimed(issuer.name, code, user.id)
-    const client = row && (await clientOfRow(visit, row))
-    if (!row || !client) return askForCode(visit, code)
-    const statements = allowed
-      ? requests.approve(issuer, client, row, session)
-      : requests.deny(row, user.id)
-    try {
-      await recorder.append(statements, [
-        consentEvent(visit, client, allowed, requests.dataOf(row).scope),
-      ])
-    } catch (error) {
-      if (error instanceof GuardFailedError) return askForCode(visit, code)
-      throw error
-    }
+    if (!row || !(await decisions.decide(visit, row, allowed))) return askForCode(visit, code)
     return pages.deviceDone(reply, { ...pageOf(visit), allowed })
   }
 

@@ -11,6 +11,7 @@ import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
 import { createResponseModes } from '../response-modes/index.ts'
 import { authorize } from './authorize.ts'
+import { backchannelAuthentication } from './backchannel-authentication.ts'
 import { deviceAuthorization } from './device-authorization.ts'
 import { discovery } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -40,6 +41,7 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     par(shared, rules),
     token(shared),
     deviceAuthorization(shared),
+    backchannelAuthentication(shared),
     userinfo(shared),
     introspect(shared),
     revoke(shared),

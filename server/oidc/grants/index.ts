@@ -2,6 +2,7 @@
 
 import type { OidcParts } from '../parts.ts'
 import { authorizationCode } from './authorization-code.ts'
+import { ciba } from './ciba.ts'
 import { clientCredentials } from './client-credentials.ts'
 import { deviceCode } from './device-code.ts'
 import type { Grant } from './grant.ts'
@@ -14,4 +15,5 @@ export const createGrants = (parts: OidcParts): readonly Grant[] => [
   refreshToken(parts),
   tokenExchange(parts),
   deviceCode(parts),
+  ciba(parts),
 ]

@@ -1,0 +1,121 @@
+/** The page where a user sees who asks for them from elsewhere (CIBA), and allows it or not. */
+
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { ApprovalWish } from '#server/http/pages.ts'
+import { stillAllowed } from '#server/tokens/scopes.ts'
+import { createPing } from '../ciba-ping.ts'
+import type { CibaRequests } from '../ciba-requests.ts'
+import { createDecisions } from '../decoupled-decisions.ts'
+import type { DecoupledRow } from '../decoupled-requests.ts'
+import { describe } from '../description.ts'
+import type { RealmRoute } from '../issuer.ts'
+import { approvalsHandle } from '../own-pages.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { scopeWords } from '../scope-words.ts'
+import { createUserPages, type UserVisit } from '../user-pages.ts'
+import { urlOf } from './endpoint.ts'
+
+const path = '/approvals'
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+const replies = {
+  200: page('What waits for the user.'),
+  303: { description: 'To the sign-in page.', type: 'null' },
+  400: page('There is no such decision.'),
+  403: page('The form is not from this session.'),
+  404: page('There is no such realm.'),
+}
+
+const describeShow = describe({
+  operationId: 'show-approvals',
+  summary: 'Requests that wait for the user who is signed in',
+  replies,
+})
+const describeDecide = describe({
+  operationId: 'decide-approval',
+  summary: 'What the user says to a request',
+  form: {
+    request: 'The request, as the page names it.',
+    decision: 'allow or deny.',
+    _csrf: 'The token of the form.',
+  },
+  required: ['request', 'decision', '_csrf'],
+  replies,
+  events: ['GRANT_CONSENT'],
+})
+
+export const approvals = (parts: OidcParts, requests: CibaRequests) => {
+  const { pages, clock } = parts
+  const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
+  const decisions = createDecisions(parts, requests, 'CIBA')
+  const ping = createPing(parts.outgoing)
+
+  const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
+    const client = await decisions.clientOf(issuer, row)
+    if (!client) return []
+    const { scope, bindingMessage } = requests.dataOf(row)
+    return [
+      {
+        id: row.id,
+        application: client.doc.name || client.clientId,
+        message: bindingMessage,
+        minutes: Math.max(1, Math.ceil((row.expires_at - clock.now()) / 60_000)),
+        ...(await scopeWords(issuer, stillAllowed(client, scope))),
+      },
+    ]
+  }
+
+  const show = async (
+    visit: UserVisit,
+    notice?: 'allowed' | 'denied' | 'gone',
+  ): Promise<FastifyReply> => {
+    const { issuer, user, reply } = visit
+    const rows = await requests.listOf(issuer.name, user.id)
+    const wishes = await Promise.all(rows.map((row) => wishOf(visit, row)))
+    return pages.approvals(reply, {
+      ...pageOf(visit),
+      action: `/realms/${issuer.name}${path}`,
+      wishes: wishes.flat(),
+      notice,
+    })
+  }
+
+  /** Afterwards, and without waiting: the user has nothing to do with it. */
+  const tell = async ({ request, issuer }: UserVisit, row: DecoupledRow): Promise<void> => {
+    const notification = requests.notificationOf(row)
+    const client = await decisions.clientOf(issuer, row)
+    if (notification && client) void ping(client, notification, request.log)
+  }
+
+  const submit = async (visit: UserVisit): Promise<FastifyReply> => {
+    const { request, issuer, user } = visit
+    const form = formOf(request)
+    checkForm(visit, form.get('_csrf'))
+    const decision = form.get('decision')
+    if (decision !== 'allow' && decision !== 'deny')
+      throw new Problem('bad-request', 'There is no such decision.')
+    const wanted = form.get('request')
+    const rows = await requests.listOf(issuer.name, user.id)
+    const row = rows.find(({ id }) => id === wanted)
+    const allowed = decision === 'allow'
+    if (!row || !(await decisions.decide(visit, row, allowed))) return show(visit, 'gone')
+    await tell(visit, row)
+    return show(visit, allowed ? 'allowed' : 'denied')
+  }
+
+  return async (app: FastifyInstance): Promise<void> => {
+    installErrors(app)
+    const back = () => approvalsHandle
+    app.get<RealmRoute>(
+      urlOf(path),
+      describeShow,
+      forUser(back, (visit) => show(visit)),
+    )
+    app.post<RealmRoute>(urlOf(path), describeDecide, forUser(back, submit))
+  }
+}
