@@ -1,6 +1,7 @@
 /**
  * How the tests run. Three projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
- * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
+ * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it,
+ * or other programs that are not ours.
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
@@ -12,7 +13,7 @@ const unit = [
   'test/architecture*.test.ts',
   'test/{architecture,cli,config,platform,schemas,support}/**/*.test.ts',
 ]
-const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
+const processes = ['test/{process,peers}/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
 const never = ['test/bench/**']
 
 export default defineConfig({

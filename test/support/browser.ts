@@ -1,37 +1,23 @@
-/**
- * A real headless Chromium for the tests of pages. It is Debian's; where it is missing and may be installed
- * (root, apt), it is, otherwise the test fails with the line that says what to install.
- */
-import { execFileSync } from 'node:child_process'
+/** A real headless Chromium for the tests of pages; it is Debian's. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
+import { ensureInstalled, installTimeout } from './debian.ts'
 
 const executables = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-const command = 'apt-get update && apt-get install -y --no-install-recommends chromium'
 
-const installed = (): string | undefined => executables.find((path) => existsSync(path))
-
-/** Test workers may come here together: one installs, the others wait for it. */
-const install = (): void => {
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/flock'))
-    return
-  const script = `test -x ${executables[0]} || (${command})`
-  execFileSync('/usr/bin/flock', ['/tmp/iamctl-chromium.lock', 'sh', '-c', script], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  })
+const executable = (): string => {
+  const found = executables.find((path) => existsSync(path))
+  if (found !== undefined) return found
+  const [debian = ''] = executables
+  ensureInstalled({ purpose: 'the tests of pages', packages: ['chromium'], files: [debian] })
+  return debian
 }
 
-/** How long opening may take, for the timeout of a hook: an installation is slow. */
-export const openBrowserTimeout = 300_000
+export const openBrowserTimeout = installTimeout
 
-export const openBrowser = async (): Promise<Browser> => {
-  if (installed() === undefined) install()
-  const executablePath = installed()
-  if (executablePath === undefined)
-    throw new Error(`the tests of pages need Chromium; install it with: ${command}`)
-  return chromium.launch({
-    executablePath,
+export const openBrowser = async (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: executable(),
     headless: true,
     args: [
       '--no-sandbox',
@@ -41,4 +27,3 @@ export const openBrowser = async (): Promise<Browser> => {
       '--no-first-run',
     ],
   })
-}
