@@ -7,6 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Parts } from './parts.ts'
 
 const intervalMs = 5 * 60_000
+/** How soon clients are told of sessions that another node, or nobody in particular, has ended. */
+const tellMs = 2_000
 
 /** One round over all realms. */
 export const tidy = async (parts: Parts): Promise<void> => {
@@ -32,15 +34,21 @@ export const tidy = async (parts: Parts): Promise<void> => {
 /** Resolves to what ends it. */
 export const startHousekeeping = (parts: Parts): (() => Promise<void>) => {
   const ending = new AbortController()
-  const run = async (): Promise<void> => {
+  const repeat = async (ms: number, work: (parts: Parts) => Promise<void>): Promise<void> => {
     for (;;) {
-      await sleep(intervalMs, undefined, { signal: ending.signal, ref: false })
-      await tidy(parts).catch((error) => parts.logger.error({ err: error }, 'housekeeping failed'))
+      await sleep(ms, undefined, { signal: ending.signal, ref: false })
+      await work(parts).catch((error) => parts.logger.error({ err: error }, 'housekeeping failed'))
     }
   }
-  const running = run().catch(() => undefined)
+  const running = [
+    repeat(intervalMs, tidy),
+    repeat(tellMs, async ({ logouts }) => {
+      logouts.kick()
+      await logouts.idle()
+    }),
+  ]
   return async () => {
     ending.abort()
-    await running
+    await Promise.allSettled(running)
   }
 }

@@ -18,6 +18,7 @@ import { createTotals } from '#server/events/totals.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
+import { createLogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { loadMasterKey } from '#server/platform/master-key.ts'
@@ -111,6 +112,18 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const realmKeys = createRealmKeys({ storage, keyring })
     const subjects = createSubjects({ reveal: vault.reveal })
 
+    const issuers = createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm })
+    const mint = createMint({ storage, clock, keys: realmKeys, subjects })
+    const logouts = createLogoutDeliveries({
+      storage,
+      clock,
+      outgoing,
+      issuers,
+      mint,
+      subjects,
+      logger,
+    })
+
     const siblings = createSiblings()
     const metrics = createMetrics({
       isRealm: async (name) => (await copy.known(name)) !== undefined,
@@ -150,8 +163,9 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       outgoing,
       realmKeys,
-      issuers: createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm }),
-      mint: createMint({ storage, clock, keys: realmKeys, subjects }),
+      issuers,
+      mint,
+      logouts,
       verifier: createVerifier({ storage, clock, keys: realmKeys }),
       grantsStore: createGrantsStore({ storage, clock }),
       signingKeys: createSigningKeys({ storage, recorder, keyring, clock, copy }),
@@ -160,6 +174,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
       close: async () => {
         siblings.close()
+        await logouts.idle()
         copy.close()
         await hasher.close()
         await outgoing.close()

@@ -53,6 +53,25 @@ export interface SignedInPage extends PageContext {
   readonly csrf: string
 }
 
+/** Whether the user wants to sign out, where nothing proves it. */
+export interface SignOutPage extends PageContext {
+  /** Who asks for it, if that is known. */
+  readonly application?: string | undefined
+  readonly username: string
+  /** Where the form posts `_csrf` and the fields to. */
+  readonly action: string
+  readonly csrf: string
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface SignedOutPage extends PageContext {
+  readonly application?: string | undefined
+  /** Where the browser goes on to. */
+  readonly target?: string | undefined
+  /** Pages of clients that sign the user out there; only their origins may be framed. */
+  readonly frames: readonly string[]
+}
+
 /** Whether an application may have what it asks for. */
 export interface ConsentPage extends PageContext {
   readonly application: string
@@ -143,6 +162,8 @@ export interface Pages {
   readonly locales: readonly string[]
   login(reply: FastifyReply, page: LoginPage): FastifyReply
   signedIn(reply: FastifyReply, page: SignedInPage): FastifyReply
+  signOut(reply: FastifyReply, page: SignOutPage): FastifyReply
+  signedOut(reply: FastifyReply, page: SignedOutPage): FastifyReply
   consent(reply: FastifyReply, page: ConsentPage): FastifyReply
   account(reply: FastifyReply, page: AccountPage): FastifyReply
   device(reply: FastifyReply, page: DevicePage): FastifyReply
@@ -185,15 +206,26 @@ const createTranslator =
 /** A source that could end the directive or be a keyword is left out. */
 const isSource = (text: string): boolean => /^[a-z][a-z0-9+.-]*:(?:\/\/[^\s;,'"]+)?$/i.test(text)
 
+/** What a page may do that others may not. */
+interface Allowed {
+  readonly scripted?: boolean
+  readonly frames?: readonly string[]
+}
+
+const originsOf = (urls: readonly string[]): string[] => [
+  ...new Set(urls.flatMap((url) => URL.parse(url)?.origin ?? []).filter(isSource)),
+]
+
 const policy = (
   nonce: string,
   imageOrigin: string | undefined,
   formTargets: readonly string[],
-  scripted: boolean,
+  { scripted = false, frames = [] }: Allowed,
 ) =>
   [
     "default-src 'none'",
     ...(scripted ? ["script-src 'self'"] : []),
+    ...(frames.length > 0 ? [`frame-src ${originsOf(frames).join(' ')}`] : []),
     `style-src 'self' 'nonce-${nonce}'`,
     `img-src 'self' data:${imageOrigin === undefined ? '' : ` ${imageOrigin}`}`,
     `form-action ${["'self'", ...formTargets.filter(isSource)].join(' ')}`,
@@ -225,7 +257,7 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     reply: FastifyReply,
     template: string,
     page: PageContext,
-    scripted = false,
+    { scripted = false, frames = [] }: Allowed = {},
   ): FastifyReply => {
     const { branding = {}, locale = 'en', formTargets = [], status = 200 } = page
     const texts = catalogues.get(locale) ?? english
@@ -245,7 +277,10 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     })
     return reply
       .code(status)
-      .header('content-security-policy', policy(nonce, logo?.origin, formTargets, scripted))
+      .header(
+        'content-security-policy',
+        policy(nonce, logo?.origin, formTargets, { scripted, frames }),
+      )
       .header('cache-control', 'no-store')
       .type('text/html; charset=utf-8')
       .send(html)
@@ -255,13 +290,15 @@ export const createPages = ({ templatesDir = findTemplates() } = {}): Pages => {
     locales: [...catalogues.keys()].sort(),
     login: (reply, page) => send(reply, 'login', page),
     signedIn: (reply, page) => send(reply, 'signed-in', page),
+    signOut: (reply, page) => send(reply, 'sign-out', page),
+    signedOut: (reply, page) => send(reply, 'signed-out', page, { frames: page.frames }),
     consent: (reply, page) => send(reply, 'consent', page),
     account: (reply, page) => send(reply, 'account', page),
     device: (reply, page) => send(reply, 'device', page),
     deviceConfirm: (reply, page) => send(reply, 'device-confirm', page),
     deviceDone: (reply, page) => send(reply, 'device-done', page),
     approvals: (reply, page) => send(reply, 'approvals', page),
-    formPost: (reply, page) => send(reply, 'form-post', page, true),
+    formPost: (reply, page) => send(reply, 'form-post', page, { scripted: true }),
     error: (reply, page) => send(reply, 'error', page),
     routes: (app) => {
       app.get<{ Params: { file: string } }>('/assets/:file', (request, reply) => {

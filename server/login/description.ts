@@ -50,12 +50,3 @@ export const describeSignIn = {
     ['LOGIN_SUCCESS', 'LOGIN_FAILURE', 'USER_LOCKED'],
   ),
 }
-
-export const describeSignOut = {
-  ...route('sign-out', 'Signs out: the session ends', {
-    303: toSignIn,
-    403: page('The form is not from this session.'),
-    404: page('There is no such realm.'),
-  }),
-  ...form({ _csrf: csrf }, ['_csrf'], ['LOGOUT']),
-}

@@ -1,6 +1,6 @@
 /**
- * Signing in and out with a browser: `GET` and `POST /realms/{realm}/login`, `POST /realms/{realm}/logout` (spec
- * part 5). Plain forms, no script. Redirects lead to the realm's own sign-in page, or to what waits for the sign-in
+ * Signing in with a browser: `GET` and `POST /realms/{realm}/login` (spec part 5); signing out is a matter of the protocol
+ * (oidc/endpoints/logout.ts). Plain forms, no script. Redirects lead to the realm's own sign-in page, or to what waits for the sign-in
  * (pending.ts), and nowhere else.
  *
  * A sign-in that fails always gets the same page and status, whether the name is unknown, the password wrong, or
@@ -20,9 +20,8 @@ import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import type { LoginError, Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
 import { createBrowser } from './browser.ts'
-import { describeShow, describeSignIn, describeSignOut } from './description.ts'
+import { describeShow, describeSignIn } from './description.ts'
 import { FORM_LIMIT, type LoginForm, readForm } from './form.ts'
 import { type FindPending, type PendingSignIn, pendingHandle, pendingParameter } from './pending.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
@@ -166,25 +165,7 @@ const createHandlers = (parts: LoginParts) => {
     return reply.redirect(pending?.continueTo ?? pathOf(realm, 'login'), 303)
   }
 
-  const signOut = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { realm, current } = await visit(request)
-    if (current !== undefined) {
-      const { session, user } = current
-      if (!browser.isOfSession(session, readForm(request.body).csrf))
-        throw new Problem('csrf', 'The form is not from this session.')
-      try {
-        const event = audit(request, 'LOGOUT', 'SUCCESS', user.id)
-        await recorder.commit(sessions.revokeStatements(realm, session.sid), [event])
-      } catch (error) {
-        // Signed out in another tab at the same moment: it is over, and was recorded there.
-        if (!(error instanceof GuardFailedError)) throw error
-      }
-    }
-    browser.signOut(reply, realm)
-    return reply.redirect(pathOf(realm, 'login'), 303)
-  }
-
-  return { show, signIn, signOut }
+  return { show, signIn }
 }
 
 const audit = (
@@ -198,7 +179,7 @@ export const loginRoutes =
   (parts: LoginParts) =>
   async (app: FastifyInstance): Promise<void> => {
     const { pages, settingsOf, mapError } = parts
-    const { show, signIn, signOut } = createHandlers(parts)
+    const { show, signIn } = createHandlers(parts)
     installPageErrors(app, {
       pages,
       mapError,
@@ -212,5 +193,4 @@ export const loginRoutes =
     const limited = { bodyLimit: FORM_LIMIT }
     app.get<RealmRoute>('/realms/:realm/login', describeShow, show)
     app.post<RealmRoute>('/realms/:realm/login', { ...describeSignIn, ...limited }, signIn)
-    app.post<RealmRoute>('/realms/:realm/logout', { ...describeSignOut, ...limited }, signOut)
   }

@@ -86,7 +86,7 @@ export const createCodes = ({
     return { code: made.code, statements: [...statements, ...made.statements] }
   },
 
-  redeem: ({ id, sid, client_id, realm }, { data, offline, expiresAt }) => {
+  redeem: ({ id, sid, client_id, user_id, realm }, { data, offline, expiresAt }) => {
     const now = clock.now()
     const prolong = db
       .updateTable('token_grants')
@@ -100,7 +100,7 @@ export const createCodes = ({
     const visit = (of: string) =>
       db
         .insertInto('session_clients')
-        .values({ sid: of, client_id, realm, since: now })
+        .values({ sid: of, client_id, user_id, realm, since: now, attempts: 0 })
         .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing())
     return [guarded(prolong, grantGuard), ...(sid === null ? [] : [statement(visit(sid))])]
   },

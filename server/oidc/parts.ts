@@ -18,6 +18,7 @@ import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuers } from '#server/tokens/realm.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
+import type { LogoutDeliveries } from './logout-deliveries.ts'
 
 export interface OidcParts {
   readonly clock: Clock
@@ -34,6 +35,7 @@ export interface OidcParts {
   readonly sessions: Sessions
   readonly authenticator: Authenticator
   readonly outgoing: Outgoing
+  readonly logouts: LogoutDeliveries
   /** Makes the nonces of proofs of possession; all nodes have the same. */
   readonly dpopKey: Uint8Array
   readonly cookies: Cookies

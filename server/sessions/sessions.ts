@@ -13,6 +13,7 @@ import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import { endSessionsOf, tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<
   SettingsDoc,
@@ -116,16 +117,16 @@ export const createSessions = ({
   const { db } = storage
 
   const end = (realm: string, cookieValue: string): Statement[] => {
+    const id = sha256(cookieValue)
     const session = db
       .selectFrom('sessions')
       .select('sid')
-      .where('id', '=', sha256(cookieValue))
+      .where('id', '=', id)
       .where('realm', '=', realm)
     return [
+      tellClients(db, session, clock.now()),
       statement(db.deleteFrom('token_grants').where('sid', 'in', session).where('offline', '=', 0)),
-      statement(
-        db.deleteFrom('sessions').where('id', '=', sha256(cookieValue)).where('realm', '=', realm),
-      ),
+      statement(db.deleteFrom('sessions').where('id', '=', id).where('realm', '=', realm)),
     ]
   }
 
@@ -256,6 +257,11 @@ export const createSessions = ({
     },
 
     revokeStatements: (realm, sid) => [
+      tellClients(
+        db,
+        db.selectFrom('sessions').select('sid').where('sid', '=', sid).where('realm', '=', realm),
+        clock.now(),
+      ),
       guarded(
         db.deleteFrom('sessions').where('sid', '=', sid).where('realm', '=', realm),
         'session',
@@ -270,24 +276,24 @@ export const createSessions = ({
     ],
 
     revokeAllOf: (userId) => [
-      statement(db.deleteFrom('sessions').where('user_id', '=', userId)),
+      ...endSessionsOf(db, [userId], clock.now()),
       statement(db.deleteFrom('token_grants').where('user_id', '=', userId)),
     ],
 
     forgetStatements(realm, settings) {
       const now = clock.now()
+      const over = db
+        .selectFrom('sessions')
+        .select('sid')
+        .where('realm', '=', realm)
+        .where((eb) =>
+          eb.or([eb('expires_at', '<=', now), eb('last_access', '<=', idleSince(settings, now))]),
+        )
       return [
-        statement(
-          db
-            .deleteFrom('sessions')
-            .where('realm', '=', realm)
-            .where((eb) =>
-              eb.or([
-                eb('expires_at', '<=', now),
-                eb('last_access', '<=', idleSince(settings, now)),
-              ]),
-            ),
-        ),
+        // A session that ends by itself is told to nobody: clients have times of their own.
+        statement(db.deleteFrom('session_clients').where('sid', 'in', over)),
+        statement(db.deleteFrom('sessions').where('sid', 'in', over)),
+        tellClientsOfGone(db, realm, now),
       ]
     },
   }

@@ -10,7 +10,6 @@ import type {
   CibaRequestRow,
   ConsentRow,
   DeviceRequestRow,
-  LogoutDeliveryRow,
   NotBeforeRow,
   PushedRequestRow,
   RefreshTokenRow,
@@ -314,5 +313,4 @@ export interface Tables {
   consents: ConsentRow
   session_clients: SessionClientRow
   not_before: NotBeforeRow
-  logout_deliveries: LogoutDeliveryRow
 }

@@ -87,11 +87,17 @@ export interface ConsentRow {
   updated_at: number
 }
 
+/** A client that a session led to. It stays after the session until the client is told (OIDC Back-Channel Logout). */
 export interface SessionClientRow {
   sid: string
   client_id: string
   realm: string
+  user_id: string | null
   since: number
+  /** How often it was tried to tell the client. */
+  attempts: number
+  /** Nothing while the session lasts; then not before that time, which is also how long whoever is at it may take. */
+  next_at: number | null
 }
 
 export interface NotBeforeRow {
@@ -99,17 +105,4 @@ export interface NotBeforeRow {
   subject_kind: 'realm' | 'client' | 'user'
   subject_id: string
   at: number
-}
-
-/** A client that is to be told that a session has ended (OIDC Back-Channel Logout). */
-export interface LogoutDeliveryRow {
-  sid: string
-  client_id: string
-  realm: string
-  user_id: string
-  attempts: number
-  /** Not before then; also how long whoever is at it may take. */
-  next_at: number
-  /** Then nobody tries any more. */
-  expires_at: number
 }

@@ -118,7 +118,6 @@ const expiring = [
   'replay_guards',
   'device_requests',
   'ciba_requests',
-  'logout_deliveries',
 ] as const
 
 export const createGrantsStore = ({

@@ -270,23 +270,4 @@ describe.each(backends)('signing in on $name', (backend) => {
       'Max-Age=36000',
     )
   })
-
-  it('signs out with the token of the session, and only then', async () => {
-    await browser.signIn(realm, 'anna', PASSWORD)
-    const value = browser.cookies.get(sessionName()) ?? ''
-    const logout = `/realms/${realm}/logout`
-    expect((await browser.post(logout, { _csrf: 'x' })).status).toBe(403)
-    expect(await isSignedIn()).toBe(true)
-    const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
-    const answer = await browser.post(logout, { _csrf })
-    expect([answer.status, answer.location]).toEqual([303, login()])
-    expect(browser.cookies.size).toBe(0)
-    browser.cookies.set(sessionName(), value)
-    expect(await isSignedIn()).toBe(false)
-    expect((await browser.post(logout, {})).status).toBe(303)
-    expect((await auditOf(open.storage, realm)).map(({ type }) => type)).toEqual([
-      'LOGIN_SUCCESS',
-      'LOGOUT',
-    ])
-  })
 })

@@ -55,11 +55,11 @@ export const openSession = async (site: OidcSite, { id }: UserRow): Promise<Sign
 /** The client is among those to be told when the session ends. */
 export const visit = async (
   { server: { parts } }: OidcSite,
-  { sid }: SessionRow,
+  { sid, user_id }: SessionRow,
   { id }: TestClient,
 ): Promise<void> => {
   const { db } = parts.storage
-  const row = { sid, client_id: id, realm, since: parts.clock.now() }
+  const row = { sid, client_id: id, user_id, realm, since: parts.clock.now(), attempts: 0 }
   await parts.storage.commit(insertRows(db, 'session_clients', [row]))
 }
 

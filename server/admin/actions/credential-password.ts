@@ -36,7 +36,7 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
             .where('version', '=', user.version),
           `user:${user.id}`,
         ),
-        endOtherSessions(parts, context, user.id),
+        ...endOtherSessions(parts, context, user.id),
       ],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),

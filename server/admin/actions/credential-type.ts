@@ -59,7 +59,7 @@ export const storeFactor = async (
       guarded(lock, `user:${row.user_id}`),
       ...replaced,
       ...insertRows(db, 'credentials', [row]),
-      endOtherSessions(parts, context, row.user_id),
+      ...endOtherSessions(parts, context, row.user_id),
     ],
     [
       userEvent(context, 'ADMIN_UPDATE', row.user_id, row.type),

@@ -146,7 +146,7 @@ export const importUsers = (parts: UserParts): Action => {
     return [
       ...users.updateStatements(before, after),
       ...password.statements,
-      ...(shutOut ? [endOtherSessions(parts, context, before.id)] : []),
+      ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
     ]
   }
 

@@ -4,6 +4,7 @@ import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/events/audit.ts'
+import type { LogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -14,6 +15,7 @@ export interface SessionParts {
   readonly sessions: Sessions
   readonly recorder: Recorder
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
+  readonly logouts: Pick<LogoutDeliveries, 'kick'>
 }
 
 const sessionSchema = bodyOf({
@@ -35,7 +37,12 @@ const page = bodyOf(
   [],
 )
 
-export const sessionActions = ({ sessions, recorder, settingsOf }: SessionParts): Action[] => [
+export const sessionActions = ({
+  sessions,
+  recorder,
+  settingsOf,
+  logouts,
+}: SessionParts): Action[] => [
   {
     operationId: 'list-sessions',
     method: 'GET',
@@ -89,6 +96,7 @@ export const sessionActions = ({ sessions, recorder, settingsOf }: SessionParts)
         await recorder.commit(sessions.revokeStatements(realm, id), [
           actionEvent(context, 'ADMIN_DELETE', { type: 'sessions', id }),
         ])
+        logouts.kick()
       } catch (error) {
         if (!(error instanceof GuardFailedError)) throw error
         throw new Problem('not-found', `there is no session "${id}"`)

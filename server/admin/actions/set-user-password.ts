@@ -22,7 +22,7 @@ export const setUserPassword = (parts: UserParts): Action => ({
     )
     if (errors.length > 0) throw invalid(errors)
     await parts.recorder.commit(
-      [...statements, endOtherSessions(parts, context, user.id)],
+      [...statements, ...endOtherSessions(parts, context, user.id)],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
         userEvent(context, 'RESET_PASSWORD', user.id),

@@ -14,11 +14,11 @@ import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/resources/find.ts'
 import type { Writer } from '#server/resources/write.ts'
+import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -152,16 +152,10 @@ export const userEvent = (
 
 /** Whoever is in with an old password is out; only the session that asks for it goes on. */
 export const endOtherSessions = (
-  { storage: { db } }: UserParts,
+  { storage: { db }, clock }: UserParts,
   { caller }: ActionContext,
   userId: string,
-): Statement =>
-  statement(
-    db
-      .deleteFrom('sessions')
-      .where('user_id', '=', userId)
-      .where('id', '!=', caller.session ?? ''),
-  )
+): Statement[] => endSessionsOf(db, [userId], clock.now(), caller.session)
 
 export const userEtag = ({ version }: UserRow): string => `"${version}"`
 

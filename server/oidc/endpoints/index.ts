@@ -17,6 +17,7 @@ import { discovery } from './discovery.ts'
 import type { Endpoint } from './endpoint.ts'
 import { introspect } from './introspect.ts'
 import { jwks } from './jwks.ts'
+import { logout } from './logout.ts'
 import { par } from './par.ts'
 import { protectedResource } from './protected-resource.ts'
 import { revoke } from './revoke.ts'
@@ -43,6 +44,7 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     deviceAuthorization(shared),
     backchannelAuthentication(shared),
     userinfo(shared),
+    logout(shared),
     introspect(shared),
     revoke(shared),
     protectedResource(shared),

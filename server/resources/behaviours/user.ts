@@ -9,6 +9,7 @@ import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
+import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
@@ -88,8 +89,11 @@ const takenNames = async (
   return refused
 }
 
-const endSessions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
-  inSlices(ids).map((part) => statement(db.deleteFrom('sessions').where('user_id', 'in', part)))
+const endSessions = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).flatMap((part) => [
+    ...endSessionsOf(db, part, now),
+    statement(db.deleteFrom('token_grants').where('user_id', 'in', part)),
+  ])
 
 const deletions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
   inSlices(ids).map((part) =>

@@ -8,13 +8,9 @@ export const logouts: Migration = {
     `alter table refresh_tokens add column uses bigint not null default 0`,
 
     // No reference to the session and its user: both may be gone when the client is told.
-    `create table logout_deliveries (
-      sid ${text} not null,
-      client_id ${text} not null references documents (id) on delete cascade,
-      realm ${text} not null references realms (name) on delete cascade,
-      user_id ${text} not null, attempts bigint not null, next_at bigint not null,
-      expires_at bigint not null, primary key (sid, client_id))`,
-    `create index logout_deliveries_next on logout_deliveries (next_at)`,
-    `create index logout_deliveries_expiry on logout_deliveries (expires_at)`,
+    `alter table session_clients add column user_id ${text}`,
+    `alter table session_clients add column attempts bigint not null default 0`,
+    `alter table session_clients add column next_at bigint`,
+    `create index session_clients_next on session_clients (next_at) where next_at is not null`,
   ],
 }
