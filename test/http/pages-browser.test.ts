@@ -89,6 +89,23 @@ beforeAll(async () => {
       })
     if (kind === 'account')
       return pages.account(reply, { ...context, ...asked, name: 'Alice Sørensen' })
+    const words = { identity: true, scopes: ['Your name and profile'] }
+    const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
+    if (kind === 'device')
+      return pages.device(reply, { ...context, username: 'alice', wrong: 'BCDF-GHJK' })
+    if (kind === 'device-confirm')
+      return pages.deviceConfirm(reply, { ...context, ...asked, ...words, userCode: 'BCDF-GHJK' })
+    if (kind === 'device-done') return pages.deviceDone(reply, { ...context, allowed: true })
+    if (kind === 'approvals')
+      return pages.approvals(reply, {
+        ...context,
+        username: 'alice',
+        notice: 'denied',
+        wishes: [
+          { ...wish, id: 'one', message: 'W4SCT' },
+          { ...wish, id: 'two' },
+        ],
+      })
     if (kind === 'refused')
       return pages.error(reply, {
         ...context,
@@ -144,7 +161,19 @@ const violations = async (page: Page): Promise<string[]> => {
 
 const phone = { width: 360, height: 640 }
 const desktop = { width: 1280, height: 800 }
-const kinds = ['login', 'failed', 'signed-in', 'consent', 'account', 'refused', 'error']
+const kinds = [
+  'login',
+  'failed',
+  'signed-in',
+  'consent',
+  'account',
+  'device',
+  'device-confirm',
+  'device-done',
+  'approvals',
+  'refused',
+  'error',
+]
 const schemes = ['light', 'dark'] as const
 const looks = [
   ...Object.keys(brandings).map((brand) => [brand, 'desktop', desktop] as const),

@@ -85,7 +85,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
   /** Decides on the request that shows the message. */
   const decide = async (who: Person, message: string, decision: string): Promise<Page> => {
     const page = await who.open(approvals())
-    const section = page.body.split('<section').find((text) => text.includes(message)) ?? ''
+    const section = page.body.split('<article').find((text) => text.includes(message)) ?? ''
     return who.open(approvals(), { ...hiddenFields(section), decision })
   }
 

@@ -218,6 +218,31 @@ describe.each(backends)('the device grant on $name', (backend) => {
     expect(await errorOf(device_code)).toBe('invalid_grant')
   })
 
+  it('binds the tokens to a key that the device proves, and its refresh tokens too', async () => {
+    const metadata = { [openid.clockSkew]: Math.round((now - Date.now()) / 1000) }
+    const config = await openid.discovery(new URL(site.issuer), 'tv', metadata, openid.None(), {
+      execute: [openid.allowInsecureRequests],
+    })
+    const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair())
+    const started = await openid.initiateDeviceAuthorization(config, { scope: 'openid' })
+    const who = newPerson(site)
+    const page = await who.signIn(started.verification_uri_complete ?? '')
+    await who.submit(page, { decision: 'allow' })
+    const tokens = await openid.pollDeviceAuthorizationGrant(
+      config,
+      { ...started, interval: 0.1 },
+      undefined,
+      { DPoP },
+    )
+    expect(claimsOf(tokens.access_token)['cnf']).toHaveProperty('jkt')
+    const sub = alice
+    const info = await openid.fetchUserInfo(config, tokens.access_token, sub, { DPoP })
+    expect(info.sub).toBe(alice)
+    const refresh = String(tokens.refresh_token)
+    await expect(openid.refreshTokenGrant(config, refresh)).rejects.toThrow()
+    expect((await openid.refreshTokenGrant(config, refresh, {}, { DPoP })).token_type).toBe('dpop')
+  })
+
   it('lets pages of the client begin, and no other page', async () => {
     const from = async (origin: string) =>
       (await site.post('/device', { client_id: 'tv' }, { origin })).headers.get(

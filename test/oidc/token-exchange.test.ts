@@ -285,6 +285,17 @@ describe.each(backends)('token exchange on $name', (backend) => {
     expect(await refusal(service, await mint(app))).toEqual([400, 'invalid_request'])
   })
 
+  it('shows the service nothing at userinfo that only the first client asked for', async () => {
+    const data = { userinfoClaims: ['preferred_username'] }
+    const asking = (await issueGrant(site, app, alice, { data })).grant
+    const subject = await mint(app, { user: alice, scope: ['openid'], of: asking.id })
+    const ask = async (token: string) =>
+      (await site.get('/userinfo', { authorization: `Bearer ${token}` })).body
+    expect(await ask(subject)).toMatchObject({ preferred_username: 'alice' })
+    const { access_token } = (await exchange(service, subject)).body
+    expect(await ask(access_token)).toEqual({ sub: alice.id })
+  })
+
   it('stops with the grant, the client or the user behind the token', async () => {
     const isActive = async (token: string): Promise<boolean> => {
       const as = { client_id: service.clientId, client_secret: service.secret }

@@ -58,7 +58,9 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
     const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
     const user = userOf(issuer, verified)
     if (!scope.includes(openidScope)) throw refuseScope(issuer)
-    const requestedClaims = grant && grantsStore.dataOf(grant).userinfoClaims
+    // What one client asked for is not for another that exchanged its token.
+    const own = grant?.client_id === client.id ? grant : undefined
+    const requestedClaims = own && grantsStore.dataOf(own).userinfoClaims
     const answer = await mint.userinfo({ issuer, client, user, scope, requestedClaims })
     reply.header('cache-control', 'no-store')
     const alg = client.doc.userinfoSignedResponseAlg

@@ -5,6 +5,7 @@ import type { DecoupledRequests, DecoupledRow } from '../decoupled-requests.ts'
 import { accessDenied, invalidGrant, oauthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
 import type { GrantContext, Issuance } from './grant.ts'
+import { narrowedResources } from './narrow.ts'
 import { createProlong } from './prolong.ts'
 
 export type ApprovedParts = Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'verifier'>
@@ -37,7 +38,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
     return {
       user,
       scope,
-      resources,
+      resources: narrowedResources(resources, context.resources),
       authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
       idToken: {},
       ...(refresh ? { refreshToken: refresh.refreshToken } : {}),

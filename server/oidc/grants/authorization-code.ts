@@ -9,9 +9,10 @@ import { constantTimeEqual } from '#server/platform/random.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { codeGuard } from '#server/tokens/grants-store.ts'
 import { type CodeData, createCodes } from '../codes.ts'
-import { invalidGrant, invalidTarget } from '../errors.ts'
+import { invalidGrant } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
 import type { Grant, GrantContext } from './grant.ts'
+import { narrowedResources } from './narrow.ts'
 import { createProlong } from './prolong.ts'
 
 export type AuthorizationCodeParts = Pick<
@@ -41,14 +42,6 @@ const checkBinding = (data: CodeData, { form, jkt }: GrantContext): void => {
   checkVerifier(data.codeChallenge, form.get('code_verifier'))
   if (data.dpopJkt !== undefined && jkt !== data.dpopJkt)
     throw invalidGrant('the code is bound to another key')
-}
-
-/** A request may narrow what was granted, never widen it (RFC 8707 §2.2). */
-const narrowed = (granted: readonly string[], wanted: readonly string[]): readonly string[] => {
-  if (wanted.length === 0) return granted
-  if (granted.length > 0 && wanted.some((one) => !granted.includes(one)))
-    throw invalidTarget('the resource was not part of the authorization')
-  return wanted
 }
 
 export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
@@ -87,7 +80,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       return {
         user,
         scope,
-        resources: narrowed(data.resources ?? [], context.resources),
+        resources: narrowedResources(data.resources ?? [], context.resources),
         authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
         idToken: {
           ...(nonce === undefined ? {} : { nonce }),
