@@ -194,10 +194,10 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const { body } = await use(refreshToken, { resource: 'https://api.example/' })
     expect(claimsOf(body.access_token)['aud']).toBe('https://api.example/')
     const plain = await issueGrant(site, app, ann)
-    expect(refusal(await use(plain.refreshToken, { resource: 'https://api.example/' }))).toEqual([
-      400,
-      'invalid_target',
-    ])
+    const named = await use(plain.refreshToken, { resource: 'https://api.example/' })
+    expect(claimsOf(named.body.access_token)['aud']).toBe('https://api.example/')
+    const foreign = { resource: 'https://foreign.example/' }
+    expect(refusal(await use(named.body.refresh_token, foreign))).toEqual([400, 'invalid_target'])
   })
 
   it('are for the client that they were issued to, and a stranger ends nothing', async () => {

@@ -6,6 +6,7 @@ import { ciba } from './ciba.ts'
 import { clientCredentials } from './client-credentials.ts'
 import { deviceCode } from './device-code.ts'
 import type { Grant } from './grant.ts'
+import { passwordGrant } from './password.ts'
 import { refreshToken } from './refresh-token.ts'
 import { tokenExchange } from './token-exchange.ts'
 
@@ -13,6 +14,7 @@ export const createGrants = (parts: OidcParts): readonly Grant[] => [
   authorizationCode(parts),
   clientCredentials,
   refreshToken(parts),
+  passwordGrant(parts),
   tokenExchange(parts),
   deviceCode(parts),
   ciba(parts),

@@ -9,9 +9,10 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { allowedScopes, offlineScope, parseScope } from '#server/tokens/scopes.ts'
-import { invalidGrant, invalidScope, invalidTarget, type OAuthError } from '../errors.ts'
+import { invalidGrant, invalidScope, type OAuthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
+import { narrowedResources } from './narrow.ts'
 import { recordReuse } from './reuse.ts'
 
 export type RefreshParts = Pick<
@@ -41,15 +42,6 @@ const narrowedScope = (granted: readonly string[], requested: string | undefined
   for (const scope of wanted)
     if (!granted.includes(scope)) throw invalidScope('the scope was not granted')
   return wanted.length > 0 ? wanted : [...granted]
-}
-
-const narrowedResources = (
-  granted: readonly string[],
-  requested: readonly string[],
-): readonly string[] => {
-  for (const resource of requested)
-    if (!granted.includes(resource)) throw invalidTarget('the resource was not granted')
-  return requested.length > 0 ? requested : granted
 }
 
 /** A public client has nothing but the token itself to prove that it is the same (RFC 9700 §2.2.2). */

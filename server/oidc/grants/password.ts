@@ -1,0 +1,106 @@
+/**
+ * A name and a password for tokens (RFC 6749 §4.3): for old clients that list it, and nobody else. It goes through the one
+ * door for passwords, so that it feeds the same counters as the sign-in page. The client learns nothing of why it failed.
+ */
+
+import { fieldsOf } from '#server/accounts/user-record.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { GrantData } from '#server/tokens/grants-store.ts'
+import { passwordAcr, passwordAmr } from '../codes.ts'
+import { invalidGrant, oauthError, unauthorizedClient } from '../errors.ts'
+import type { OidcParts } from '../parts.ts'
+import type { Grant, GrantContext, Issuance } from './grant.ts'
+import { createProlong } from './prolong.ts'
+
+export type PasswordParts = Pick<OidcParts, 'authenticator' | 'grantsStore' | 'clock' | 'metrics'>
+
+const retryAfter = 5
+
+const refused = (detail: string) =>
+  invalidGrant('the name or the password is wrong, or nobody may sign in with them now', {
+    detail,
+  })
+
+const busy = oauthError('temporarily_unavailable', 503)
+
+const loginEvent = (
+  { issuer, sourceIp }: GrantContext,
+  { id }: UserRow,
+  fault: string | undefined,
+): AuditEvent => ({
+  type: fault === undefined ? 'LOGIN_SUCCESS' : 'LOGIN_FAILURE',
+  realm: issuer.name,
+  actor: id,
+  sourceIp,
+  outcome: fault === undefined ? 'SUCCESS' : 'FAILURE',
+  detail: fault ?? 'password grant',
+})
+
+export const passwordGrant = (parts: PasswordParts): Grant => {
+  const { authenticator, grantsStore, clock, metrics } = parts
+  const prolong = createProlong(parts)
+
+  const open = (context: GrantContext, user: UserRow) => {
+    const { issuer, client, scope, resources, jkt } = context
+    const data: GrantData = {
+      authTime: clock.now(),
+      acr: passwordAcr,
+      amr: passwordAmr,
+      resources,
+      ...(jkt !== undefined && client.doc.publicClient ? { jkt } : {}),
+    }
+    const opening = { realm: issuer.name, clientId: client.id, userId: user.id, scope, data }
+    const { grant: draft } = grantsStore.create({ ...opening, expiresAt: clock.now() })
+    const { offline, expiresAt, refresh } = prolong(context, draft, scope, data)
+    const { grant, statements } = grantsStore.create({ ...opening, offline, expiresAt }, draft.id)
+    return { grant, data, refresh, statements: [...statements, ...(refresh?.statements ?? [])] }
+  }
+
+  const handle = async (context: GrantContext): Promise<Issuance> => {
+    const { issuer, client, form, scope, resources, sourceIp } = context
+    if (client.doc.consentRequired)
+      throw unauthorizedClient('the client needs the consent of its users, who are not asked here')
+    const name = form.require('username')
+    const password = form.require('password')
+    const result = await authenticator.attempt(
+      { realm: issuer.name, settings: issuer.settings, name, password, address: sourceIp },
+      (user) => {
+        const isPending = fieldsOf(user).requiredActions.length > 0
+        const opened = isPending ? undefined : open(context, user)
+        const fault = opened ? undefined : 'required-actions'
+        return {
+          statements: opened?.statements ?? [],
+          events: [loginEvent(context, user, fault)],
+          value: opened,
+        }
+      },
+    )
+    if (result.outcome === 'busy') throw busy('too many sign in at this moment', { retryAfter })
+    const opened = result.outcome === 'success' ? result.value : undefined
+    await metrics.login(issuer.name, opened ? 'success' : 'failure')
+    if (result.outcome !== 'success' || !opened)
+      throw refused('see the event of the failed sign-in')
+    const { grant, data, refresh } = opened
+    return {
+      user: result.user,
+      scope,
+      resources,
+      authentication: {
+        grantId: grant.id,
+        authTime: data.authTime,
+        acr: data.acr,
+        amr: data.amr,
+      },
+      ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+      idToken: {},
+    }
+  }
+
+  return {
+    name: 'password',
+    event: 'CLIENT_LOGIN',
+    parameters: { username: 'The name.', password: 'The password.' },
+    handle,
+  }
+}
