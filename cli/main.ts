@@ -17,7 +17,10 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   const { showVersion } = await import('./views/human/version.ts')
   showVersion()
 } else {
-  process.setSourceMapsEnabled(true)
+  // Stack traces name the source where somebody will read them; the maps cost a short command a tenth of its time.
+  const isLong = word === 'server' || word === 'dev'
+  if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG'])
+    process.setSourceMapsEnabled(true)
   const { run } = await import('./program.ts')
   await run(process.argv)
 }

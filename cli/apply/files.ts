@@ -83,17 +83,26 @@ export const wantedRealms = async (
   if (hasErrors(diagnostics)) return { wanted: [], secretOf: unknownSecret, diagnostics: [] }
   const wanted = loaded.realms.map((realm) =>
     wantedOf(realm, (text, pointer) =>
-      sourceOf(text, { file: realm.placeOf(pointer)?.file ?? '', pointer }),
+      sourceOf(text, {
+        pointer,
+        // Of thousands of users with a hash, only what is saved or wrong is looked up.
+        get file() {
+          return realm.placeOf(pointer)?.file ?? ''
+        },
+      }),
     ),
   )
   const asked = wanted.flatMap(({ loaded: realm, secrets }) =>
     secrets.map((secret) => ({ realm, secret })),
   )
   const resolved = await resolveSecrets(
-    asked.map(({ realm, secret }) => {
-      const place = realm.placeOf(secret.sourcePointer)
-      return { source: secret.source, text: secret.text, ...(place ? { place } : {}) }
-    }),
+    asked.map(({ realm, secret: { source, text, sourcePointer } }) => ({
+      source,
+      text,
+      get place() {
+        return realm.placeOf(sourcePointer)
+      },
+    })),
     { env, allowExec, root: estate.root },
   )
   const values = new Map(

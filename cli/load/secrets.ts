@@ -16,10 +16,17 @@ const mostShown = 2000
 /** Where the value of a secret comes from, by the text that a loaded realm holds for it. */
 export const sourceOf = (
   text: string,
-  { file, pointer }: { readonly file: string; readonly pointer: string },
+  place: { readonly file: string; readonly pointer: string },
 ): SecretSource => {
-  const reference = onlyReference(parseTemplate(text))
-  if (reference === undefined) return { from: 'literal', file, pointer }
+  const reference = text.includes('${') ? onlyReference(parseTemplate(text)) : undefined
+  if (reference === undefined)
+    return {
+      from: 'literal',
+      get file() {
+        return place.file
+      },
+      pointer: place.pointer,
+    }
   const { type, argument } = reference
   if (type === 'env') return { from: 'env', name: argument }
   return type === 'file' ? { from: 'file', path: argument } : { from: 'exec', command: argument }
@@ -27,16 +34,18 @@ export const sourceOf = (
 
 /** The value that a literal text stands for. */
 const literalOf = (text: string): string =>
-  parseTemplate(text)
-    .map((part) => (part.type === 'text' ? part.text : part.written))
-    .join('')
+  text.includes('${')
+    ? parseTemplate(text)
+        .map((part) => (part.type === 'text' ? part.text : part.written))
+        .join('')
+    : text
 
 export interface WantedSecret {
   readonly source: SecretSource
   /** As the loaded realm holds it; only of a literal it is looked at. */
   readonly text?: string
   /** Where a person reads about it when it cannot be had. */
-  readonly place?: Place
+  readonly place?: Place | undefined
 }
 
 export interface ResolveOptions {
@@ -128,16 +137,21 @@ export const resolveSecrets = async (
   const values: (string | null)[] = []
   const outcomes = new Map<string, Outcome>()
   for (const wanted of list) {
-    const { source, text, place } = wanted
-    const name = JSON.stringify([source, source.from === 'literal' ? text : null])
+    const { source, text } = wanted
+    if (source.from === 'literal' && text !== undefined && text !== '') {
+      values.push(literalOf(text))
+      continue
+    }
+    const name = JSON.stringify(source)
     const outcome = outcomes.get(name) ?? (await outcomeOf(wanted, options))
     outcomes.set(name, outcome)
-    const at = place === undefined ? {} : { place }
     if ('value' in outcome && outcome.value !== '') {
       values.push(outcome.value)
       continue
     }
     values.push(null)
+    const { place } = wanted
+    const at = place === undefined ? {} : { place }
     if ('value' in outcome)
       diagnostics.push({
         severity: 'error',
