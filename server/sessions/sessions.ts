@@ -11,7 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
 import { endSessionsOf, tellClients, tellClientsOfGone } from './endings.ts'
 
@@ -53,6 +53,7 @@ export interface SessionRecord {
   readonly start: number
   readonly lastAccess: number
   readonly rememberMe: boolean
+  /** clientIds by the id of the client. */
   readonly clients: Readonly<Record<string, string>>
 }
 
@@ -176,6 +177,23 @@ export const createSessions = ({
     return { session, user }
   }
 
+  const clientsOf = async (
+    sids: readonly string[],
+  ): Promise<ReadonlyMap<string, Record<string, string>>> => {
+    const clients = new Map<string, Record<string, string>>()
+    for (const part of inSlices(sids)) {
+      const rows = await db
+        .selectFrom('session_clients')
+        .innerJoin('documents', 'documents.id', 'session_clients.client_id')
+        .select(['session_clients.sid', 'documents.id', 'documents.key'])
+        .where('session_clients.sid', 'in', part)
+        .orderBy('session_clients.since')
+        .execute()
+      for (const { sid, id, key } of rows) clients.set(sid, { ...clients.get(sid), [id]: key })
+    }
+    return clients
+  }
+
   return {
     openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces, continues }) {
       const cookieValue = randomToken()
@@ -244,6 +262,7 @@ export const createSessions = ({
         .limit(max)
         .offset(first)
         .execute()
+      const clients = await clientsOf(rows.map(({ sid }) => sid))
       return rows.map((row) => ({
         id: row.sid,
         userId: row.user_id,
@@ -252,7 +271,7 @@ export const createSessions = ({
         start: row.created_at,
         lastAccess: row.last_access,
         rememberMe: row.remember_me === 1,
-        clients: {},
+        clients: clients.get(row.sid) ?? {},
       }))
     },
 

@@ -62,8 +62,12 @@ describe.each(backends)('on $name', (backend) => {
 
   it('claims are attached to client scopes and detached', async () => {
     const scope = (await send('POST', '/client-scopes', { name: 'shape' })).body.id
-    const claim = (await send('POST', '/claims', { name: 'tier', protocolMapper: 'oidc-usermodel-attribute-mapper' }))
-      .body.id
+    const claim = (
+      await send('POST', '/claims', {
+        name: 'tier',
+        protocolMapper: 'oidc-usermodel-attribute-mapper',
+      })
+    ).body.id
     expect((await send('PUT', `/client-scopes/${scope}/claims/${claim}`)).status).toBe(204)
     expect((await send('GET', `/client-scopes/${scope}`)).body.protocolMappers).toEqual(['tier'])
     await send('DELETE', '/claims/tier')
@@ -137,7 +141,12 @@ describe.each(backends)('on $name', (backend) => {
     await send('PUT', '/clients/robot', { ...robot, name: 'Robot' })
     expect((await send('GET', path)).body).toHaveLength(1)
     const accounts = (await send('GET', '/sessions/service-accounts')).body
-    expect(accounts).toContainEqual({ id: robot.id, clientId: 'robot', enabled: true })
+    expect(accounts).toContainEqual({
+      id: robot.id,
+      clientId: 'robot',
+      enabled: true,
+      lastAccess: null,
+    })
     await send('POST', '/clients', { clientId: 'plain' })
     const none = await send('POST', '/clients/plain/service-account/roles', { name: 'user' })
     expect(none.status).toBe(409)

@@ -28,6 +28,7 @@ import { listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
 import { membershipActions } from './memberships.ts'
 import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
+import { setNotBefore } from './not-before.ts'
 import { provisioningTokenActions } from './provisioning-tokens.ts'
 import { type PushTokenParts, pushTokenActions } from './push-tokens.ts'
 import { readAuditConfig } from './read-audit-config.ts'
@@ -99,6 +100,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...provisioningTokenActions(parts),
   ...pushTokenActions(parts),
   ...sessionActions(parts),
+  setNotBefore(parts),
   whoami(parts.storage),
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),

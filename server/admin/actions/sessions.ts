@@ -6,8 +6,9 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { LogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { inSlices } from '#server/storage/statements.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
@@ -16,6 +17,7 @@ export interface SessionParts {
   readonly recorder: Recorder
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
   readonly logouts: Pick<LogoutDeliveries, 'kick'>
+  readonly storage: Storage
 }
 
 const sessionSchema = bodyOf({
@@ -37,11 +39,42 @@ const page = bodyOf(
   [],
 )
 
+/** The newest event of each client, by a step back in the index of events. */
+const lastUses = async (
+  { db }: Pick<Storage, 'db'>,
+  realm: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const used = new Map<string, number>()
+  for (const part of inSlices(ids)) {
+    const rows = await db
+      .selectFrom('documents')
+      .select((eb) => [
+        'documents.id',
+        eb
+          .selectFrom('audit_events')
+          .select('audit_events.at')
+          .where('audit_events.realm', '=', realm)
+          .whereRef('audit_events.actor', '=', 'documents.id')
+          .where('audit_events.type', '=', 'CLIENT_LOGIN')
+          .where('audit_events.outcome', '=', 'SUCCESS')
+          .orderBy('audit_events.id', 'desc')
+          .limit(1)
+          .as('at'),
+      ])
+      .where('documents.id', 'in', part)
+      .execute()
+    for (const { id, at } of rows) if (at !== null) used.set(id, Number(at))
+  }
+  return used
+}
+
 export const sessionActions = ({
   sessions,
   recorder,
   settingsOf,
   logouts,
+  storage,
 }: SessionParts): Action[] => [
   {
     operationId: 'list-sessions',
@@ -63,7 +96,7 @@ export const sessionActions = ({
     path: '/sessions/service-accounts',
     permission: 'view-events',
     resourceType: 'sessions',
-    summary: 'Clients with a service account, one row each',
+    summary: 'Clients with a service account and when each was last used, one row each',
     reply: {
       status: 200,
       schema: {
@@ -72,14 +105,25 @@ export const sessionActions = ({
           id: { type: 'string', format: 'uuid' },
           clientId: { type: 'string' },
           enabled: { type: 'boolean' },
+          lastAccess: {
+            type: ['integer', 'null'],
+            description: 'When it last got a token; null where no event tells.',
+          },
         }),
       },
     },
-    handle: async ({ view }) =>
-      (await view.list(Client.kind)).flatMap((document) => {
+    handle: async ({ view, realm }) => {
+      const accounts = (await view.list(Client.kind)).flatMap((document) => {
         const { clientId, enabled, serviceAccountsEnabled } = contentOf<ClientDoc>(document)
         return serviceAccountsEnabled ? [{ id: document.id, clientId, enabled }] : []
-      }),
+      })
+      const used = await lastUses(
+        storage,
+        realm,
+        accounts.map(({ id }) => id),
+      )
+      return accounts.map((account) => ({ ...account, lastAccess: used.get(account.id) ?? null }))
+    },
   },
   {
     operationId: 'revoke-session',
