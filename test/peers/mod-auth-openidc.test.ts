@@ -103,4 +103,25 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
     expect(searchParams.get('code_challenge_method')).toBe('S256')
     expect(apache.errorLog()).not.toContain(':error]')
   })
+
+  it('signs out at the issuer and is led back, and the page is protected again', async () => {
+    await signIn()
+    const bye = `${apache.url}/bye`
+    await page.goto(`${apache.url}/secure/cb?logout=${encodeURIComponent(bye)}`)
+    await page.waitForURL(bye)
+    await page.goto(`${apache.url}/secure/page`)
+    await page.getByLabel('Password').waitFor()
+  })
+
+  it('learns by its back-channel that the session has ended', async () => {
+    await signIn()
+    await page.goto(`${site.issuer}/logout`)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Password').waitFor()
+    const isProtected = async (): Promise<boolean> => {
+      await page.goto(`${apache.url}/secure/page`)
+      return (await page.getByLabel('Password').count()) === 1
+    }
+    await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
+  })
 })

@@ -119,6 +119,16 @@ describe.each(backends)('oidc-client-ts in a browser, and the issuer on $name', 
     await page.context().close()
   })
 
+  it('signs out and is led back, and nobody is signed in any more', async () => {
+    const page = await comeBack(listed)
+    await userOf(page, 'manager.signinCallback()')
+    await page.evaluate('void manager.signoutRedirect()')
+    await page.waitForURL(`${listed.origin}/bye`)
+    await page.evaluate('void manager.signinRedirect()')
+    await page.getByLabel('Password').waitFor()
+    await page.context().close()
+  })
+
   it('may not read tokens or userinfo from an origin that is not listed, by CORS', async () => {
     const refused: string[] = []
     const page = await comeBack(unlisted)
