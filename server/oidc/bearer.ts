@@ -26,7 +26,7 @@ const challenge = ({ name, url }: Issuer, error?: ErrorCode, description?: strin
   ].join(', ')
 
 /** Without an error code: the request did not try (RFC 6750 §3.1). */
-const noToken = (issuer: Issuer): OAuthError =>
+export const noToken = (issuer: Issuer): OAuthError =>
   invalidToken('send an access token', { headers: { 'www-authenticate': challenge(issuer) } })
 
 export const refuseToken = (issuer: Issuer, detail: string): OAuthError =>
@@ -48,9 +48,9 @@ export const refuseScope = (issuer: Issuer): OAuthError =>
 export const presentedToken = (
   issuer: Issuer,
   { headers: { authorization } }: FastifyRequest,
-  form: Parameters,
+  form?: Parameters,
 ): PresentedToken => {
-  const inForm = form.get('access_token')
+  const inForm = form?.get('access_token')
   if (authorization === undefined) {
     if (inForm === undefined) throw noToken(issuer)
     return { scheme: 'Bearer', token: inForm }

@@ -1,5 +1,6 @@
 /** What users have allowed clients: asked once, remembered per user and client, and taken back with all it gave. */
 
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
@@ -16,6 +17,22 @@ export interface ConsentRecord {
   /** Epoch milliseconds. */
   readonly createdDate: number
   readonly lastUpdatedDate: number
+}
+
+export const consentsSchema: JsonSchema = {
+  type: 'array',
+  items: {
+    title: 'consent',
+    type: 'object',
+    properties: {
+      clientId: { type: 'string' },
+      grantedClientScopes: { type: 'array', items: { type: 'string' } },
+      createdDate: { type: 'integer', description: 'Epoch milliseconds.' },
+      lastUpdatedDate: { type: 'integer', description: 'Epoch milliseconds.' },
+    },
+    required: ['clientId', 'grantedClientScopes', 'createdDate', 'lastUpdatedDate'],
+    additionalProperties: false,
+  },
 }
 
 /** Clients are named by the ids of their documents, except in records. */

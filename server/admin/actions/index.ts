@@ -15,6 +15,7 @@ import {
   regenerateClientSecret,
 } from './client-secret.ts'
 import { type CompareParts, compareAction } from './compare.ts'
+import { type ConsentParts, listConsents } from './consents.ts'
 import { createUser } from './create-user.ts'
 import { credentialActions } from './credentials.ts'
 import { setDefaultRole } from './default-role.ts'
@@ -51,6 +52,7 @@ export interface ActionParts
     SummaryParts,
     ClientSecretParts,
     CompareParts,
+    ConsentParts,
     FlowParts,
     KeyParts,
     PushTokenParts,
@@ -89,6 +91,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   importUsers(parts),
   ...credentialActions(parts),
   ...requiredActionActions(parts),
+  listConsents(parts),
   ...membershipActions(parts),
   ...attachmentActions(parts),
   setDefaultRole(parts),

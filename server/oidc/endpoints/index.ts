@@ -10,6 +10,7 @@ import { createGrants } from '../grants/index.ts'
 import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
 import { createResponseModes } from '../response-modes/index.ts'
+import { accountConsents } from './account-consents.ts'
 import { authorize } from './authorize.ts'
 import { backchannelAuthentication } from './backchannel-authentication.ts'
 import { deviceAuthorization } from './device-authorization.ts'
@@ -48,6 +49,7 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     introspect(shared),
     revoke(shared),
     protectedResource(shared),
+    accountConsents(shared),
   ]
   return endpoints
 }

@@ -1,26 +1,18 @@
-/**
- * Userinfo (OIDC Core §5.3): what the scopes, the claims that were asked for and the mappers say about the user. The
- * token must be meant for the issuer itself: one that was narrowed to a resource is not (RFC 8707 §2.2).
- */
+/** Userinfo (OIDC Core §5.3): what the scopes, the claims that were asked for and the mappers say about the user. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { UserRow } from '#server/storage/tables.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
-import { openidScope, parseScope } from '#server/tokens/scopes.ts'
-import type { VerifiedToken } from '#server/tokens/verify.ts'
-import { presentedToken, refuseScope, refuseToken } from '../bearer.ts'
-import { allowOriginOf, type Preflights } from '../cors.ts'
+import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
-import type { Dpop } from '../dpop.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
+import { type UserTokenParts, userTokenOf } from '../user-token.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface UserinfoParts
-  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'mint'> {
+  extends UserTokenParts,
+    Pick<OidcParts, 'issuers' | 'grantsStore' | 'mint'> {
   readonly preflights: Preflights
-  readonly dpop: Pick<Dpop, 'checkPossession'>
 }
 
 const path = '/userinfo'
@@ -35,29 +27,15 @@ const answerSchema = {
 } as const
 
 export const userinfo = (parts: UserinfoParts): Endpoint => {
-  const { issuers, verifier, grantsStore, mint, preflights, dpop } = parts
-
-  const userOf = (issuer: Issuer, { claims, user }: VerifiedToken): UserRow => {
-    if (![claims['aud']].flat().includes(issuer.url))
-      throw refuseToken(issuer, 'it is for another audience')
-    if (!user) throw refuseToken(issuer, 'it is of no user')
-    return user
-  }
+  const { issuers, grantsStore, mint, preflights } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
-    const presented = presentedToken(issuer, request, formOf(request))
-    const verified = await verifier.accessToken(issuer, presented.token)
-    if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
-    const { client, claims, grant } = verified
-    allowOriginOf(client, request, reply)
-    await dpop.checkPossession(issuer, request, { ...presented, claims })
-    const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
-    const user = userOf(issuer, verified)
-    if (!scope.includes(openidScope)) throw refuseScope(issuer)
+    const options = { form: formOf(request) }
+    const { client, grant, user, scope } = await userTokenOf(parts, issuer, request, reply, options)
     // What one client asked for is not for another that exchanged its token.
     const own = grant?.client_id === client.id ? grant : undefined
     const requestedClaims = own && grantsStore.dataOf(own).userinfoClaims

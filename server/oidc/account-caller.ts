@@ -1,0 +1,60 @@
+/**
+ * Whose account a request below `/account` is about: the user of its access token or, without one, of the browser's
+ * session, which writes only with the CSRF token that goes with it. A request with an Authorization header is judged by
+ * that alone: its cookies are not read.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import { xsrfHeader } from '#server/http/cookies.ts'
+import { createBrowser } from '#server/login/browser.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { noToken, refuseToken } from './bearer.ts'
+import type { OidcParts } from './parts.ts'
+import { type UserTokenParts, userTokenOf } from './user-token.ts'
+
+export interface AccountCallerParts
+  extends UserTokenParts,
+    Pick<OidcParts, 'sessions' | 'cookies' | 'csrf'> {}
+
+export type AccountCaller = (
+  issuer: Issuer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<UserRow>
+
+/** As the request spells it, whatever its parameters are: `/realms/{realm}` is the issuer's. */
+const addressOf = ({ url }: Issuer, request: FastifyRequest): string => {
+  const [path = ''] = request.url.split('?')
+  return [url, ...path.split('/').slice(3)].join('/')
+}
+
+export const createAccountCaller = (parts: AccountCallerParts): AccountCaller => {
+  const { sessions, cookies, csrf } = parts
+  const browser = createBrowser(cookies, csrf)
+
+  const byToken: AccountCaller = async (issuer, request, reply) => {
+    const address = addressOf(issuer, request)
+    const token = await userTokenOf(parts, issuer, request, reply, { address })
+    // Whoever exchanged the user's token acts for the user elsewhere, not upon the account.
+    if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
+      throw refuseToken(issuer, 'it was exchanged')
+    return token.user
+  }
+
+  const bySession: AccountCaller = async (issuer, request, reply) => {
+    const cookie = browser.sessionCookie(request, issuer.name)
+    const found =
+      cookie === undefined ? undefined : await sessions.find(issuer.name, cookie, issuer.settings)
+    if (!found) throw noToken(issuer)
+    if (request.method === 'GET' || request.method === 'HEAD') browser.greet(reply, found.session)
+    else if (!browser.isOfSession(found.session, String(request.headers[xsrfHeader] ?? '')))
+      throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
+    await sessions.touch(found.session, issuer.settings)
+    return found.user
+  }
+
+  return (issuer, request, reply) =>
+    (request.headers.authorization === undefined ? bySession : byToken)(issuer, request, reply)
+}

@@ -1,0 +1,62 @@
+/**
+ * The user that an access token speaks for, at resources of the issuer itself: userinfo and the user's own account. The
+ * token must be meant for the issuer: one that was narrowed to a resource is not (RFC 8707 §2.2).
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UserRow } from '#server/storage/tables.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { openidScope, parseScope } from '#server/tokens/scopes.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
+import { presentedToken, refuseScope, refuseToken } from './bearer.ts'
+import { allowOriginOf } from './cors.ts'
+import type { Dpop } from './dpop.ts'
+import type { Parameters } from './parameters.ts'
+
+export interface UserToken extends VerifiedToken {
+  readonly user: UserRow
+  readonly scope: readonly string[]
+}
+
+export interface UserTokenParts {
+  readonly verifier: Pick<Verifier, 'accessToken'>
+  readonly dpop: Pick<Dpop, 'checkPossession'>
+}
+
+export interface UserTokenOptions {
+  /** The form that may hold the token, where the endpoint takes one. */
+  readonly form?: Parameters
+  /** As of `PresentedToken` in dpop.ts. */
+  readonly address?: string
+}
+
+const userOf = (issuer: Issuer, { claims, user }: VerifiedToken): UserRow => {
+  if (![claims['aud']].flat().includes(issuer.url))
+    throw refuseToken(issuer, 'it is for another audience')
+  if (!user) throw refuseToken(issuer, 'it is of no user')
+  return user
+}
+
+/** Throws what the protocol says (RFC 6750 §3) unless the token is good here and has the scope openid. */
+export const userTokenOf = async (
+  { verifier, dpop }: UserTokenParts,
+  issuer: Issuer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { form, address }: UserTokenOptions = {},
+): Promise<UserToken> => {
+  const presented = presentedToken(issuer, request, form)
+  const verified = await verifier.accessToken(issuer, presented.token)
+  if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
+  const { client, claims } = verified
+  allowOriginOf(client, request, reply)
+  await dpop.checkPossession(issuer, request, {
+    ...presented,
+    claims,
+    ...(address === undefined ? {} : { address }),
+  })
+  const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
+  const user = userOf(issuer, verified)
+  if (!scope.includes(openidScope)) throw refuseScope(issuer)
+  return { ...verified, user, scope }
+}
