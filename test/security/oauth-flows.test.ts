@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { change } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
+import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { everyGrant, openWorld, urns, type World } from './grants-in-flight.ts'
 
 describe.each(backends)('every grant on $name', (backend) => {
@@ -121,6 +122,36 @@ describe.each(backends)('every grant on $name', (backend) => {
       expect(all.filter(({ status }) => status >= 500)).toEqual([])
     }
   })
+
+  // A SQLite file belongs to one server.
+  it.runIf(backend.name === 'postgres')(
+    'gives one answer also where several nodes are asked, and none on a node that started since (GHSA-392p-2q2v-4372)',
+    async () => {
+      const { every, as, site } = world
+      const asForm = { 'content-type': 'application/x-www-form-urlencoded' }
+      const flows = await world.inFlight()
+      const askNode = (node: TestServer, fields: Readonly<Record<string, string>>) => {
+        const body = new URLSearchParams({ ...as(every), ...fields }).toString()
+        return node.anonymous.send('POST', '/realms/acme/token', body, asForm)
+      }
+      const names = ['authorization_code', 'device', 'CIBA']
+      const second = await startServer(backend, { url: site.server.url })
+      for (const name of names) {
+        const fields = flows[name] ?? {}
+        const both = (): Promise<Answer>[] => [
+          askNode(site.server, fields),
+          askNode(second, fields),
+        ]
+        const asked = await Promise.all(Array.from({ length: 25 }, both).flat())
+        expect([name, asked.filter(({ status }) => status === 200).length]).toEqual([name, 1])
+      }
+      await second.close()
+      const third = await startServer(backend, { url: site.server.url })
+      for (const name of names)
+        expect([name, (await askNode(third, flows[name] ?? {})).status]).toEqual([name, 400])
+      await third.close()
+    },
+  )
 
   it('takes no handle of one kind for one of another (CVE-2026-4282, CVE-2026-7571)', async () => {
     const { site, every, as } = world
