@@ -5,6 +5,7 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jos
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createConsents } from '#server/oidc/consents.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { backends } from '../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from './fixture.ts'
@@ -44,6 +45,22 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const { grant } = await issueGrant(site, portal, user, { scope })
     const token = await accessTokenOf(site, portal, user, grant, scope)
     return { authorization: `Bearer ${token}` }
+  }
+  /** A token of the portal for the user, with something more. */
+  const mint = async (user: UserRow, more: { jkt?: string; claims?: Claims }): Promise<string> => {
+    const issuer = await issuerOf(site)
+    const document = await issuer.view.byId('client', portal.id)
+    if (!document) throw new Error('no portal')
+    const { grant } = await issueGrant(site, portal, user)
+    const { token } = await site.server.parts.mint.accessToken({
+      issuer,
+      client: clientOf(document),
+      user,
+      scope: ['openid'],
+      authentication: { grantId: grant.id },
+      ...more,
+    })
+    return token
   }
   const addressOf = ({ clientId }: Pick<TestClient, 'clientId'>) =>
     `${path}/${encodeURIComponent(clientId)}`
@@ -145,7 +162,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect((await left(ann)).length).toBe(2)
   })
 
-  it('are not for tokens without openid, of a service account, or that another client exchanged', async () => {
+  it('are not for tokens without openid, of a service account, exchanged, or of an actor', async () => {
     const ann = await newcomer()
     const asService = await site.client({
       clientId: `service${ann.username}`,
@@ -157,6 +174,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
       [403, (await bearer(ann, ['profile'])).authorization.slice(7)],
       [401, await site.token(asService, { scope: 'openid' })],
       [401, await accessTokenOf(site, mail, ann, grant)],
+      [401, await mint(ann, { claims: { act: { sub: 'somebody', client_id: 'mail' } } })],
     ]
     for (const [status, token] of tokens) {
       const headers = { authorization: `Bearer ${token}` }
@@ -170,18 +188,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const ann = await newcomer()
     const { privateKey, publicKey } = await generateKeyPair('ES256')
     const jwk = await exportJWK(publicKey)
-    const issuer = await issuerOf(site)
-    const document = await issuer.view.byId('client', portal.id)
-    if (!document) throw new Error('no portal')
-    const { grant } = await issueGrant(site, portal, ann)
-    const { token } = await site.server.parts.mint.accessToken({
-      issuer,
-      client: clientOf(document),
-      user: ann,
-      scope: ['openid'],
-      authentication: { grantId: grant.id },
-      jkt: await calculateJwkThumbprint(jwk),
-    })
+    const token = await mint(ann, { jkt: await calculateJwkThumbprint(jwk) })
     const ath = createHash('sha256').update(token).digest('base64url')
     const proof = (at: string) =>
       new SignJWT({ htm: 'DELETE', htu: `${site.issuer}${at}`, ath, jti: crypto.randomUUID() })
