@@ -133,6 +133,10 @@ const spec = fields({
     setOf(webUrl(), { description: 'Resource indicators it may ask for (RFC 8707).' }),
   ),
   requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
+  requirePkce: flag(
+    false,
+    'Only authorize requests with PKCE, as of public clients anyway (RFC 7636).',
+  ),
   dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
   idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),
   userinfoSignedResponseAlg: Type.Optional(

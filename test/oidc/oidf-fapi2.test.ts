@@ -155,6 +155,7 @@ describe.each(backends)('fapi2-security-profile-final-test-plan on $name', (back
     ['plain-fapi-tolerate-unregistered-redirect-uri', { redirect_uri: `${redirectUri}?dummy=1` }],
     ['par-authorization-request-containing-request_uri-form-param', { request_uri: 'urn:x' }],
     ['par-plain-pkce-rejected', { code_challenge_method: 'plain' }],
+    ['par-ensure-pkce-required', { code_challenge: undefined, code_challenge_method: undefined }],
   ])('fapi2-security-profile-final-%s', async (_name, asked) => {
     isRefused(await fapi.push(asked), 400, 'invalid_request')
   })

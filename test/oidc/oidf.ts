@@ -95,6 +95,7 @@ const addClient = async (site: OidcSite, clientId: string): Promise<FapiClient> 
     tokenEndpointAuthMethod: 'private_key_jwt',
     jwks: { keys: [{ ...key.jwk, kid: clientId, alg: 'PS256', use: 'sig' }] },
     requirePar: true,
+    requirePkce: true,
     dpopBoundAccessTokens: true,
     idTokenSignedResponseAlg: 'PS256',
   })
