@@ -138,7 +138,7 @@ describe('iamctl validate', () => {
 
 describe('iamctl fmt', () => {
   const untidy = 'settings: {displayName: "Acme"} # s\nrealm: acme\n'
-  const tidy = 'realm: acme\nsettings: # s\n  displayName: Acme\n'
+  const tidy = 'realm: acme\nsettings: { displayName: Acme } # s\n'
 
   it('formats, names what it changed on stdout, and has nothing to do afterwards', async () => {
     const home = folderWith({ 'realms/a.yaml': untidy, 'realms/b.yaml': fine })
