@@ -1,6 +1,7 @@
 /** Clients: what public and confidential ones can do, and the keys that their authentication needs. */
 
 import { Client, type ClientDoc } from '../kinds/client.ts'
+import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 
@@ -70,6 +71,8 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
     },
 ]
 
-export const client = ruleFor<ClientDoc>(Client, (value, _key, context) =>
-  rules.flatMap((rule) => rule(value, context) || []),
+export const client = ruleFor<ClientDoc>(
+  Client,
+  (value, _key, context) => rules.flatMap((rule) => rule(value, context) || []),
+  [Settings],
 )

@@ -1,5 +1,6 @@
 /** THE list of rules, at most one entry a kind. */
 
+import type { Kind } from '../kind.ts'
 import { application } from './application.ts'
 import { authzPolicy } from './authz-policy.ts'
 import { client } from './client.ts'
@@ -29,3 +30,7 @@ const list: readonly KindRule[] = [
 export const rules: ReadonlyMap<string, Rule> = new Map(
   list.map(({ kind, check }) => [kind.kind, check]),
 )
+
+/** The kinds whose rules read documents of this one, which must be checked when one of those changes. */
+export const lookersAt = (kind: Kind): readonly Kind[] =>
+  list.flatMap((rule) => (rule.looksAt.includes(kind) ? [rule.kind] : []))

@@ -2,17 +2,22 @@
 
 import { milliseconds } from '../durations.ts'
 import { KeyPolicy, type KeyPolicyDoc } from '../kinds/key-policy.ts'
+import { Settings } from '../kinds/settings.ts'
 import { ruleFor } from './rule.ts'
 
-export const keyPolicy = ruleFor<KeyPolicyDoc>(KeyPolicy, ({ keepFor }, _key, { settings }) => {
-  const longest = Math.max(settings.accessTokenLifespan, settings.ssoSessionMaxLifespan)
-  return milliseconds(keepFor) < longest * 1000
-    ? [
-        {
-          field: '/keepFor',
-          code: 'range',
-          message: `must not be less than the longest life of a token, which is ${longest} s`,
-        },
-      ]
-    : []
-})
+export const keyPolicy = ruleFor<KeyPolicyDoc>(
+  KeyPolicy,
+  ({ keepFor }, _key, { settings }) => {
+    const longest = Math.max(settings.accessTokenLifespan, settings.ssoSessionMaxLifespan)
+    return milliseconds(keepFor) < longest * 1000
+      ? [
+          {
+            field: '/keepFor',
+            code: 'range',
+            message: `must not be less than the longest life of a token, which is ${longest} s`,
+          },
+        ]
+      : []
+  },
+  [Settings],
+)

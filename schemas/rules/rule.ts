@@ -24,13 +24,20 @@ export type Rule = (doc: Doc, key: string, context: RuleContext) => readonly Fie
 export interface KindRule {
   readonly kind: Kind
   readonly check: Rule
+  /** Of other kinds that the rule reads: what it says of a document may change when one of them does. */
+  readonly looksAt: readonly Kind[]
 }
 
 /** A rule that is written against the kind's own type; the value was checked against its schema. */
 export const ruleFor = <T>(
   kind: Kind,
   check: (doc: T, key: string, context: RuleContext) => readonly FieldError[],
-): KindRule => ({ kind, check: (doc, key, context) => check(doc as T, key, context) })
+  looksAt: readonly Kind[] = [],
+): KindRule => ({
+  kind,
+  check: (doc, key, context) => check(doc as T, key, context),
+  looksAt,
+})
 
 /** Whether a document comes back to itself along the keys that `next` names. */
 export const reachesItself = (

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Kind, keyOf, parentKeyOf } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { lookersAt } from '#schemas/rules/index.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { createPace } from '#server/platform/pace.ts'
@@ -49,7 +50,9 @@ const taken = (kind: Kind, key: string): Problem =>
 const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
   const { exists, etag, hash } = expect ?? {}
   if (exists === true && !draft) throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
-  if ((exists === false || hash === null) && draft) throw taken(kind, key)
+  // Who read the configuration saw no runtime document: to name one makes it configuration.
+  const isSeen = draft !== undefined && draft.before?.origin !== 'runtime'
+  if ((exists === false && draft) || (hash === null && isSeen)) throw taken(kind, key)
   if (etag !== undefined && (!draft?.before || etagOf(draft.before) !== etag))
     throw new Problem('precondition-failed', `${nameOf(kind, key)} has changed since it was read`)
   if (typeof hash === 'string' && (!draft?.body || hashOf(draft) !== hash))
@@ -265,6 +268,10 @@ export const decide = async (
   })
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
   const deletions = faults.any ? [] : operations.filter((operation) => operation.op === 'delete')
+  for (const operation of deletions) {
+    const draft = drafts.target(operation)
+    if (draft) draft.leaving = true
+  }
   await each(deletions, (operation) => remove(drafts, operation, context))
   faults.settle()
 
@@ -273,15 +280,30 @@ export const decide = async (
     if (settleChange(draft, context)) changed.push(draft)
   })
   await each(changed, (draft) => checkPlace(drafts, draft))
-  await each(changed, (draft) => {
+  await each([...changed, ...concerned(drafts, changed)], (draft) => {
     const errors =
       draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)
-    if (errors && errors.length > 0) throw invalid(errors)
+    if (errors && errors.length > 0) throw invalid(isGiven(draft) ? errors : about(draft, errors))
   })
   faults.settle()
   refuseEscalation(drafts, changed, context.caller)
   return { changed: changed.sort((a, b) => depth(a) - depth(b)), drafts }
 }
+
+/** Documents that stay as they are, and whose rules read some that do not. */
+const concerned = (drafts: Drafts, changed: readonly Draft[]): Draft[] => {
+  const kinds = new Set(changed.map(({ kind }) => kind))
+  const lookers = new Set([...kinds].flatMap(lookersAt))
+  if (lookers.size === 0) return []
+  const known = new Set(changed)
+  return drafts.all().filter((draft) => lookers.has(draft.kind) && !known.has(draft))
+}
+
+const isGiven = ({ named, seed }: Draft): boolean => named && !seed
+
+/** Nobody gave the document whose fields these are: it must be said which it is. */
+const about = ({ kind, key }: Draft, errors: readonly FieldError[]): FieldError[] =>
+  errors.map((error) => ({ ...error, message: `${nameOf(kind, key)}: ${error.message}` }))
 
 /** Everything around the document is there after the change. */
 const checkPlace = (drafts: Drafts, draft: Draft): void => {

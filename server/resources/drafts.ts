@@ -36,6 +36,8 @@ export interface Draft {
   readonly lastVersion?: number
   /** It goes, and what it stands for stays. */
   release?: boolean
+  /** The list deletes it, sooner or later: it holds on to nothing. */
+  leaving?: boolean
 }
 
 /** The value with every default in its place; typed by who knows the kind. */

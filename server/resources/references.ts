@@ -85,7 +85,7 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
   const { doomed, holders, detached } = collect(drafts, draft)
   refuseProtected(draft, doomed)
   const gone = new Set(doomed)
-  const holding = [...new Set(holders)].filter((holder) => !gone.has(holder))
+  const holding = [...new Set(holders)].filter((holder) => !gone.has(holder) && !holder.leaving)
   if (holding.length > 0)
     throw new Problem(
       'in-use',

@@ -68,7 +68,10 @@ const takenNames = async (
 ): Promise<ReadonlyMap<Draft, Problem>> => {
   const wanted = changes.flatMap(({ after }) => (after ? namesIn(after) : []))
   const owners = await ownersOf([...new Set(wanted.map(({ name }) => name))], tools)
-  const rewritten = new Set(changes.flatMap(({ before }) => before?.id ?? []))
+  // Who is only no longer declared keeps their names.
+  const rewritten = new Set(
+    changes.flatMap(({ draft, before }) => (before && !draft.release ? [before.id] : [])),
+  )
   const claimed = new Map<string, string>()
   for (const { after } of changes)
     for (const { name } of after ? namesIn(after) : [])
@@ -145,7 +148,8 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     readonly statements?: readonly Statement[]
   }> => {
     const hash = draft.secrets['/passwordHash']
-    const initial = draft.before ? undefined : draft.secrets['/initialPassword']
+    // Who was there before a file named them has a password, or chose to have none.
+    const initial = draft.before || before ? undefined : draft.secrets['/initialPassword']
     if (!after || (hash === undefined && initial === undefined)) return { errors: [] }
     const settings = drafts.settings()
     if (hash !== undefined)
