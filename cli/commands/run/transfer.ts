@@ -8,6 +8,7 @@ import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { formatVersion } from '#schemas/wire.ts'
 import type { Connection } from '../../client/connect.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { parseTemplate } from '../../load/template.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
 import { showChanges } from '../../views/human/show-plan.ts'
@@ -76,11 +77,32 @@ export const exportRealm = (invocation: Invocation): Promise<void> =>
     )
   })
 
+/** As a realm file means it: what is escaped is text, and references are not followed here. */
+const literal = (value: unknown, file: string): unknown => {
+  if (Array.isArray(value)) return value.map((item) => literal(item, file))
+  if (isObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inner]) => [name, literal(inner, file)]),
+    )
+  if (typeof value !== 'string') return value
+  return parseTemplate(value)
+    .map((part) => {
+      if (part.type === 'text') return part.text
+      throw new CommandError(
+        exitCodes.invalid,
+        `${file} holds ${part.written}, and an import takes values as they are`,
+        { hint: '`iamctl apply` follows references' },
+      )
+    })
+    .join('')
+}
+
 const documentIn = async (file: string): Promise<Doc> => {
   const content = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
+  const isJson = /^\s*\{/.test(content)
   let value: unknown
   try {
-    value = /^\s*\{/.test(content) ? JSON.parse(content) : parseYaml(content)
+    value = isJson ? JSON.parse(content) : parseYaml(content)
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     throw new CommandError(exitCodes.invalid, `${file} cannot be read: ${reason}`, { cause: error })
@@ -89,7 +111,7 @@ const documentIn = async (file: string): Promise<Doc> => {
     throw new CommandError(exitCodes.invalid, `${file} holds no realm`, {
       hint: '`iamctl export -o json` writes what is read here',
     })
-  return { formatVersion, ...value }
+  return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
 }
 
 const importInto = async (

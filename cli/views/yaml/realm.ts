@@ -1,9 +1,10 @@
 /** A realm as the YAML that a person keeps in Git: what an export holds, without ids, owners and times. */
 
-import { Document, isMap } from 'yaml'
+import { Document, isMap, visit } from 'yaml'
 import type { Kind } from '#schemas/kind.ts'
 import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm-document.ts'
 import type { RealmExport } from '#schemas/wire.ts'
+import { escapeText } from '../../load/template.ts'
 
 interface Row {
   readonly kind: Kind
@@ -46,6 +47,12 @@ const textOf = (
     const node = stored.length > 0 ? document.getIn(segmentsOf(entry.pointer), true) : undefined
     if (isMap(node)) node.commentBefore = note(stored)
   }
+  // What looks like a reference is none: it is what the server holds.
+  visit(document, {
+    Scalar: (key, node) => {
+      if (key !== 'key' && typeof node.value === 'string') node.value = escapeText(node.value)
+    },
+  })
   return document.toString({ lineWidth: 100, flowCollectionPadding: true })
 }
 
