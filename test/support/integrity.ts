@@ -143,12 +143,15 @@ const touchedBy = (operations: readonly RevisionOperationRow[]): string[] => [
 const historyFaults = ({ operations, documents }: Rows): string[] => {
   const faults: string[] = []
   const state = new Map<string, { side: Kept | null; writes: number }>()
+  /** What they were at run time is in no history, nor how often they were written then. */
+  const adopted = new Set<string>()
   for (const operation of operations) {
     const { realm, revision, n, op, document_id: id } = operation
     const where = `operation ${n} of revision ${revision} of ${realm}`
     const [before, after] = [keptIn(operation.before), keptIn(operation.after)]
     const known = state.get(id)
-    if (!isDeepStrictEqual(known?.side ?? null, before))
+    if (before?.origin === 'runtime' && !known) adopted.add(id)
+    else if (!isDeepStrictEqual(known?.side ?? null, before))
       faults.push(`${where}: "before" is not what the document was`)
     if ((op === 'create') !== (before === null) || (op === 'delete') !== (after === null))
       faults.push(`${where}: is no ${op}`)
@@ -163,7 +166,8 @@ const historyFaults = ({ operations, documents }: Rows): string[] => {
     const side = { key, parentId, origin, owner, protected: row.protected === 1, body, secrets }
     const name = `${row.kind} ${row.key} of ${row.realm}`
     if (!isDeepStrictEqual(known?.side, side)) faults.push(`${name} is not what history says`)
-    if (known?.writes !== row.version) faults.push(`${name} has version ${row.version}`)
+    if (known?.writes !== row.version && !adopted.has(row.id))
+      faults.push(`${name} has version ${row.version}`)
     if (contentHash(body) !== row.hash) faults.push(`${name} has the hash of another body`)
   }
   for (const [id, { side }] of state)
@@ -262,48 +266,78 @@ const remaining = (events: readonly EventRow[]): Set<string> => {
   return left
 }
 
-/** Every name that a role of a realm has had, and the role it was. */
-const roleIds = (operations: readonly RevisionOperationRow[]): ReadonlyMap<string, string> =>
-  new Map(
-    operations
-      .filter(({ kind }) => kind === 'role')
-      .flatMap(({ realm, before, after, document_id }) =>
-        [keptIn(before), keptIn(after)].flatMap((side): [string, string][] =>
-          side ? [[`${realm} ${side.key}`, document_id]] : [],
-        ),
-      ),
+/** What a name meant from a revision on. */
+interface Meaning {
+  readonly revision: number
+  readonly id: string
+}
+
+/**
+ * Every name that a role of a realm has had, with the roles it was. Under no name stands the one that new users got,
+ * and under `-` stand those that were deleted.
+ */
+const roleMeanings = (
+  operations: readonly RevisionOperationRow[],
+): ReadonlyMap<string, readonly Meaning[]> => {
+  const meanings = new Map<string, Meaning[]>()
+  const add = (name: string, meaning: Meaning): void => {
+    meanings.set(name, [...(meanings.get(name) ?? []), meaning])
+  }
+  for (const { kind, realm, revision, after, document_id: id } of operations) {
+    const side = keptIn(after)
+    if (kind === 'role') add(side ? `${realm} ${side.key}` : `${realm} -`, { revision, id })
+    if (kind === 'settings' && side)
+      add(`${realm} `, { revision, id: String(side.body['defaultRole'] ?? 'user') })
+  }
+  return meanings
+}
+
+/** The revision that a realm had when an event happened, by the event's number. */
+const revisionsAt = (events: readonly EventRow[]): ReadonlyMap<number, number> => {
+  const latest = new Map<string, number>()
+  return new Map(
+    events.map(({ id, realm, revision }) => {
+      latest.set(realm, Math.max(latest.get(realm) ?? 1, revision ?? 1))
+      return [id, latest.get(realm) ?? 1]
+    }),
   )
+}
 
 /** The roles that the trail says a user was given and did not lose again, by id. */
 const assignedRoles = (
   realm: string,
-  changes: readonly EventRow[],
-  ids: ReadonlyMap<string, string>,
+  trail: readonly EventRow[],
+  meanings: ReadonlyMap<string, readonly Meaning[]>,
+  revisions: ReadonlyMap<number, number>,
 ): string[] => {
-  const names = new Set(['user'])
-  for (const { detail } of changes) {
+  const idAt = (name: string, revision: number): string =>
+    meanings.get(`${realm} ${name}`)?.findLast((one) => one.revision <= revision)?.id ?? name
+  const since = new Map<string, number>()
+  for (const { id, type, detail } of trail) {
+    const revision = revisions.get(id) ?? 1
     const [, role = '', how] = /^role (.+) (assigned|taken away)$/.exec(detail ?? '') ?? []
-    if (how === 'assigned') names.add(role)
-    // It may have been renamed since it was assigned.
-    const id = ids.get(`${realm} ${role}`)
-    if (how === 'taken away')
-      for (const name of names) if (ids.get(`${realm} ${name}`) === id) names.delete(name)
+    if (type === 'ADMIN_CREATE') since.set(idAt(idAt('', revision), revision), revision)
+    else if (how === 'assigned') since.set(idAt(role, revision), revision)
+    else if (how === 'taken away') since.delete(idAt(role, revision))
   }
-  return [...names].map((name) => ids.get(`${realm} ${name}`) ?? name)
+  // A role that comes back by a rollback comes without its holders.
+  const gone = meanings.get(`${realm} -`) ?? []
+  return [...since].flatMap(([id, from]) =>
+    gone.some((one) => one.id === id && one.revision > from) ? [] : [id],
+  )
 }
 
 /** Realms and users that are no documents: the trail told from its beginning is what there is. */
 const dataEventFaults = (rows: Rows): string[] => {
-  const { events, realms, users, userRoles, documents, operations } = rows
+  const { events, realms, users, userRoles, operations } = rows
   const trail = successes(events, 'users')
   const told = remaining(trail)
-  const ids = roleIds(operations)
-  const alive = new Set(documents.map(({ id }) => id))
-  const data = users.filter(({ managed }) => managed === 0)
-  const changesOf = Map.groupBy(
-    trail.filter(({ type }) => type === 'ADMIN_UPDATE'),
-    (event) => String(event.resource_id),
-  )
+  const meanings = roleMeanings(operations)
+  const revisions = revisionsAt(events)
+  const declared = new Set(operations.map(({ document_id }) => document_id))
+  // Of those whom a file named for a while, history tells the rest.
+  const data = users.filter(({ managed, id }) => managed === 0 && !declared.has(id))
+  const trailOf = Map.groupBy(trail, (event) => String(event.resource_id))
   const heldBy = Map.groupBy(userRoles, ({ user_id }) => user_id)
   return [
     ...compare(
@@ -315,19 +349,21 @@ const dataEventFaults = (rows: Rows): string[] => {
     ...compare(
       'users',
       data.filter(({ id, username }) => told.has(id) || username !== 'admin').map(({ id }) => id),
-      [...told],
+      [...told].filter((id) => !declared.has(id)),
     ),
     ...data
       .filter(({ id }) => told.has(id))
       .flatMap(({ id, realm, username, version }) => {
-        const changes = changesOf.get(id) ?? []
-        const replaced = changes.filter(({ detail }) => detail === null).length
+        const own = trailOf.get(id) ?? []
+        const replaced = own.filter(
+          ({ type, detail }) => type === 'ADMIN_UPDATE' && detail === null,
+        ).length
         return [
           ...(version === 1 + replaced ? [] : [`user ${username} has version ${version}`]),
           ...compare(
             `roles of ${username}`,
             heldBy.get(id)?.map(({ role_id }) => role_id) ?? [],
-            assignedRoles(realm, changes, ids).filter((role) => alive.has(role)),
+            assignedRoles(realm, own, meanings, revisions),
           ),
         ]
       }),

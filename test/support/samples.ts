@@ -39,7 +39,8 @@ const patterns: Readonly<Record<string, string>> = {
   '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$': 'nl',
 }
 
-const sample = (schema: JsonSchema, n: number): unknown => {
+/** The same for the same number; where a schema leaves the choice, another one for another number. */
+export const sampleNumbered = (schema: JsonSchema, n: number): unknown => {
   const type = [schema.type].flat().find((one) => one !== 'null')
   if (schema.enum) return schema.enum.find((value) => value !== null)
   if (type === 'string') {
@@ -52,7 +53,7 @@ const sample = (schema: JsonSchema, n: number): unknown => {
   if (type === 'array')
     return schema.items?.['x-ref'] || (schema.items?.properties && !schema['minItems'])
       ? []
-      : [sample(schema.items ?? {}, n)]
+      : [sampleNumbered(schema.items ?? {}, n)]
   if (!schema.properties) return {}
   return objectOf(schema, n, () => true)
 }
@@ -65,7 +66,7 @@ const objectOf = (
   Object.fromEntries(
     Object.entries(schema.properties ?? {})
       .filter(([name, inner]) => schema.required?.includes(name) || wanted(name, inner))
-      .map(([name, inner]) => [name, sample(inner, n)]),
+      .map(([name, inner]) => [name, sampleNumbered(inner, n)]),
   )
 
 /** A value that a schema accepts, with what must be given and nothing else. */
@@ -73,7 +74,7 @@ export const sampleOf = (schema: JsonSchema): unknown => {
   const [alternative] = schema.oneOf ?? []
   if (alternative) return sampleOf(alternative)
   count += 1
-  return schema.properties ? objectOf(schema, count, () => false) : sample(schema, count)
+  return schema.properties ? objectOf(schema, count, () => false) : sampleNumbered(schema, count)
 }
 
 /** Only what must be given; where fields must agree with each other, as the kind's example has them. */

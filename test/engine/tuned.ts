@@ -1,0 +1,92 @@
+/**
+ * Where fields must agree with each other, values thrown for each of them rarely do: these kinds are helped along. What
+ * else a rule refuses is taken out afterwards (mended.ts), so a new kind needs no line here until it must.
+ */
+
+import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
+import {
+  type ProviderProtocol,
+  providerProtocols,
+  samlNeedsMetadataOr,
+} from '#schemas/drivers/identity-providers.ts'
+import { messagingDrivers, requiredConfig } from '#schemas/drivers/messaging.ts'
+import { type Doc, isObject } from '#schemas/json-schema.ts'
+import type { Kind } from '#schemas/kind.ts'
+import { sampleNumbered } from '../support/samples.ts'
+
+interface Tuned {
+  readonly doc: Doc
+  readonly secrets: Readonly<Record<string, string>>
+}
+
+type Tune = (item: Tuned, kind: Kind) => Tuned
+
+/** Only what is allowed, and all that is needed. */
+const configFor = (
+  kind: Kind,
+  given: unknown,
+  needed: readonly string[],
+  allowed: (name: string) => boolean,
+): Doc => {
+  const { properties = {} } = kind.spec.properties?.['config'] ?? {}
+  return {
+    ...Object.fromEntries(needed.map((name) => [name, sampleNumbered(properties[name] ?? {}, 1)])),
+    ...Object.fromEntries(
+      Object.entries(isObject(given) ? given : {}).filter(([name]) => allowed(name)),
+    ),
+  }
+}
+
+const tunes: Readonly<Record<string, Tune>> = {
+  'identity-provider': ({ doc, secrets }, kind) => {
+    const protocol = doc['protocol'] as keyof typeof providerProtocols
+    const { required, optional }: ProviderProtocol = providerProtocols[protocol]
+    const known = new Set([...required, ...optional])
+    const explicit = protocol === 'saml' ? samlNeedsMetadataOr.explicit : []
+    const config = configFor(kind, doc['config'], [...required, ...explicit], (name) =>
+      known.has(name),
+    )
+    const kept = Object.entries(secrets).filter(([pointer]) =>
+      known.has(pointer.replace('/config/', '')),
+    )
+    return { doc: { ...doc, config }, secrets: Object.fromEntries(kept) }
+  },
+
+  'messaging-provider': ({ doc, secrets }, kind) => {
+    const drivers: readonly string[] =
+      messagingDrivers[doc['channel'] as keyof typeof messagingDrivers]
+    const given = String(doc['driver'])
+    const driver = drivers.includes(given) ? given : (drivers[given.length % 2] ?? '')
+    const config = configFor(kind, doc['config'], requiredConfig[driver] ?? [], () => true)
+    return { doc: { ...doc, driver, config }, secrets }
+  },
+
+  flow: ({ doc, secrets }) => {
+    const ids = [...authenticatorIds]
+    const executions = (doc['authenticationExecutions'] ?? []) as readonly Doc[]
+    const authenticationExecutions = executions.map((execution, i) => {
+      const { flowAlias, authenticator: text, ...rest } = execution
+      return flowAlias === undefined
+        ? { ...rest, authenticator: ids[(String(text).length + i) % ids.length] }
+        : { ...rest, flowAlias }
+    })
+    const { topLevel, ...rest } = doc
+    // Whoever signs in, does so through it, unless the realm says otherwise.
+    const level = topLevel === undefined || doc['alias'] === 'browser' ? {} : { topLevel }
+    return { doc: { ...rest, ...level, authenticationExecutions }, secrets }
+  },
+
+  'subject-claim': ({ doc, secrets }) => ({
+    doc: doc['strategy'] === 'attribute' ? { attribute: 'department', ...doc } : doc,
+    secrets,
+  }),
+
+  /** Passwords that are given here stay possible. */
+  settings: ({ doc, secrets }) => {
+    const { maxLength: _, ...passwordPolicy } = (doc['passwordPolicy'] ?? {}) as Doc
+    return { doc: { ...doc, passwordPolicy }, secrets }
+  },
+}
+
+export const tuned = (kind: Kind, doc: Doc, secrets: Tuned['secrets']): Tuned =>
+  tunes[kind.kind]?.({ doc, secrets }, kind) ?? { doc, secrets }
