@@ -203,19 +203,34 @@ export const fillVariables = (
 
   /** What an alias repeats is filled once. */
   const filledNodes = new Map<ScalarNode, ScalarNode>()
-  checkKeys(document, diagnostics)
-  return mapScalars(document, (node) => {
+  const hasEscapedKeys = checkKeys(document, diagnostics)
+  const filled = mapScalars(document, (node) => {
     const known = filledNodes.get(node)
     if (known !== undefined) return known
-    const filled = fill(node)
-    if (filled !== node) filledNodes.set(node, filled)
-    return filled
+    const full = fill(node)
+    if (full !== node) filledNodes.set(node, full)
+    return full
   })
+  return hasEscapedKeys ? unescapeKeys(filled) : filled
 }
 
-const checkKeys = (node: Node, diagnostics: Diagnostic[], seen = new Set<Pair>()): void => {
-  if (node.type === 'list') for (const item of node.items) checkKeys(item, diagnostics, seen)
-  if (node.type !== 'map') return
+/** A key is never filled; what it holds literally is written in it as in any other text. */
+const unescapeKeys = (node: Node): Node => {
+  if (node.type === 'scalar') return node
+  if (node.type === 'list') return { ...node, items: node.items.map(unescapeKeys) }
+  const pairs = [...node.pairs].map(
+    ([key, pair]) =>
+      [key.replaceAll('$${', '${'), { ...pair, value: unescapeKeys(pair.value) }] as const,
+  )
+  return { ...node, pairs: new Map(pairs) }
+}
+
+/** Says whether one of them is escaped. */
+const checkKeys = (node: Node, diagnostics: Diagnostic[], seen = new Set<Pair>()): boolean => {
+  let hasEscaped = false
+  if (node.type === 'list')
+    for (const item of node.items) hasEscaped = checkKeys(item, diagnostics, seen) || hasEscaped
+  if (node.type !== 'map') return hasEscaped
   for (const [key, pair] of node.pairs) {
     if (seen.has(pair)) continue
     seen.add(pair)
@@ -224,10 +239,12 @@ const checkKeys = (node: Node, diagnostics: Diagnostic[], seen = new Set<Pair>()
         severity: 'error',
         code: 'reference-in-key',
         message: `references are not read in keys, and here is "${key}"`,
+        hint: 'write $${ where ${ itself is meant',
         place: placeOfKey(pair),
       })
-    checkKeys(pair.value, diagnostics, seen)
+    hasEscaped = checkKeys(pair.value, diagnostics, seen) || key.includes('$${') || hasEscaped
   }
+  return hasEscaped
 }
 
 /** A --var that no file asked for is a slip of its name, or left over. */

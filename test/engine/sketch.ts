@@ -72,7 +72,7 @@ const mapTexts = (value: unknown, change: (text: string) => string): unknown => 
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change))
   if (!isObject(value)) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, mapTexts(inner, change)]),
+    Object.entries(value).map(([name, inner]) => [change(name), mapTexts(inner, change)]),
   )
 }
 

@@ -96,7 +96,7 @@ export const thrownFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
     ...Object.values(schema.patternProperties ?? {}),
     ...(typeof schema.additionalProperties === 'object' ? [schema.additionalProperties] : []),
   ]
-  return fc.dictionary(fc.constantFrom('a', 'b.c', 'd e', 'true', '7'), thrownFor(inner), {
+  return fc.dictionary(fc.constantFrom('a', 'b.c', 'd e', 'true', '7', `\${e}`), thrownFor(inner), {
     maxKeys: 2,
   })
 }

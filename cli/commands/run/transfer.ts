@@ -82,7 +82,7 @@ const literal = (value: unknown, file: string): unknown => {
   if (Array.isArray(value)) return value.map((item) => literal(item, file))
   if (isObject(value))
     return Object.fromEntries(
-      Object.entries(value).map(([name, inner]) => [name, literal(inner, file)]),
+      Object.entries(value).map(([name, inner]) => [literal(name, file), literal(inner, file)]),
     )
   if (typeof value !== 'string') return value
   return parseTemplate(value)

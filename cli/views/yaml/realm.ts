@@ -49,8 +49,8 @@ const textOf = (
   }
   // What looks like a reference is none: it is what the server holds.
   visit(document, {
-    Scalar: (key, node) => {
-      if (key !== 'key' && typeof node.value === 'string') node.value = escapeText(node.value)
+    Scalar: (_, node) => {
+      if (typeof node.value === 'string') node.value = escapeText(node.value)
     },
   })
   return document.toString({ lineWidth: 100, flowCollectionPadding: true })

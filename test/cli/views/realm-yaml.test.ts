@@ -36,7 +36,9 @@ describe('a realm as YAML', () => {
     `"quoted' \\`,
     '',
   ])('gives the text %j back', async (description) => {
-    const roles = [{ name: 'a', description, attributes: { '7': [description] } }]
+    const roles = [
+      { name: 'a', description, attributes: { '7': [description], [description]: ['x'] } },
+    ]
     expect(await loaded(realmText(exported({ roles })))).toEqual({ realm: 'acme', roles })
     const [text = ''] = sectionTexts(exported({ roles })).values()
     expect(await loaded(text)).toEqual({ realm: 'acme', roles })
