@@ -47,8 +47,8 @@ const note = ({ changes }: RealmPlan): void => {
 
 /**
  * Why a server may refuse what is valid by itself: a document that the files do not name holds on to what they leave
- * out, or would not be valid with what they say, or what they rely on was deleted by hand. Where nothing is pruned,
- * what left the files is in the way as well: it has names, and closes circles.
+ * out, or would not be valid with what they say, or is none that they can rely on, or was deleted by hand. Where nothing
+ * is pruned, what left the files is in the way as well: it has names, and closes circles.
  */
 const refusal =
   (prune: Prune) =>
@@ -57,7 +57,8 @@ const refusal =
     const { code, errors } = error
     const inTheWay = prune === 'none' ? ['cycle', 'duplicate'] : []
     const isAboutOthers = !errors.some(({ field }) => field.startsWith('/operations'))
-    const isKnown = errors.every((one) => ['missing-reference', ...inTheWay].includes(one.code))
+    const known = ['missing-reference', 'sub-flow', ...inTheWay]
+    const isKnown = errors.length > 0 && errors.every((one) => known.includes(one.code))
     const isHeld = code === 'in-use' || code === 'protected'
     if (isHeld || (code === 'validation' && isAboutOthers) || isKnown) return null
     throw error
