@@ -1,6 +1,6 @@
 /**
- * The one way from a name and a password to a user: every door that takes a password (the sign-in page, the
- * password grant) goes through here, so that all feed the same counters and none can be told apart from outside.
+ * The one way from a name and a password to a user, and from a further factor to the same user: every door that takes
+ * something that could be guessed goes through here, so that all feed the same counters and none can be told apart from outside.
  *
  * The work is the same whether the name is unknown, the password wrong or the user disabled: one look-up, one
  * reservation, one hash, one commit. What a right password allows is committed together with the counters and
@@ -34,12 +34,36 @@ export interface Attempt {
   readonly address: string
 }
 
-/** What a right password allows: committed in one transaction with the attempt. */
+/** A further proof by a user who is known: a code, a key. */
+export interface Proof {
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly user: UserRow
+  readonly address: string
+  /** What is proved by, as the audit event names it. */
+  readonly method: string
+  /** Statements use the proof up; they are committed with what it allows. */
+  readonly check: () => Promise<Checked>
+}
+
+export interface Checked {
+  readonly matches: boolean
+  readonly statements: readonly Statement[]
+}
+
+/** What a right password or proof allows: committed in one transaction with the attempt. */
 export interface Acceptance<T> {
   readonly statements: readonly Statement[]
   readonly events: readonly AuditEvent[]
   readonly value: T
+  /**
+   * True while more is asked of the user. Failures are forgotten only by a whole sign-in: whoever knows a password could
+   * otherwise wipe the count of wrong codes with it, and guess codes for ever.
+   */
+  readonly partial?: boolean
 }
+
+export type Accept<T> = (user: UserRow) => Acceptance<T> | Promise<Acceptance<T>>
 
 export type AttemptResult<T> =
   | { readonly outcome: 'success'; readonly user: UserRow; readonly value: T }
@@ -49,7 +73,8 @@ export type AttemptResult<T> =
   | { readonly outcome: 'busy' }
 
 export interface Authenticator {
-  attempt<T>(attempt: Attempt, accept: (user: UserRow) => Acceptance<T>): Promise<AttemptResult<T>>
+  attempt<T>(attempt: Attempt, accept: Accept<T>): Promise<AttemptResult<T>>
+  prove<T>(proof: Proof, accept: Accept<T>): Promise<AttemptResult<T>>
 }
 
 export interface AuthenticatorParts {
@@ -77,11 +102,23 @@ const MAX_SETTLES = 100
 
 type FailureReason =
   | 'unknown-user'
-  | 'wrong-password'
+  | `wrong-${string}`
   | 'user-disabled'
   | 'user-locked'
   | 'changed-meanwhile'
   | 'too-many-failures'
+
+/** One try, by whatever it is made. */
+interface Trial {
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly name: string
+  readonly address: string
+  readonly event: 'LOGIN_FAILURE' | 'MFA_FAILURE'
+  readonly method: string
+  readonly find: () => Promise<LoginUser | undefined>
+  readonly check: (login: LoginUser | undefined) => Promise<Checked>
+}
 
 export const createAuthenticator = ({
   storage,
@@ -98,27 +135,27 @@ export const createAuthenticator = ({
   const perAddress = createKeyedSlots(Math.max(concurrency, PER_ADDRESS), MAX_WAITING)
 
   const failureEvent = (
-    attempt: Attempt,
+    trial: Trial,
     login: LoginUser | undefined,
     detail: FailureReason,
   ): AuditEvent => ({
-    type: 'LOGIN_FAILURE',
-    realm: attempt.realm,
-    actor: login?.user.id ?? printable(attempt.name, 255),
-    sourceIp: attempt.address,
+    type: trial.event,
+    realm: trial.realm,
+    actor: login?.user.id ?? printable(trial.name, 255),
+    sourceIp: trial.address,
     outcome: 'FAILURE',
     detail,
   })
 
   const fail = async (
-    attempt: Attempt,
+    trial: Trial,
     login: LoginUser | undefined,
     reservation: Reservation,
     reason: FailureReason,
   ): Promise<{ outcome: 'failure' }> => {
     for (let tries = 1; ; tries += 1) {
       const { statements, locks } = await reservation.failed()
-      const failure = failureEvent(attempt, login, reason)
+      const failure = failureEvent(trial, login, reason)
       const { detail: _detail, ...common } = failure
       const locked: AuditEvent[] =
         locks && login !== undefined
@@ -146,26 +183,22 @@ export const createAuthenticator = ({
     )
 
   const evaluate = async <T>(
-    attempt: Attempt,
+    trial: Trial,
     login: LoginUser | undefined,
     reservation: Reservation,
-    accept: (user: UserRow) => Acceptance<T>,
+    accept: Accept<T>,
   ): Promise<AttemptResult<T>> => {
-    const checked = await passwords.verify(
-      login?.user.id ?? '',
-      login?.password ?? null,
-      attempt.password,
-    )
-    const reason = refusalOf(login, checked.matches)
+    const checked = await trial.check(login)
+    const reason = refusalOf(login, checked.matches, trial.method)
     if (login === undefined || reason !== undefined)
-      return fail(attempt, login, reservation, reason ?? 'unknown-user')
-    const { statements, events, value } = accept(login.user)
+      return fail(trial, login, reservation, reason ?? 'unknown-user')
+    const { statements, events, value, partial = false } = await accept(login.user)
     try {
       await recorder.commit(
         [
           stillAllowed(login.user),
           ...checked.statements,
-          ...reservation.succeeded(),
+          ...(partial ? reservation.released() : reservation.succeeded()),
           ...statements,
         ],
         events,
@@ -173,26 +206,24 @@ export const createAuthenticator = ({
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
       if (!isChange(error)) throw error
-      return fail(attempt, login, reservation, 'changed-meanwhile')
+      return fail(trial, login, reservation, 'changed-meanwhile')
     }
   }
 
   /** Undefined when others hold every reservation. */
   const once = async <T>(
-    attempt: Attempt,
-    accept: (user: UserRow) => Acceptance<T>,
+    trial: Trial,
+    accept: Accept<T>,
   ): Promise<AttemptResult<T> | undefined> => {
-    const login = await users.findByLogin(attempt.realm, attempt.name, {
-      withEmail: attempt.settings.loginWithEmailAllowed,
-    })
-    const reservation = await bruteForce.reserve({ ...attempt, userId: login?.user.id })
+    const login = await trial.find()
+    const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
     if (reservation === 'taken') return undefined
     if (reservation === 'locked') {
-      await recorder.append([], [failureEvent(attempt, login, 'too-many-failures')])
+      await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
       return { outcome: 'failure' }
     }
     try {
-      return await evaluate(attempt, login, reservation, accept)
+      return await evaluate(trial, login, reservation, accept)
     } catch (error) {
       // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
       await recorder.commit(reservation.released(), []).catch(() => undefined)
@@ -202,16 +233,13 @@ export const createAuthenticator = ({
   }
 
   /** Gives the turn to others while it waits for a reservation. */
-  const inTurn = async <T>(
-    attempt: Attempt,
-    accept: (user: UserRow) => Acceptance<T>,
-  ): Promise<AttemptResult<T>> => {
+  const inTurn = async <T>(trial: Trial, accept: Accept<T>): Promise<AttemptResult<T>> => {
     const giveUp = performance.now() + maxWaitMs
     for (let wait = FIRST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
       const release = await slots.acquire()
       if (release === undefined) return busy
       try {
-        const result = await once(attempt, accept)
+        const result = await once(trial, accept)
         if (result !== undefined) return result
       } finally {
         release()
@@ -221,24 +249,58 @@ export const createAuthenticator = ({
     }
   }
 
-  return {
-    async attempt(attempt, accept) {
-      const { realm, name, address } = attempt
-      const held: Release[] = []
-      try {
-        for (const place of [
-          () => perName.acquire(`${realm} ${foldName(name)}`),
-          () => perAddress.acquire(`${realm} ${addressSubject(address)}`),
-        ]) {
-          const release = await place()
-          if (release === undefined) return busy
-          held.push(release)
-        }
-        return await inTurn(attempt, accept)
-      } finally {
-        for (const release of held) release()
+  const tryOut = async <T>(trial: Trial, accept: Accept<T>): Promise<AttemptResult<T>> => {
+    const { realm, name, address } = trial
+    const held: Release[] = []
+    try {
+      for (const place of [
+        () => perName.acquire(`${realm} ${foldName(name)}`),
+        () => perAddress.acquire(`${realm} ${addressSubject(address)}`),
+      ]) {
+        const release = await place()
+        if (release === undefined) return busy
+        held.push(release)
       }
-    },
+      return await inTurn(trial, accept)
+    } finally {
+      for (const release of held) release()
+    }
+  }
+
+  return {
+    attempt: ({ realm, settings, name, password, address }, accept) =>
+      tryOut(
+        {
+          realm,
+          settings,
+          name,
+          address,
+          event: 'LOGIN_FAILURE',
+          method: 'password',
+          find: () => users.findByLogin(realm, name, { withEmail: settings.loginWithEmailAllowed }),
+          check: (login) =>
+            passwords.verify(login?.user.id ?? '', login?.password ?? null, password),
+        },
+        accept,
+      ),
+
+    prove: ({ realm, settings, user: { id, username }, address, method, check }, accept) =>
+      tryOut(
+        {
+          realm,
+          settings,
+          name: username,
+          address,
+          event: 'MFA_FAILURE',
+          method,
+          find: async () => {
+            const user = await users.find(realm, id)
+            return user && { user, password: null }
+          },
+          check,
+        },
+        accept,
+      ),
   }
 }
 
@@ -250,9 +312,13 @@ const isChange = (error: unknown): boolean =>
 const busy = { outcome: 'busy' } as const
 
 /** Asked after the hash, never before: the time must not tell. */
-const refusalOf = (login: LoginUser | undefined, matches: boolean): FailureReason | undefined => {
+const refusalOf = (
+  login: LoginUser | undefined,
+  matches: boolean,
+  method: string,
+): FailureReason | undefined => {
   if (login === undefined) return 'unknown-user'
-  if (!matches) return 'wrong-password'
+  if (!matches) return `wrong-${method}`
   if (login.user.enabled !== 1) return 'user-disabled'
   if (login.user.locked !== 1) return undefined
   return 'user-locked'
