@@ -13,6 +13,7 @@ import { addEvents } from './events.ts'
 import { addFmt } from './fmt.ts'
 import { addGet } from './get.ts'
 import { addHistory, addRollback } from './history.ts'
+import { addInit } from './init.ts'
 import { addKeys } from './keys.ts'
 import { addLogin, addLogout, addWhoami } from './login.ts'
 import { addDrift, addPlan } from './plan.ts'
@@ -30,7 +31,7 @@ export interface CommandGroup {
 export const commandGroups: readonly CommandGroup[] = [
   {
     heading: 'Realm files:',
-    commands: [addDev, addFmt, addValidate, addPlan, addApply, addDrift],
+    commands: [addInit, addDev, addFmt, addValidate, addPlan, addApply, addDrift],
   },
   {
     heading: 'Realms as a whole:',

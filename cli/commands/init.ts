@@ -1,0 +1,43 @@
+/** `iamctl init`: names and flags. */
+
+import { type Command, Option } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addOutputOptions } from './options.ts'
+
+export const templateNames = ['minimal', 'b2b-saas', 'workforce', 'machine-to-machine'] as const
+export const pipelineNames = ['github', 'gitlab'] as const
+
+export const addInit = (program: Command): void => {
+  const init = program
+    .command('init')
+    .description('begin an estate: realm files that work, and the pipeline that applies them')
+    .argument('[folder]', 'where; this one unless given')
+    .addOption(
+      new Option('--template <name>', 'what the realm is for; minimal unless given').choices(
+        templateNames,
+      ),
+    )
+    .addOption(new Option('--ci <system>', 'a pipeline too').choices(pipelineNames))
+    .option('--realm <name>', "name of the realm; the folder's unless given (IAMCTL_REALM)")
+    .option('--server <url>', 'address of the server; http://127.0.0.1:8080 (IAMCTL_SERVER)')
+    .addHelpText(
+      'after',
+      `
+Nothing that exists is overwritten, and no server is asked. Templates:
+  minimal               one realm, one application
+  b2b-saas              customers as organizations, an application with an API, sign-in through a customer's provider
+  workforce             people in groups, a second factor for some, applications by OpenID Connect and SAML
+  machine-to-machine    services with secrets, keys or the identity of their platform
+A pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and looks for drift.
+
+Examples:
+  iamctl init                                          here, named after the folder
+  iamctl init shop --template b2b-saas --ci github
+  iamctl init --realm acme --server https://id.acme.example --ci gitlab`,
+    )
+    .action(async (folder: string | undefined, _flags, command: Command) => {
+      const { init: run } = await import('./run/init.ts')
+      await run(invocationOf(command), folder)
+    })
+  addOutputOptions(init)
+}
