@@ -24,6 +24,8 @@ Examples:
   iamctl validate                                    the paths of iamctl.yaml, else realms/
   iamctl validate realms/acme.yaml --overlay overlays/production
   iamctl validate --output github                    annotations on a pull request
+  iamctl validate --output sarif > iamctl.sarif      for code scanning
+  iamctl validate --output junit > iamctl.xml        as test results, for GitLab and others
   iamctl validate --warnings-as-errors --ignore password-grant
   iamctl validate --output json | jq '.diagnostics[].code'`,
     )
@@ -32,5 +34,5 @@ Examples:
       await run(invocationOf(command), paths)
     })
   addFileOptions(validate)
-  addOutputOptions(validate, ['human', 'json', 'github'])
+  addOutputOptions(validate, ['human', 'json', 'github', 'sarif', 'junit'])
 }

@@ -1,11 +1,14 @@
 /** Reads and checks realm files, and shows all that is wrong in them. */
 
 import { relative, resolve, sep } from 'node:path'
+import manifest from '../../../package.json' with { type: 'json' }
 import { readFiles } from '../../apply/files.ts'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { exitCodes } from '../../exit.ts'
 import { codes } from '../../validate/codes.ts'
 import { annotate } from '../../views/annotations/github.ts'
+import { junitOf } from '../../views/annotations/junit.ts'
+import { sarifOf } from '../../views/annotations/sarif.ts'
 import {
   type DiagnosticsSource,
   showDiagnostics,
@@ -14,6 +17,7 @@ import {
 import { printTable } from '../../views/human/table.ts'
 import { printReport, reportOf } from '../../views/json/diagnostics.ts'
 import { printJson } from '../../views/json/json.ts'
+import { printOut } from '../../views/streams.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
@@ -27,10 +31,12 @@ const showCodes = ({ output }: Invocation): void => {
     )
 }
 
-/** GitHub knows files by their path in the repository, wherever in it the command runs. */
+type PathOf = (file: string) => string
+
+/** A pipeline knows files by their path in the repository, wherever in it the command runs. */
 const repositoryPath =
-  (root: string | undefined, cwd: string) =>
-  (file: string): string =>
+  (root: string | undefined, cwd: string): PathOf =>
+  (file) =>
     root ? relative(root, resolve(cwd, file)).split(sep).join('/') : file
 
 interface Outcome extends DiagnosticsSource {
@@ -38,16 +44,27 @@ interface Outcome extends DiagnosticsSource {
   readonly files: readonly string[]
 }
 
-const show = ({ output, env, quiet }: Invocation, cwd: string, outcome: Outcome): void => {
+/** Where GitHub and GitLab have checked the repository out. */
+const checkout = (env: Invocation['env']): string | undefined =>
+  env['GITHUB_WORKSPACE'] || env['CI_PROJECT_DIR'] || undefined
+
+const showToPeople = ({ output, quiet }: Invocation, outcome: Outcome, pathOf: PathOf): void => {
   const { diagnostics, realms, files } = outcome
-  if (output === 'json') {
-    printReport(reportOf(diagnostics, realms, files))
-    return
-  }
-  if (output === 'github')
-    annotate(diagnostics, { pathOf: repositoryPath(env['GITHUB_WORKSPACE'], cwd) })
+  if (output === 'github') annotate(diagnostics, { pathOf })
   else showDiagnostics(outcome, 'stdout')
   if (!hasErrors(diagnostics) && !quiet) showValid(realms, files.length)
+}
+
+const show = (invocation: Invocation, cwd: string, outcome: Outcome): void => {
+  const { output, env, flags } = invocation
+  const { diagnostics, realms, files } = outcome
+  const pathOf = repositoryPath(checkout(env), cwd)
+  const warningsFail = flags['warningsAsErrors'] === true
+  if (output === 'json') printReport(reportOf(diagnostics, realms, files))
+  else if (output === 'sarif')
+    printJson(sarifOf(diagnostics, { version: manifest.version, codes, pathOf }))
+  else if (output === 'junit') printOut(junitOf(diagnostics, { files, warningsFail, pathOf }))
+  else showToPeople(invocation, outcome, pathOf)
 }
 
 export const validate = async (

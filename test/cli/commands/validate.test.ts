@@ -110,7 +110,7 @@ describe('iamctl validate', () => {
       'realms/a.yaml':
         'realm: acme\nclients:\n  - clientId: web\n    secret: hunter2\n    colour: x\n',
     })
-    for (const output of ['human', 'json', 'github']) {
+    for (const output of ['human', 'json', 'github', 'sarif', 'junit']) {
       const { code, stdout, stderr } = await home.run(['validate', '-o', output])
       expect(code).toBe(3)
       expect(stdout + stderr).not.toContain('hunter2')
