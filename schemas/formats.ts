@@ -115,6 +115,14 @@ export const formats: Readonly<Record<string, Format>> = {
     },
     message: 'must be an origin such as https://shop.example, without path or trailing slash',
   },
+  line: {
+    test: (value) => !control.test(value) && value.isWellFormed(),
+    message: 'must be one line, without control characters',
+  },
+  host: {
+    test: (value) => /^[a-z0-9_:[\]]([a-z0-9_.:[\]-]*[a-z0-9_.:[\]])?$/i.test(value),
+    message: 'must be a host name or an address, without port or path',
+  },
   color: {
     test: (value) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value),
     message: 'must be a colour such as #0a5 or #00aa55',

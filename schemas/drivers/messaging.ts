@@ -1,4 +1,4 @@
-/** The messaging drivers of each channel. The list is the list of drivers. */
+/** The messaging drivers of each channel, and what each needs and takes in its `config`. The list is the list of drivers. */
 
 export const messagingDrivers = {
   EMAIL: ['smtp', 'http'],
@@ -15,11 +15,18 @@ export const driverNames = [...new Set(Object.values(messagingDrivers).flat())] 
   ...string[],
 ]
 
-/** What a driver cannot work without. */
-export const requiredConfig: Readonly<Record<string, readonly string[]>> = {
-  smtp: ['host', 'port'],
-  http: ['url'],
-  twilio: ['accountSid'],
-  fcm: ['projectId'],
-  apns: ['keyId', 'teamId', 'topic'],
+export interface DriverConfig {
+  readonly required: readonly string[]
+  readonly optional: readonly string[]
+}
+
+export const driverConfig: Readonly<Record<string, DriverConfig>> = {
+  smtp: { required: ['host', 'port'], optional: ['username', 'secure', 'requireTls', 'ca'] },
+  http: {
+    required: ['url'],
+    optional: ['method', 'headers', 'bodyTemplate', 'contentType', 'authHeader', 'authScheme'],
+  },
+  twilio: { required: ['accountSid'], optional: ['username', 'url'] },
+  fcm: { required: ['projectId'], optional: ['url'] },
+  apns: { required: ['keyId', 'teamId', 'topic'], optional: ['production', 'url', 'ca'] },
 }

@@ -8,7 +8,7 @@ const spec = fields({
   templateKey: name({ format: 'segment' }),
   channel: oneOf(['EMAIL', 'SMS', 'PUSH']),
   locale: Type.String({ default: 'en', pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$' }),
-  subject: text('Subject line, or title.', { maxLength: 500 }),
+  subject: text('Subject line, or title.', { format: 'line', maxLength: 500 }),
   body: Type.String({ minLength: 1, maxLength: 100_000, description: 'With {{placeholders}}.' }),
   enabled: flag(true, 'Whether it is used.'),
   html: flag(false, 'Whether the body is HTML; values are escaped then.'),

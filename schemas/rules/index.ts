@@ -7,6 +7,7 @@ import { client } from './client.ts'
 import { flow } from './flow.ts'
 import { identityProvider } from './identity-provider.ts'
 import { keyPolicy } from './key-policy.ts'
+import { messageTemplate } from './message-template.ts'
 import { messagingProvider } from './messaging-provider.ts'
 import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
@@ -20,6 +21,7 @@ const list: readonly KindRule[] = [
   flow,
   identityProvider,
   keyPolicy,
+  messageTemplate,
   messagingProvider,
   role,
   settings,

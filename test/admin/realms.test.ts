@@ -198,10 +198,15 @@ describe.each(backends)('realms on $name', (backend) => {
     expect(flows.map((flow: { alias: string }) => flow.alias)).toContain('browser')
     const templates = (await send('GET', `${base}/messaging/templates`)).body
     expect(templates.map((one: { templateKey: string }) => one.templateKey).sort()).toEqual([
+      'account-locked',
+      'invitation',
       'magic-link-email',
       'mfa-push',
+      'new-device',
       'otp-email',
       'otp-sms',
+      'reset-password',
+      'verify-email',
     ])
 
     const { db } = server.parts.storage

@@ -9,7 +9,7 @@ import {
   providerProtocols,
   samlNeedsMetadataOr,
 } from '#schemas/drivers/identity-providers.ts'
-import { messagingDrivers, requiredConfig } from '#schemas/drivers/messaging.ts'
+import { driverConfig, messagingDrivers } from '#schemas/drivers/messaging.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { sampleNumbered } from '../support/samples.ts'
@@ -57,7 +57,9 @@ const tunes: Readonly<Record<string, Tune>> = {
       messagingDrivers[doc['channel'] as keyof typeof messagingDrivers]
     const given = String(doc['driver'])
     const driver = drivers.includes(given) ? given : (drivers[given.length % 2] ?? '')
-    const config = configFor(kind, doc['config'], requiredConfig[driver] ?? [], () => true)
+    const { required = [], optional = [] } = driverConfig[driver] ?? {}
+    const known = new Set([...required, ...optional])
+    const config = configFor(kind, doc['config'], required, (name) => known.has(name))
     return { doc: { ...doc, driver, config }, secrets }
   },
 

@@ -33,7 +33,19 @@ const broken: Readonly<Record<string, Doc>> = {
     config: { bindPassword: 'x', url: 'ldap://x' },
   },
   'key-policy': { rotateEvery: '90d', keepFor: '1h' },
-  'messaging-provider': { channel: 'SMS', driver: 'smtp' },
+  'message-template': {
+    templateKey: 't',
+    channel: 'SMS',
+    subject: '{{nobody}}',
+    body: '{{cod}} {{',
+    html: true,
+  },
+  'messaging-provider': {
+    channel: 'EMAIL',
+    driver: 'twilio',
+    fromAddress: 'nobody',
+    config: { headers: { Host: 'x' }, ca: 'x' },
+  },
   role: { name: 'r', composites: ['r'] },
   settings: {
     passwordPolicy: { length: 20, maxLength: 10 },

@@ -1,0 +1,16 @@
+/** Message templates: only placeholders that stand for something, and markup only where it is shown. */
+
+import { MessageTemplate, type MessageTemplateDoc } from '../kinds/message-template.ts'
+import { placeholderErrors } from '../placeholders.ts'
+import { ruleFor } from './rule.ts'
+
+export const messageTemplate = ruleFor<MessageTemplateDoc>(
+  MessageTemplate,
+  ({ channel, subject, body, html }) => [
+    ...placeholderErrors('/subject', subject ?? ''),
+    ...placeholderErrors('/body', body),
+    ...(html && channel !== 'EMAIL'
+      ? [{ field: '/html', code: 'exclusive', message: 'is for EMAIL: others show no markup' }]
+      : []),
+  ],
+)
