@@ -1,6 +1,6 @@
 /**
  * Counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for those who
- * ask again) and replaces signing keys that are due. Any number of nodes may do it at once.
+ * ask again), replaces signing keys that are due and makes the next ones. Any number of nodes may do it at once.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,8 +10,12 @@ const intervalMs = 5 * 60_000
 /** How soon clients are told of sessions that another node, or nobody in particular, has ended. */
 const tellMs = 2_000
 
+/** Of next keys, per round: making one costs more than all the rest, and nobody is in a hurry. */
+const mostKeys = 20
+
 /** One round over all realms. */
 export const tidy = async (parts: Parts): Promise<void> => {
+  let keysLeft = mostKeys
   for (const { name } of await parts.realms.list()) {
     const settings = await parts.settingsOf(name)
     if (!settings) continue
@@ -23,7 +27,8 @@ export const tidy = async (parts: Parts): Promise<void> => {
       ...parts.bruteForce.forgetStatements(name, settings),
     ])
     const view = await parts.copy.fresh(name)
-    if (view) await parts.signingKeys.followPolicy(view)
+    if (view) await parts.keyPolicies.follow(view)
+    keysLeft -= await parts.keyPolicies.prepare(name, keysLeft)
   }
   await parts.storage.append([
     ...parts.grantsStore.forgetStatements(),

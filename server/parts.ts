@@ -15,6 +15,7 @@ import { createRecorder } from '#server/events/audit.ts'
 import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createTotals } from '#server/events/totals.ts'
+import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
@@ -110,6 +111,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
 
     const realmKeys = createRealmKeys({ storage, keyring })
+    const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
     const subjects = createSubjects({ reveal: vault.reveal })
 
     const issuers = createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm })
@@ -168,13 +170,15 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       logouts,
       verifier: createVerifier({ storage, clock, keys: realmKeys }),
       grantsStore: createGrantsStore({ storage, clock }),
-      signingKeys: createSigningKeys({ storage, recorder, keyring, clock, copy }),
+      signingKeys,
+      keyPolicies: createKeyPolicies({ storage, clock, signingKeys }),
       presenter: createPresenter(behaviours, storage.db),
       realms,
       changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
       close: async () => {
         siblings.close()
         await logouts.idle()
+        await signingKeys.idle()
         copy.close()
         await hasher.close()
         await outgoing.close()

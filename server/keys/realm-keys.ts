@@ -1,5 +1,5 @@
 /**
- * The keys of a realm at work: unsealed and read once, kept until the realm changes. Signing runs in Node's thread
+ * The keys of a realm and its clients at work: unsealed and read once, kept until the realm changes. Signing runs in Node's thread
  * pool and never on the event loop. RS256 and PS256 (RFC 7518 §3.3, §3.5) come from the same RSA key.
  */
 
@@ -31,8 +31,10 @@ export interface RealmKey {
 
 export interface RealmKeySet {
   readonly active: RealmKey
-  /** Active and retained ones, newest first. */
+  /** All that are published, the active one first: retained ones, those to come, and those of clients. */
   readonly all: readonly RealmKey[]
+  /** What is signed for a client is signed by its own key, where it has one. */
+  signerFor(client: { readonly id: string }): RealmKey
   find(kid: string): RealmKey | undefined
 }
 
@@ -128,16 +130,23 @@ export const createRealmKeys = ({
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .execute()
-    const all = rows.map((row) => {
+    const byKid = new Map<string, RealmKey>()
+    const signers = new Map<string | null, RealmKey>()
+    for (const row of rows) {
       const before = byId.get(row.id)
-      if (before?.status === row.status) return before.key
-      const key = keyOf(row, keyring)
+      const key = before?.status === row.status ? before.key : keyOf(row, keyring)
       byId.set(row.id, { status: row.status, key })
-      return key
-    })
-    const active = all.find((key) => key.active)
+      byKid.set(key.kid, key)
+      if (key.active) signers.set(row.client_id, key)
+    }
+    const active = signers.get(null)
     if (!active) throw new Error(`realm ${realm} has no signing key`)
-    return { active, all, find: (kid) => all.find((key) => key.kid === kid) }
+    return {
+      active,
+      all: [...new Set([active, ...byKid.values()])],
+      signerFor: ({ id }) => signers.get(id) ?? active,
+      find: (kid) => byKid.get(kid),
+    }
   }
 
   return {

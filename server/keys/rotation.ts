@@ -1,23 +1,24 @@
 /**
- * Replacing the key that a realm signs with, and removing those that signed before: by hand, or because the realm's
- * policy says so. Any number of nodes may follow the policy at once; what is due is done by one of them.
+ * Replacing the key that a realm or a client signs with, and removing those that signed before. The key after the active
+ * one is made ahead of time and published at once: verifiers that keep the JWK set for a while, and those that do not
+ * ask for it twice within seconds, have a new key before its first signature. Any number of nodes may do this at once.
  */
 
-import { milliseconds } from '#schemas/durations.ts'
 import type { EventType } from '#schemas/event-types.ts'
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/key-policy.ts'
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { complete } from '#schemas/normalize.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
-import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import {
+  ConstraintError,
+  GuardFailedError,
+  type Statement,
+  type Storage,
+} from '#server/storage/contract.ts'
 import { touchStatements } from '#server/storage/documents/changes.ts'
-import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
-import { guarded, insertRows } from '#server/storage/statements.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
-import { makeSigningKey, signingKeyKind } from './signing-keys.ts'
+import { type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
 
 /** What the audit is told. */
 export interface KeyEvent {
@@ -31,19 +32,34 @@ export interface KeyEvent {
   readonly detail?: string
 }
 
+type EventsOf = (key: SigningKeyRow) => readonly KeyEvent[]
+
+/** The key that signs and the one that will. A client may have neither. */
+export interface CurrentKeys {
+  readonly active: SigningKeyRow | undefined
+  readonly next: SigningKeyRow | undefined
+}
+
 export interface SigningKeys {
-  /** Makes a new active key; the one before stays published. With `before`, only while that one is active. */
+  /**
+   * The next key becomes the active one, the one before stays published. Where there is no next key, or it is not to be
+   * trusted any more (`fresh`), one is made now. The first rotation of a client gives it a key of its own.
+   */
   rotate(
-    realm: string,
-    eventsOf: (key: SigningKeyRow) => readonly KeyEvent[],
-    before?: SigningKeyRow,
+    owner: KeyOwner,
+    eventsOf: EventsOf,
+    options?: { readonly fresh?: boolean },
   ): Promise<SigningKeyRow>
+  /** The same from keys as they were read; a GuardFailedError where they have changed since. */
+  advance(owner: KeyOwner, from: CurrentKeys, eventsOf: EventsOf): Promise<SigningKeyRow>
+  /** The client signs with the realm's key again; what its own have signed stays good. */
+  retire(active: SigningKeyRow, events: readonly KeyEvent[]): Promise<void>
   /** Removes a key that no longer signs. */
   remove(key: SigningKeyRow, events: readonly KeyEvent[]): Promise<void>
-  /** From when on no token that the key signed can be valid. */
-  neededUntil(view: RealmView, key: SigningKeyRow): Promise<number>
-  /** Does what the realm's policy asks for by now. */
-  followPolicy(view: RealmView): Promise<void>
+  /** Makes and publishes the next key, unless there is one. */
+  prepare(owner: KeyOwner): Promise<void>
+  /** Resolves when nothing is being made in the background. */
+  idle(): Promise<void>
 }
 
 export interface SigningKeysParts {
@@ -54,112 +70,129 @@ export interface SigningKeysParts {
   readonly keyring: Keyring
   readonly clock: Clock
   readonly copy: Pick<Copy, 'follow'>
+  readonly logger: Pick<Logger, 'warn'>
 }
 
-/** The longest that anything signed for the realm stays valid, in milliseconds. */
-const longestLife = async (view: RealmView): Promise<number> => {
-  const settings = await view.get(Settings.kind, Settings.kind)
-  const { accessTokenLifespan, ssoSessionMaxLifespan } = complete(
-    Settings,
-    settings?.body ?? {},
-  ) as SettingsDoc
-  let longest = Math.max(accessTokenLifespan, ssoSessionMaxLifespan)
-  for (const { body } of await view.list(Client.kind)) {
-    const own = body as Partial<ClientDoc>
-    longest = Math.max(longest, own.accessTokenLifespan ?? 0, own.refreshTokenLifespan ?? 0)
+/** Somebody else did something to the same keys at the same moment. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof GuardFailedError || error instanceof ConstraintError
+
+export const currentKeys = (
+  { realm, clientId }: KeyOwner,
+  rows: readonly SigningKeyRow[],
+): CurrentKeys => {
+  const own = rows.filter((row) => row.realm === realm && row.client_id === clientId)
+  return {
+    active: own.find(({ status }) => status === 'ACTIVE'),
+    next: own.find(({ status }) => status === 'NEXT'),
   }
-  return longest * 1000
 }
 
-const policyOf = async (view: RealmView): Promise<KeyPolicyDoc> => {
-  const document = await view.get(KeyPolicy.kind, KeyPolicy.kind)
-  return document ? contentOf<KeyPolicyDoc>(document) : (complete(KeyPolicy, {}) as KeyPolicyDoc)
-}
-
-const bySystem = ({ realm, id }: SigningKeyRow, type: EventType, detail: string): KeyEvent => ({
-  type,
-  realm,
-  actor: 'system',
-  sourceIp: '127.0.0.1',
-  outcome: 'SUCCESS',
-  resourceType: 'keys',
-  resourceId: id,
-  detail,
-})
+const mostAttempts = 5
 
 export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
-  const { storage, recorder, keyring, clock, copy } = parts
+  const { storage, recorder, clock, copy, logger } = parts
   const { db } = storage
 
-  const rotate: SigningKeys['rotate'] = async (realm, eventsOf, before) => {
-    const key = await makeSigningKey(realm, keyring, clock)
-    let step = db
-      .updateTable('signing_keys')
-      .set({ status: 'PASSIVE', rotated_at: key.created_at })
-      .where('realm', '=', realm)
-      .where('status', '=', 'ACTIVE')
-    if (before) step = step.where('id', '=', before.id)
-    await recorder.commit(
+  const readCurrent = async (owner: KeyOwner): Promise<CurrentKeys> => {
+    const rows = await db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('realm', '=', owner.realm)
+      .where('status', 'in', ['ACTIVE', 'NEXT'])
+      .execute()
+    return currentKeys(owner, rows)
+  }
+
+  const commit = async (
+    { realm, id }: SigningKeyRow,
+    statements: readonly Statement[],
+    events: readonly KeyEvent[],
+  ): Promise<void> => {
+    const touched = touchStatements(storage, realm, [{ kind: signingKeyKind, key: id }])
+    await recorder.commit([...statements, ...touched], events)
+    // Tokens are signed by what is in memory: here the keys are at work before the answer.
+    await copy.follow(realm)
+  }
+
+  const ofStatus = ({ id, status }: SigningKeyRow) =>
+    db.updateTable('signing_keys').where('id', '=', id).where('status', '=', status)
+
+  const retainStatement = (active: SigningKeyRow): Statement =>
+    guarded(ofStatus(active).set({ status: 'PASSIVE', rotated_at: clock.now() }), 'active-key')
+
+  const removeStatement = ({ id, status }: SigningKeyRow): Statement =>
+    guarded(
+      db.deleteFrom('signing_keys').where('id', '=', id).where('status', '=', status),
+      'unused-key',
+    )
+
+  const prepare: SigningKeys['prepare'] = async (owner) => {
+    const { active, next } = await readCurrent(owner)
+    if (!active || next) return
+    const key = await makeSigningKey(owner, 'NEXT', parts)
+    try {
+      await commit(key, insertRows(db, 'signing_keys', [key]), [])
+    } catch (error) {
+      // Another node was faster, or the realm or the client is gone.
+      if (!isLost(error)) throw error
+    }
+  }
+
+  const underWay = new Set<Promise<void>>()
+
+  /** Nobody waits for it: making a key takes a while. If it fails, housekeeping does it. */
+  const prepareSoon = (owner: KeyOwner): void => {
+    const work = prepare(owner)
+      .catch((error) => logger.warn({ err: error }, 'the next signing key could not be made'))
+      .finally(() => underWay.delete(work))
+    underWay.add(work)
+  }
+
+  const advance: SigningKeys['advance'] = async (owner, { active, next }, eventsOf) => {
+    // From now on it is in the list of keys: what came before is nobody's business.
+    const key: SigningKeyRow = next
+      ? { ...next, status: 'ACTIVE', created_at: clock.now() }
+      : await makeSigningKey(owner, 'ACTIVE', parts)
+    const { status, created_at } = key
+    await commit(
+      key,
       [
-        guarded(step, 'active-key'),
-        ...insertRows(db, 'signing_keys', [key]),
-        ...touchStatements(storage, realm, [{ kind: signingKeyKind, key: key.id }]),
+        ...(active ? [retainStatement(active)] : []),
+        ...(next
+          ? [guarded(ofStatus(next).set({ status, created_at }), 'next-key')]
+          : insertRows(db, 'signing_keys', [key])),
       ],
       eventsOf(key),
     )
-    // Tokens are signed by what is in memory: here the new key is at work before the answer.
-    await copy.follow(realm)
+    prepareSoon(owner)
     return key
   }
 
-  const remove: SigningKeys['remove'] = async ({ id, realm }, events) => {
-    const gone = db.deleteFrom('signing_keys').where('id', '=', id).where('status', '=', 'PASSIVE')
-    await recorder.commit(
-      [
-        guarded(gone, 'passive-key'),
-        ...touchStatements(storage, realm, [{ kind: signingKeyKind, key: id }]),
-      ],
-      events,
-    )
-    await copy.follow(realm)
-  }
-
-  const neededUntil: SigningKeys['neededUntil'] = async (view, { rotated_at }) =>
-    rotated_at === null ? Number.POSITIVE_INFINITY : rotated_at + (await longestLife(view))
-
-  /** Another node may have been faster. */
-  const unlessDone = async (work: Promise<unknown>): Promise<void> => {
-    await work.catch((error) => {
-      if (!(error instanceof GuardFailedError)) throw error
-    })
-  }
-
   return {
-    rotate,
-    remove,
-    neededUntil,
-    followPolicy: async (view) => {
-      const { rotateEvery, keepFor } = await policyOf(view)
-      const now = clock.now()
-      const keys = await db
-        .selectFrom('signing_keys')
-        .selectAll()
-        .where('realm', '=', view.realm)
-        .execute()
-      for (const key of keys) {
-        if (key.rotated_at === null) {
-          if (rotateEvery === undefined || key.created_at + milliseconds(rotateEvery) > now)
-            continue
-          await unlessDone(
-            rotate(view.realm, (next) => [bySystem(next, 'KEY_ROTATED', 'by the key policy')], key),
-          )
-        } else if (
-          key.rotated_at + milliseconds(keepFor) <= now &&
-          // Whatever the policy said when it was written: lives of tokens may have grown since.
-          (await neededUntil(view, key)) <= now
-        )
-          await unlessDone(remove(key, [bySystem(key, 'ADMIN_DELETE', 'by the key policy')]))
+    advance,
+    prepare,
+    rotate: async (owner, eventsOf, { fresh = false } = {}) => {
+      for (let attempt = 1; ; attempt += 1) {
+        const { active, next } = await readCurrent(owner)
+        try {
+          if (fresh && next) await commit(next, [removeStatement(next)], [])
+          return await advance(owner, { active, next: fresh ? undefined : next }, eventsOf)
+        } catch (error) {
+          if (!isLost(error) || attempt === mostAttempts) throw error
+        }
       }
+    },
+    retire: async (active, events) => {
+      const gone = db
+        .deleteFrom('signing_keys')
+        .where('client_id', '=', active.client_id)
+        .where('status', '=', 'NEXT')
+      await commit(active, [retainStatement(active), statement(gone)], events)
+    },
+    remove: (key, events) => commit(key, [removeStatement(key)], events),
+    idle: async () => {
+      while (underWay.size > 0) await Promise.all(underWay)
     },
   }
 }

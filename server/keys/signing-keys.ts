@@ -1,5 +1,5 @@
 /**
- * The keys a realm signs with. Each is made with its X.509 certificate, so that OIDC tokens and SAML assertions
+ * The keys a realm or a client signs with. Each is made with its X.509 certificate, so that OIDC tokens and SAML assertions
  * are signed by the same key from its first day. The private half is only ever stored sealed.
  */
 
@@ -23,12 +23,18 @@ export const signingKeyKind = 'signing-key'
 /** Where a private key belongs: it does not open for another realm or key. */
 export const signingKeyContext = (realm: string, id: string): string => `${realm}/signing-key/${id}`
 
+/** Who signs with a key: the realm, or a client (its document's id) that has keys of its own. */
+export interface KeyOwner {
+  readonly realm: string
+  readonly clientId: string | null
+}
+
 const base64 = (bytes: ArrayBuffer): string => Buffer.from(bytes).toString('base64')
 
 export const makeSigningKey = async (
-  realm: string,
-  keyring: Keyring,
-  clock: Clock,
+  { realm, clientId }: KeyOwner,
+  status: SigningKeyRow['status'],
+  { keyring, clock }: { readonly keyring: Keyring; readonly clock: Clock },
 ): Promise<SigningKeyRow> => {
   const id = newId()
   const now = clock.now()
@@ -42,8 +48,9 @@ export const makeSigningKey = async (
   return {
     id,
     realm,
+    client_id: clientId,
     algorithm: 'RSA',
-    status: 'ACTIVE',
+    status,
     public_key: base64(await webcrypto.subtle.exportKey('spki', keys.publicKey)),
     certificate: await certify(realm, keys, algorithm, now),
     private_key: JSON.stringify(keyring.seal(privateKey, signingKeyContext(realm, id))),

@@ -93,7 +93,7 @@ export const seedOperations = (displayName?: string): Operation[] =>
 const checkName = lazyValidator(createAjv(), { type: 'string', format: 'realm-name' })
 
 export const createRealms = (parts: RealmsParts): Realms => {
-  const { storage, writer, recorder, users, passwords, keyring, clock } = parts
+  const { storage, writer, recorder, users, passwords, clock } = parts
   const { db } = storage
 
   /** The administrator's rows; the role is known once the seeds have their ids. */
@@ -126,7 +126,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
     const errors = checkName(realm)
     if (errors.length > 0) throw invalid(errors.map((error) => ({ ...error, field: '/realm' })))
     if (await find(realm)) throw new Problem('conflict', `realm "${realm}" exists already`)
-    const keys = dryRun ? [] : [await makeSigningKey(realm, keyring, clock)]
+    const keys = dryRun ? [] : [await makeSigningKey({ realm, clientId: null }, 'ACTIVE', parts)]
     return {
       operations: seedOperations(displayName),
       alongside: {

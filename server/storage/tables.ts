@@ -174,8 +174,11 @@ export interface LoginGuardRow {
 export interface SigningKeyRow {
   id: string
   realm: string
+  /** The client that signs with it; null where the realm does. */
+  client_id: string | null
   algorithm: string
-  status: 'ACTIVE' | 'PASSIVE'
+  /** NEXT is published already and signs after the next rotation. */
+  status: 'ACTIVE' | 'NEXT' | 'PASSIVE'
   public_key: string
   certificate: string
   /** JSON of a sealed value. */

@@ -87,8 +87,8 @@ export interface Mint {
   /** What userinfo answers, `sub` included; signing it is the endpoint's. */
   userinfo(request: UserinfoRequest): Promise<Claims>
   /**
-   * Any other claims, signed for the client by the realm's active key (logout tokens, signed userinfo, JARM); as its id
-   * tokens are, unless `alg` says otherwise.
+   * Any other claims, signed for the client by its own key or the realm's (logout tokens, signed userinfo, JARM); as its
+   * id tokens are, unless `alg` says otherwise.
    */
   sign(
     issuer: Issuer,
@@ -186,8 +186,10 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     }
   }
 
-  const sign: Mint['sign'] = async ({ view }, { doc }, typ, claims, alg) =>
-    signJwt((await keys.of(view)).active, typ, alg ?? doc.idTokenSignedResponseAlg, claims)
+  const sign: Mint['sign'] = async ({ view }, client, typ, claims, alg) => {
+    const key = (await keys.of(view)).signerFor(client)
+    return signJwt(key, typ, alg ?? client.doc.idTokenSignedResponseAlg, claims)
+  }
 
   return {
     sign,
@@ -211,9 +213,9 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
         exp: iat + expiresIn,
         jti,
       }
-      const { active } = await keys.of(issuer.view)
+      const key = (await keys.of(issuer.view)).signerFor(client)
       const json = `${start},${JSON.stringify(more).slice(1)}`
-      const token = await signJwt(active, 'at+jwt', client.doc.idTokenSignedResponseAlg, json)
+      const token = await signJwt(key, 'at+jwt', client.doc.idTokenSignedResponseAlg, json)
       return { token, jti, expiresIn }
     },
 

@@ -376,6 +376,7 @@ export const faultsOf = async (storage: Storage): Promise<string[]> => {
     .selectFrom('signing_keys')
     .select('realm')
     .where('status', '=', 'ACTIVE')
+    .where('client_id', 'is', null)
     .execute()
   return [
     ...numberFaults(rows),

@@ -1,8 +1,16 @@
-/** The realm's signing keys: list, rotate, delete. They are data: no revision, but caches are told. */
+/**
+ * Signing keys, of the realm and of clients that have their own: list, rotate, delete. They are data: no revision, but
+ * caches are told. A key that is only being prepared is nobody's concern here.
+ */
 
+import { Client } from '#schemas/kinds/client.ts'
+import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { KeyPolicies } from '#server/keys/policy.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
+import type { KeyOwner } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { findIn } from '#server/resources/find.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
@@ -11,8 +19,21 @@ import { actionEvent } from '../event.ts'
 export interface KeyParts {
   readonly storage: Storage
   readonly signingKeys: SigningKeys
+  readonly keyPolicies: KeyPolicies
   readonly clock: Clock
 }
+
+/** Whose keys they are. */
+interface KeyPlace {
+  readonly path: string
+  readonly permission: Permission
+  readonly operationIds: Readonly<Record<'list' | 'rotate' | 'delete', string>>
+  readonly ownerOf: (context: ActionContext) => Promise<KeyOwner>
+  /** For the summaries. */
+  readonly whose: string
+}
+
+const resourceType = 'keys'
 
 const keySchema = bodyOf({
   keyId: { type: 'string', format: 'uuid' },
@@ -20,7 +41,7 @@ const keySchema = bodyOf({
   status: { type: 'string', enum: ['ACTIVE', 'PASSIVE'] },
   publicKey: { type: 'string', description: 'Base64 of the DER.' },
   certificate: { type: 'string', description: 'Base64 of the DER.' },
-  createdAt: { type: 'integer' },
+  createdAt: { type: 'integer', description: 'Since when it signs.' },
   rotatedAt: { type: ['integer', 'null'] },
 })
 
@@ -34,15 +55,48 @@ const shown = (row: SigningKeyRow) => ({
   rotatedAt: row.rotated_at,
 })
 
-const common = { permission: 'manage-realm', resourceType: 'keys' } as const
+const ofRealm: KeyPlace = {
+  path: '/keys',
+  permission: 'manage-realm',
+  operationIds: { list: 'list-keys', rotate: 'rotate-keys', delete: 'delete-key' },
+  ownerOf: async ({ realm }) => ({ realm, clientId: null }),
+  whose: 'of the realm',
+}
 
-export const keyActions = ({ storage, signingKeys, clock }: KeyParts): Action[] => {
-  const { db } = storage
-  const keysIn = ({ realm }: ActionContext) =>
-    db.selectFrom('signing_keys').selectAll().where('realm', '=', realm)
+const ofClient: KeyPlace = {
+  path: '/clients/:clientId/keys',
+  permission: 'manage-clients',
+  operationIds: {
+    list: 'list-client-keys',
+    rotate: 'rotate-client-keys',
+    delete: 'delete-client-key',
+  },
+  ownerOf: async ({ realm, view, params }) => ({
+    realm,
+    clientId: (await findIn(view, Client, params['clientId'] ?? '')).id,
+  }),
+  whose: 'that the client has for itself',
+}
+
+const actionsAt = (
+  { path, permission, operationIds, ownerOf, whose }: KeyPlace,
+  { storage: { db }, signingKeys, keyPolicies, clock }: KeyParts,
+): Action[] => {
+  const common = { permission, resourceType } as const
+
+  const keysOf = async ({ realm, clientId }: KeyOwner): Promise<SigningKeyRow[]> =>
+    db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('client_id', clientId === null ? 'is' : '=', clientId)
+      .where('status', '<>', 'NEXT')
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .execute()
 
   const refuseNeeded = async ({ view }: ActionContext, key: SigningKeyRow): Promise<void> => {
-    const until = await signingKeys.neededUntil(view, key)
+    const until = await keyPolicies.neededUntil(view, key)
     if (until > clock.now())
       throw new Problem(
         'key-in-use',
@@ -54,38 +108,49 @@ export const keyActions = ({ storage, signingKeys, clock }: KeyParts): Action[] 
   return [
     {
       ...common,
-      operationId: 'list-keys',
+      operationId: operationIds.list,
       method: 'GET',
-      path: '/keys',
-      summary: 'Active and retained signing keys, newest first',
+      path,
+      summary: `Active and retained signing keys ${whose}, newest first`,
       reply: { status: 200, schema: { type: 'array', items: keySchema } },
-      handle: async (context) =>
-        (await keysIn(context).orderBy('created_at', 'desc').orderBy('id', 'desc').execute()).map(
-          shown,
-        ),
+      handle: async (context) => (await keysOf(await ownerOf(context))).map(shown),
     },
     {
       ...common,
-      operationId: 'rotate-keys',
+      operationId: operationIds.rotate,
       method: 'POST',
       events: ['ADMIN_ACTION', 'KEY_ROTATED'],
-      path: '/keys/rotate',
-      summary: 'Makes a new active key; the one before stays published for verification',
+      path: `${path}/rotate`,
+      summary: `A new active key ${whose}; the one before stays published for verification`,
+      query: bodyOf(
+        {
+          fresh: {
+            type: 'boolean',
+            description: 'A key made now, not the one that was prepared: after a break-in.',
+          },
+        },
+        [],
+      ),
       reply: { status: 200, schema: keySchema },
-      handle: async (context) =>
-        shown(
-          await signingKeys.rotate(context.realm, ({ id }) => [
-            actionEvent(context, 'ADMIN_ACTION', { type: 'keys', id }, 'rotated'),
-            actionEvent(context, 'KEY_ROTATED', { type: 'keys', id }),
-          ]),
-        ),
+      handle: async (context) => {
+        const fresh = context.query['fresh'] === true
+        const key = await signingKeys.rotate(
+          await ownerOf(context),
+          ({ id }) => [
+            actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id }, 'rotated'),
+            actionEvent(context, 'KEY_ROTATED', { type: resourceType, id }),
+          ],
+          { fresh },
+        )
+        return shown(key)
+      },
     },
     {
       ...common,
-      operationId: 'delete-key',
+      operationId: operationIds.delete,
       method: 'DELETE',
-      path: '/keys/:keyId',
-      summary: 'Removes a retained key, once no token that it signed can be valid any more',
+      path: `${path}/:keyId`,
+      summary: `Removes a retained key ${whose}, once no token that it signed can be valid any more`,
       query: bodyOf(
         { force: { type: 'boolean', description: 'Also while tokens that it signed are valid.' } },
         [],
@@ -93,13 +158,46 @@ export const keyActions = ({ storage, signingKeys, clock }: KeyParts): Action[] 
       reply: noContent,
       handle: async (context) => {
         const id = context.params['keyId'] ?? ''
-        const key = await keysIn(context).where('id', '=', id).executeTakeFirst()
+        const key = (await keysOf(await ownerOf(context))).find((one) => one.id === id)
         if (!key) throw new Problem('not-found', `there is no key "${id}"`)
         if (key.status === 'ACTIVE')
           throw new Problem('key-active', 'this key signs: rotate first, then delete it')
         if (context.query['force'] !== true) await refuseNeeded(context, key)
-        await signingKeys.remove(key, [actionEvent(context, 'ADMIN_DELETE', { type: 'keys', id })])
+        await signingKeys.remove(key, [
+          actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
+        ])
       },
     },
   ]
 }
+
+/** The way back: the client has no key that signs any more, so that the realm's does. */
+const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action => ({
+  permission: ofClient.permission,
+  resourceType,
+  operationId: 'retire-client-keys',
+  method: 'DELETE',
+  events: ['ADMIN_DELETE'],
+  path: ofClient.path,
+  summary: "The client signs with the realm's key again; its own stay published for verification",
+  reply: noContent,
+  handle: async (context) => {
+    const { clientId } = await ofClient.ownerOf(context)
+    const active = await db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('client_id', '=', clientId)
+      .where('status', '=', 'ACTIVE')
+      .executeTakeFirst()
+    if (!active) throw new Problem('not-found', 'the client has no key of its own')
+    await signingKeys.retire(active, [
+      actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id: active.id }, 'retired'),
+    ])
+  },
+})
+
+export const keyActions = (parts: KeyParts): Action[] => [
+  ...actionsAt(ofRealm, parts),
+  ...actionsAt(ofClient, parts),
+  retireClientKeys(parts),
+]

@@ -64,6 +64,7 @@ export const readRealmHealth = (storage: Storage): Action => ({
       .selectFrom('signing_keys')
       .select('id')
       .where('realm', '=', realm)
+      .where('client_id', 'is', null)
       .where('status', '=', 'ACTIVE')
       .executeTakeFirst()
     const up = (is: boolean) => ({ status: is ? 'UP' : 'DOWN' })

@@ -5,6 +5,14 @@ import { nouns } from './0002-nouns.ts'
 import { changesets } from './0003-changesets.ts'
 import { tokens } from './0004-tokens.ts'
 import { logouts } from './0005-logouts.ts'
+import { clientKeys } from './0006-client-keys.ts'
 import type { Migration } from './migration.ts'
 
-export const migrations: readonly Migration[] = [first, nouns, changesets, tokens, logouts]
+export const migrations: readonly Migration[] = [
+  first,
+  nouns,
+  changesets,
+  tokens,
+  logouts,
+  clientKeys,
+]

@@ -1,0 +1,123 @@
+/**
+ * What a realm's policy says about its signing keys and those of its clients: how old a key may get, and how long one
+ * that no longer signs is kept. Any number of nodes may follow it at once; what is due is done by one of them.
+ */
+
+import { milliseconds } from '#schemas/durations.ts'
+import type { EventType } from '#schemas/event-types.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/key-policy.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { complete } from '#schemas/normalize.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import type { SigningKeyRow } from '#server/storage/tables.ts'
+import { currentKeys, isLost, type KeyEvent, type SigningKeys } from './rotation.ts'
+import type { KeyOwner } from './signing-keys.ts'
+
+export interface KeyPolicies {
+  /** From when on no token that the key signed can be valid. */
+  neededUntil(view: RealmView, key: SigningKeyRow): Promise<number>
+  /** Does what the realm's policy asks for by now. */
+  follow(view: RealmView): Promise<void>
+  /** Makes next keys where the realm or a client has none, `most` at most; tells how many. */
+  prepare(realm: string, most: number): Promise<number>
+}
+
+export interface KeyPolicyParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly signingKeys: SigningKeys
+}
+
+/** A key that nobody asked for signs only after caches have seen it: twice as long as they may keep a JWK set. */
+const leastPublishedMs = 120_000
+
+/** The longest that anything signed for the realm stays valid, in milliseconds. */
+const longestLife = async (view: RealmView): Promise<number> => {
+  const settings = await view.get(Settings.kind, Settings.kind)
+  const { accessTokenLifespan, ssoSessionMaxLifespan } = complete(
+    Settings,
+    settings?.body ?? {},
+  ) as SettingsDoc
+  let longest = Math.max(accessTokenLifespan, ssoSessionMaxLifespan)
+  for (const { body } of await view.list(Client.kind)) {
+    const own = body as Partial<ClientDoc>
+    longest = Math.max(longest, own.accessTokenLifespan ?? 0, own.refreshTokenLifespan ?? 0)
+  }
+  return longest * 1000
+}
+
+const policyOf = async (view: RealmView): Promise<KeyPolicyDoc> => {
+  const document = await view.get(KeyPolicy.kind, KeyPolicy.kind)
+  return document ? contentOf<KeyPolicyDoc>(document) : (complete(KeyPolicy, {}) as KeyPolicyDoc)
+}
+
+const bySystem = ({ realm, id }: SigningKeyRow, type: EventType): KeyEvent => ({
+  type,
+  realm,
+  actor: 'system',
+  sourceIp: '127.0.0.1',
+  outcome: 'SUCCESS',
+  resourceType: 'keys',
+  resourceId: id,
+  detail: 'by the key policy',
+})
+
+const ownerOf = ({ realm, client_id }: SigningKeyRow): KeyOwner => ({ realm, clientId: client_id })
+
+/** Another node may have been faster. */
+const unlessDone = async (work: Promise<unknown>): Promise<void> => {
+  await work.catch((error) => {
+    if (!isLost(error)) throw error
+  })
+}
+
+export const createKeyPolicies = ({ storage, clock, signingKeys }: KeyPolicyParts): KeyPolicies => {
+  const keysOf = (realm: string): Promise<SigningKeyRow[]> =>
+    storage.db.selectFrom('signing_keys').selectAll().where('realm', '=', realm).execute()
+
+  const neededUntil: KeyPolicies['neededUntil'] = async (view, { rotated_at }) =>
+    rotated_at === null ? Number.POSITIVE_INFINITY : rotated_at + (await longestLife(view))
+
+  /** Without a next key it takes two rounds: first it is published, then it signs. */
+  const replace = async (active: SigningKeyRow, keys: readonly SigningKeyRow[]): Promise<void> => {
+    const owner = ownerOf(active)
+    const { next } = currentKeys(owner, keys)
+    if (!next) return signingKeys.prepare(owner)
+    if (next.created_at + leastPublishedMs > clock.now()) return
+    await unlessDone(
+      signingKeys.advance(owner, { active, next }, (key) => [bySystem(key, 'KEY_ROTATED')]),
+    )
+  }
+
+  return {
+    neededUntil,
+    follow: async (view) => {
+      const { rotateEvery, keepFor } = await policyOf(view)
+      const now = clock.now()
+      const keys = await keysOf(view.realm)
+      for (const key of keys) {
+        if (key.status === 'ACTIVE') {
+          if (rotateEvery !== undefined && key.created_at + milliseconds(rotateEvery) <= now)
+            await replace(key, keys)
+        } else if (
+          key.rotated_at !== null &&
+          key.rotated_at + milliseconds(keepFor) <= now &&
+          // Whatever the policy said when it was written: lives of tokens may have grown since.
+          (await neededUntil(view, key)) <= now
+        )
+          await unlessDone(signingKeys.remove(key, [bySystem(key, 'ADMIN_DELETE')]))
+      }
+    },
+    prepare: async (realm, most) => {
+      const keys = await keysOf(realm)
+      const owners = keys.filter(({ status }) => status === 'ACTIVE').map(ownerOf)
+      const without = owners.filter((owner) => !currentKeys(owner, keys).next).slice(0, most)
+      for (const owner of without) await signingKeys.prepare(owner)
+      return without.length
+    },
+  }
+}
