@@ -104,6 +104,13 @@ export const createWorld = (server: TestServer): World => {
       return (await server.admin.send('POST', url, body)).body.id
     })
 
+  const clientKey = (realm: string): Promise<Thing> =>
+    data('client-key', realm, async () => {
+      const { id } = await thing(realm, kindNamed('client'))
+      const url = `/admin/realms/${realm}/clients/${id}/keys/rotate`
+      return (await server.admin.send('POST', url)).body.keyId
+    })
+
   const kindOf: Readonly<Record<string, string>> = {
     roleId: 'role',
     clientId: 'client',
@@ -125,6 +132,7 @@ export const createWorld = (server: TestServer): World => {
     }
     if (path.endsWith('/credentials/{type}/{id}'))
       return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
+    if (parameter === 'keyId') return clientKey(realm)
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
     const kind = routedKinds.find((one) => {

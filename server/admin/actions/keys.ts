@@ -176,9 +176,9 @@ const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action =>
   permission: ofClient.permission,
   resourceType,
   operationId: 'retire-client-keys',
-  method: 'DELETE',
-  events: ['ADMIN_DELETE'],
-  path: ofClient.path,
+  method: 'POST',
+  events: ['ADMIN_ACTION'],
+  path: `${ofClient.path}/retire`,
   summary: "The client signs with the realm's key again; its own stay published for verification",
   reply: noContent,
   handle: async (context) => {
@@ -191,7 +191,7 @@ const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action =>
       .executeTakeFirst()
     if (!active) throw new Problem('not-found', 'the client has no key of its own')
     await signingKeys.retire(active, [
-      actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id: active.id }, 'retired'),
+      actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id: active.id }, 'retired'),
     ])
   },
 })
