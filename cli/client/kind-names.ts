@@ -27,14 +27,19 @@ const names = (() => {
 export const kindWord = ({ kind, shape }: Kind): string =>
   shape === 'singleton' ? kind : plural(kind)
 
+/** Every name that is offered where one is not known. */
+export const kindNames = (): string[] => [...kinds.map(kindWord), ...kinds.map(({ kind }) => kind)]
+
 /** Singular, plural or the name of a section, however it is spelled. */
 export const findKind = (word: string): Kind => {
   const found = names.get(bare(word))
   if (found !== undefined) return found
-  const all = kinds.map(kindWord)
-  const meant = nearest(word, [...all, ...kinds.map(({ kind }) => kind)])
+  const meant = nearest(word, kindNames())
   throw new CommandError(exitCodes.error, `there is no kind "${word}"`, {
-    hint: meant === undefined ? `kinds are ${all.join(', ')}` : `did you mean "${meant}"?`,
+    hint:
+      meant === undefined
+        ? `kinds are ${kinds.map(kindWord).join(', ')}`
+        : `did you mean "${meant}"?`,
   })
 }
 

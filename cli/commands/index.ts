@@ -10,6 +10,7 @@ import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
 import { addDev } from './dev.ts'
 import { addEvents } from './events.ts'
+import { addExplain, addSchema } from './explain.ts'
 import { addFmt } from './fmt.ts'
 import { addGet } from './get.ts'
 import { addHistory, addRollback } from './history.ts'
@@ -31,7 +32,17 @@ export interface CommandGroup {
 export const commandGroups: readonly CommandGroup[] = [
   {
     heading: 'Realm files:',
-    commands: [addInit, addDev, addFmt, addValidate, addPlan, addApply, addDrift],
+    commands: [
+      addInit,
+      addDev,
+      addFmt,
+      addValidate,
+      addPlan,
+      addApply,
+      addDrift,
+      addExplain,
+      addSchema,
+    ],
   },
   {
     heading: 'Realms as a whole:',
