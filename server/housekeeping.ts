@@ -1,15 +1,13 @@
 /**
  * Counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for those who
- * ask again), replaces signing keys that are due and makes the next ones. Any number of nodes may do it at once.
+ * ask again), replaces signing keys that are due and makes the next ones. One node does a round, but several may at once.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobHandler } from '#server/events/jobs/job.ts'
+import { recurring } from '#server/events/jobs/recurring.ts'
 import type { Parts } from './parts.ts'
 
 const intervalMs = 5 * 60_000
-/** How soon clients are told of sessions that another node, or nobody in particular, has ended. */
-const tellMs = 2_000
-
 /** Of next keys, per round: making one costs more than all the rest, and nobody is in a hurry. */
 const mostKeys = 20
 
@@ -36,24 +34,12 @@ export const tidy = async (parts: Parts): Promise<void> => {
   ])
 }
 
-/** Resolves to what ends it. */
-export const startHousekeeping = (parts: Parts): (() => Promise<void>) => {
-  const ending = new AbortController()
-  const repeat = async (ms: number, work: (parts: Parts) => Promise<void>): Promise<void> => {
-    for (;;) {
-      await sleep(ms, undefined, { signal: ending.signal, ref: false })
-      await work(parts).catch((error) => parts.logger.error({ err: error }, 'housekeeping failed'))
-    }
-  }
-  const running = [
-    repeat(intervalMs, tidy),
-    repeat(tellMs, async ({ logouts }) => {
-      logouts.kick()
-      await logouts.idle()
-    }),
-  ]
-  return async () => {
-    ending.abort()
-    await Promise.allSettled(running)
-  }
-}
+/** The jobs that keep the house. */
+export const housekeeping = (parts: Parts): readonly JobHandler[] => [
+  recurring({
+    queue: 'housekeeping',
+    everyMs: intervalMs,
+    logger: parts.logger,
+    work: () => tidy(parts),
+  }),
+]

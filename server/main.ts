@@ -59,11 +59,11 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   // Loaded only here: a supervisor of workers, and a start with a wrong option, need none of it.
-  const [{ createParts }, { createApp }, { bootstrap }, { startHousekeeping }] = await Promise.all([
+  const [{ createParts }, { createApp }, { bootstrap }, { startBackground }] = await Promise.all([
     import('./parts.ts'),
     import('./app.ts'),
     import('./bootstrap.ts'),
-    import('./housekeeping.ts'),
+    import('./background.ts'),
   ])
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
@@ -71,12 +71,13 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
-    const endHousekeeping = startHousekeeping(parts)
+    const background = await startBackground(parts)
     const stop = async (): Promise<void> => {
       parts.health.stopping()
-      await endHousekeeping()
+      const stopping = background.stop()
       await sleep(config.limits.shutdownDelay * 1000)
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
+      await stopping
       await parts.close()
     }
     return { admin, stop }

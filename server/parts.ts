@@ -13,6 +13,7 @@ import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
 import { createRecorder } from '#server/events/audit.ts'
 import { defaultEmission, emitting } from '#server/events/emission.ts'
+import { createJobs, jobFigures } from '#server/events/jobs/queue.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
@@ -130,8 +131,11 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const metrics = createMetrics({
       isRealm: async (name) => (await copy.known(name)) !== undefined,
       queues: { 'password-hashing': hasher.waiting },
+      jobs: jobFigures(storage),
+      clock,
     })
     shareFigures(siblings, metrics)
+    const jobs = createJobs({ storage, clock, logger, metrics })
 
     const settingsOf = async (realm: string): Promise<SettingsDoc | null> => {
       const view = await copy.fresh(realm)
@@ -159,6 +163,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       settingsOf,
       siblings,
       metrics,
+      jobs,
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),

@@ -7,7 +7,11 @@
  */
 
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { type Clock, systemClock } from '#server/platform/clock.ts'
 import type { Keep, Siblings } from '#server/platform/siblings.ts'
+import type { Attempted } from './jobs/job.ts'
+import { registerJobMetrics } from './jobs/metrics.ts'
+import type { QueueFigures } from './jobs/store.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 
 export type LoginOutcome = 'success' | 'failure'
@@ -31,6 +35,7 @@ export interface Metrics {
   mfaChallenge(realm: string): Promise<void>
   adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
   request(request: HandledRequest): void
+  jobAttempted(queue: string, outcome: Attempted): void
   figures(): Promise<Figures>
 }
 
@@ -38,6 +43,9 @@ export interface MetricsParts {
   readonly isRealm: (name: string) => Promise<boolean>
   /** How many wait, by the name of the queue. */
   readonly queues?: Readonly<Record<string, () => number>>
+  /** Work that waits in the database, which all processes see. */
+  readonly jobs?: () => Promise<readonly QueueFigures[]>
+  readonly clock?: Clock
 }
 
 const names = {
@@ -58,7 +66,8 @@ export const outcomeOf = (status: number): WriteOutcome | undefined => {
   return status === 401 || status === 403 ? 'denied' : undefined
 }
 
-export const createMetrics = ({ isRealm, queues = {} }: MetricsParts): Metrics => {
+export const createMetrics = (parts: MetricsParts): Metrics => {
+  const { isRealm, queues = {}, jobs = async () => [], clock = systemClock } = parts
   const registry = new Registry()
   const registers = [registry]
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
@@ -85,6 +94,7 @@ export const createMetrics = ({ isRealm, queues = {} }: MetricsParts): Metrics =
     },
   })
   registerProcessMetrics(registry)
+  const jobAttempted = registerJobMetrics(registry, jobs, clock)
 
   const labelOf = async (realm: string): Promise<string> => {
     const known = await isRealm(realm).catch(() => false)
@@ -106,6 +116,7 @@ export const createMetrics = ({ isRealm, queues = {} }: MetricsParts): Metrics =
         },
         seconds,
       ),
+    jobAttempted,
     figures: () => registry.getMetricsAsJSON(),
   }
 }

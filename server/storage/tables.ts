@@ -4,6 +4,7 @@
  */
 
 import type { Generated } from 'kysely'
+import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   AuthorizationCodeRow,
   AuthorizationRow,
@@ -316,4 +317,7 @@ export interface Tables {
   consents: ConsentRow
   session_clients: SessionClientRow
   not_before: NotBeforeRow
+  jobs: JobRow
+  outbox_cursors: OutboxCursorRow
+  webhook_secrets: WebhookSecretRow
 }

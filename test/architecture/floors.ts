@@ -33,6 +33,7 @@ const composition: ReadonlySet<string> = new Set([
   'server/workers.ts',
   'server/bootstrap.ts',
   'server/housekeeping.ts',
+  'server/background.ts',
 ])
 
 /** The imports that break the rule on purpose: importer, imported file, and how. */

@@ -6,6 +6,7 @@ import { changesets } from './0003-changesets.ts'
 import { tokens } from './0004-tokens.ts'
 import { logouts } from './0005-logouts.ts'
 import { clientKeys } from './0006-client-keys.ts'
+import { jobs } from './0007-jobs.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -15,4 +16,5 @@ export const migrations: readonly Migration[] = [
   tokens,
   logouts,
   clientKeys,
+  jobs,
 ]

@@ -7,6 +7,8 @@ export interface ColumnTypes {
   readonly json: string
   /** A number the database counts up by itself, as primary key. */
   readonly identity: string
+  /** A column that every row gets from its transaction; none where `identity` follows the order of commits. */
+  readonly commitOrder?: string
 }
 
 export interface Migration {

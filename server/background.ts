@@ -1,0 +1,31 @@
+/** Everything the server does by itself: THE list of job handlers, started and stopped with the server. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobHandler } from '#server/events/jobs/job.ts'
+import type { RunningJobs } from '#server/events/jobs/queue.ts'
+import { housekeeping } from './housekeeping.ts'
+import type { Parts } from './parts.ts'
+
+export const jobHandlers = (parts: Parts): readonly JobHandler[] => [...housekeeping(parts)]
+
+/** How soon clients are told of sessions that another node, or nobody in particular, has ended. */
+const tellMs = 2_000
+
+export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
+  const jobs = await parts.jobs.start(jobHandlers(parts))
+  const ending = new AbortController()
+  const telling = (async () => {
+    for (;;) {
+      await sleep(tellMs, undefined, { signal: ending.signal, ref: false })
+      parts.logouts.kick()
+      await parts.logouts.idle()
+    }
+  })()
+  return {
+    idle: jobs.idle,
+    stop: async () => {
+      ending.abort()
+      await Promise.allSettled([telling, jobs.stop()])
+    },
+  }
+}

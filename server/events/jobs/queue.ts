@@ -1,0 +1,86 @@
+/** The queue in the database: how jobs get in, and the workers that take them out again. */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Attempted, JobHandler, NewJob } from './job.ts'
+import { createJobStore, type QueueFigures } from './store.ts'
+import { startWorker, type Worker } from './worker.ts'
+
+export interface Jobs {
+  /** Statements for the transaction of whatever causes the jobs; `wake` once it is committed. */
+  enqueueStatements(queue: string, jobs: readonly NewJob[]): Statement[]
+  /** This node looks for due jobs now; without it, it would within seconds. */
+  wake(queue?: string): void
+  /** Takes and runs the jobs of these queues until it is stopped. */
+  start(handlers: readonly JobHandler[]): Promise<RunningJobs>
+}
+
+export interface RunningJobs {
+  /** Resolves when nothing runs and nothing is due any more. */
+  idle(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface JobsParts {
+  readonly storage: Pick<Storage, 'db' | 'dialect' | 'commit' | 'append'>
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  readonly metrics: { jobAttempted(queue: string, outcome: Attempted): void }
+  /** From 0 up to 1, for jitter. */
+  readonly random?: () => number
+  /** How long a stopping server waits for jobs that run, and again for them to notice. */
+  readonly patienceMs?: number
+}
+
+/** The key of the one job of a queue that recurs. */
+const recurring = 'recurring'
+
+export const createJobs = (parts: JobsParts): Jobs => {
+  const { storage, clock, logger, metrics, random = Math.random, patienceMs = 3000 } = parts
+  const store = createJobStore(storage)
+  const workers = new Map<string, Set<Worker>>()
+
+  const enqueueStatements: Jobs['enqueueStatements'] = (queue, jobs) =>
+    store.enqueue(queue, jobs, clock.now())
+
+  const first = ({ queue, firstAfterMs }: JobHandler): Statement[] =>
+    firstAfterMs === undefined
+      ? []
+      : enqueueStatements(queue, [{ key: recurring, payload: {}, at: clock.now() + firstAfterMs }])
+
+  return {
+    enqueueStatements,
+    wake: (queue) => {
+      for (const [name, own] of workers)
+        if (queue === undefined || queue === name) for (const worker of own) worker.wake()
+    },
+    start: async (handlers) => {
+      await storage.append(handlers.flatMap(first))
+      const attempted = metrics.jobAttempted
+      const own = { storage, store, clock, logger, attempted, random, patienceMs }
+      const started = handlers.map((handler) => ({
+        queue: handler.queue,
+        worker: startWorker(handler, own),
+      }))
+      for (const { queue, worker } of started) {
+        workers.set(queue, (workers.get(queue) ?? new Set()).add(worker))
+        worker.wake()
+      }
+      return {
+        idle: async () => {
+          await Promise.all(started.map(({ worker }) => worker.idle()))
+        },
+        stop: async () => {
+          for (const { queue, worker } of started) workers.get(queue)?.delete(worker)
+          await Promise.all(started.map(({ worker }) => worker.stop()))
+        },
+      }
+    },
+  }
+}
+
+/** How much waits, and since when, for the metrics. */
+export const jobFigures = (
+  storage: Pick<Storage, 'db' | 'dialect'>,
+): (() => Promise<QueueFigures[]>) => createJobStore(storage).figures

@@ -1,0 +1,242 @@
+/**
+ * One node's worker of one queue: takes what is due, runs it, and says what came of it. It asks the database when it
+ * is woken, when one of its jobs has ended, when the next job is due, and otherwise only now and then.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Attempted, Job, JobHandler, Outcome } from './job.ts'
+import { type Claimed, isWholePart, type JobStore, type Lanes } from './store.ts'
+
+export interface WorkerParts {
+  readonly storage: Pick<Storage, 'commit' | 'append' | 'dialect'>
+  readonly store: JobStore
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  /** Counts what came of an attempt. */
+  readonly attempted: (queue: string, outcome: Attempted) => void
+  /** From 0 up to 1, for jitter. */
+  readonly random: () => number
+  readonly patienceMs: number
+}
+
+export interface Worker {
+  /** Looks for due jobs at once. */
+  wake(): void
+  /** Resolves when nothing runs and nothing is due. */
+  idle(): Promise<void>
+  /** Takes nothing more, waits a little for what runs, and gives back the rest. */
+  stop(): Promise<void>
+}
+
+interface Running {
+  readonly row: Claimed
+  readonly ending: AbortController
+  ended: Promise<void>
+}
+
+const defaultAtOnce = 64
+const deadKeptMs = 30 * 24 * 3600_000
+/** Jobs that another node was about to take when this one looked. */
+const contendedMs = 20
+/** Where several nodes enqueue, and where there is only this one. */
+const pollMs = { shared: 5_000, alone: 60_000 }
+const sweepMs = 3600_000
+
+const jobOf = (row: Claimed): Job => ({
+  id: row.job_id,
+  realm: row.realm,
+  target: row.target,
+  payload: JSON.parse(row.payload),
+  attempt: row.attempts,
+  createdAt: row.created_at,
+})
+
+const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([promise, work])
+  clearTimeout(timer)
+}
+
+export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => {
+  const { storage, store, clock, logger, attempted, random, patienceMs } = parts
+  const { queue, perTarget, atOnce = defaultAtOnce, ordered = false, leaseMs, waits } = handler
+  const poll = storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone
+  const running = new Map<number, Running>()
+  /** Targets whose last job failed here. */
+  const failing = new Set<string>()
+  let stopped = false
+  let again = false
+  let looking: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let sweptAt = Number.NEGATIVE_INFINITY
+
+  const lanes = (): Lanes => {
+    const room = new Map<string, number>()
+    for (const target of failing) room.set(target, 1)
+    for (const { row } of running.values())
+      room.set(row.target, (room.get(row.target) ?? perTarget) - 1)
+    return { queue, ordered, perTarget: ordered ? 1 : perTarget, room }
+  }
+
+  const wakeAfter = (ms: number): void => {
+    clearTimeout(timer)
+    timer = setTimeout(wake, Math.max(0, Math.min(ms, poll))).unref()
+  }
+
+  const wake = (): void => {
+    again = true
+    if (!stopped) looking ??= look()
+  }
+
+  const look = async (): Promise<void> => {
+    try {
+      while (again && !stopped) {
+        again = false
+        await takeDue()
+      }
+    } catch (error) {
+      logger.error({ err: error, queue }, 'looking for jobs failed')
+      wakeAfter(poll)
+    }
+    looking = undefined
+  }
+
+  const takeDue = async (): Promise<void> => {
+    const free = atOnce - running.size
+    // The end of any that runs wakes this again.
+    if (free <= 0) return
+    const now = clock.now()
+    const next = await store.nextAt(lanes())
+    if (next === undefined || next > now) {
+      wakeAfter(next === undefined ? poll : next - now)
+      return sweep(now)
+    }
+    const [taken] = await storage.commit([store.claim(lanes(), free, now, now + leaseMs)])
+    // The one cast between what the table promises and what a statement returns.
+    const rows = (taken?.rows ?? []) as unknown as readonly Claimed[]
+    for (const row of rows) begin(row)
+    if (rows.length > 0) again = true
+    else wakeAfter(contendedMs)
+  }
+
+  /** Removes what has been in the lists for long enough. */
+  const sweep = async (now: number): Promise<void> => {
+    if (now - sweptAt < sweepMs) return
+    sweptAt = now
+    const [done, dead] = await storage.append([
+      store.forget(queue, 'done', now - (handler.keepMs ?? 0)),
+      store.forget(queue, 'dead', now - deadKeptMs),
+    ])
+    if (isWholePart(done?.count ?? 0) || isWholePart(dead?.count ?? 0)) {
+      sweptAt = Number.NEGATIVE_INFINITY
+      again = true
+    }
+  }
+
+  const begin = (row: Claimed): void => {
+    const one: Running = { row, ending: new AbortController(), ended: Promise.resolve() }
+    running.set(row.id, one)
+    one.ended = perform(one)
+      .catch((error) => logger.error({ err: error, queue, job: row.job_id }, 'a job was left'))
+      .then(() => {
+        running.delete(row.id)
+        wake()
+      })
+  }
+
+  const attempt = async ({ row, ending }: Running): Promise<Outcome> => {
+    try {
+      return await handler.run(jobOf(row), ending.signal)
+    } catch (error) {
+      logger.error({ err: error, queue, job: row.job_id }, 'a job failed unexpectedly')
+      return { kind: 'retry', reason: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  const perform = async (one: Running): Promise<void> => {
+    const extending = setInterval(() => void extend(one), leaseMs / 3).unref()
+    try {
+      const outcome = await attempt(one)
+      const final = await decide(one.row, outcome)
+      // A server that stops does not hold its own haste against a job.
+      const cut = stopped && one.ending.signal.aborted && final.kind === 'retry'
+      const [result] = await storage.append([cut ? release(one.row) : statementOf(one.row, final)])
+      const known = cut ? 'released' : final.kind
+      attempted(queue, result?.count === 0 ? 'lost' : known)
+      if (final.kind === 'retry') failing.add(one.row.target)
+      else failing.delete(one.row.target)
+    } finally {
+      clearInterval(extending)
+    }
+  }
+
+  /** A failure past the last wait is the end of a job; whoever cares is told before that is written. */
+  const decide = async (row: Claimed, outcome: Outcome): Promise<Outcome> => {
+    const late = outcome.kind === 'retry' && row.attempts > waits.length
+    if (!late && outcome.kind !== 'dead') return outcome
+    const { reason, result } = outcome
+    await handler.dead?.(jobOf(row), reason)
+    logger.warn({ queue, job: row.job_id, realm: row.realm, target: row.target, reason }, 'gave up')
+    return { kind: 'dead', reason, ...(result === undefined ? {} : { result }) }
+  }
+
+  const waitFor = (attempts: number): number => {
+    const wait = waits[attempts - 1] ?? 0
+    return wait + Math.floor(wait * (handler.jitter ?? 0) * random())
+  }
+
+  const release = (row: Claimed): Statement =>
+    store.settle(row, { attempts: row.attempts - 1, next_at: clock.now() })
+
+  const statementOf = (row: Claimed, outcome: Outcome): Statement => {
+    const now = clock.now()
+    if (outcome.kind === 'done' && handler.keepMs === undefined) return store.remove(row)
+    if (outcome.kind === 'again') {
+      const next_at = now + outcome.afterMs
+      return store.settle(row, { attempts: 0, next_at, created_at: now })
+    }
+    const result = JSON.stringify({
+      ...outcome.result,
+      ...(outcome.kind === 'done' ? {} : { reason: outcome.reason }),
+    })
+    if (outcome.kind === 'retry')
+      return store.settle(row, {
+        next_at: now + (outcome.afterMs ?? waitFor(row.attempts)),
+        result,
+      })
+    return store.settle(row, { state: outcome.kind, finished_at: now, result })
+  }
+
+  const extend = async ({ row, ending }: Running): Promise<void> => {
+    try {
+      const [result] = await storage.append([store.extend(row, clock.now() + leaseMs)])
+      if (result?.count === 0) ending.abort(new Error('the lease was lost'))
+    } catch (error) {
+      logger.warn({ err: error, queue, job: row.job_id }, 'a lease could not be extended')
+    }
+  }
+
+  const ended = (): Promise<unknown> => Promise.all([...running.values()].map((one) => one.ended))
+
+  return {
+    wake,
+    idle: async () => {
+      while (looking !== undefined || running.size > 0) {
+        await looking
+        await ended()
+      }
+    },
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      await looking
+      await within(patienceMs, ended())
+      for (const { ending } of running.values()) ending.abort(new Error('the server stops'))
+      await within(patienceMs, ended())
+      await storage.append([...running.values()].map(({ row }) => release(row)))
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** The rows of work that is done later. */
+
+import type { Generated } from 'kysely'
+
+export interface JobRow {
+  id: Generated<number>
+  /** By which it is known outside. */
+  job_id: string
+  queue: string
+  /** Null where it is the whole server's. */
+  realm: string | null
+  /** The lane: at most a few jobs of one target run at the same time. Empty where there is one lane. */
+  target: string
+  /** Of jobs with the same key in one queue there is one. */
+  idempotency_key: string | null
+  payload: string
+  state: 'waiting' | 'done' | 'dead'
+  /** How often somebody began it. */
+  attempts: number
+  /** Not before that time; while somebody is at it, when that one's time is over. */
+  next_at: number
+  /** Names the claim under which somebody is at it. */
+  lease: string | null
+  created_at: number
+  finished_at: number | null
+  /** JSON of what came of the last attempt; never a secret. */
+  result: string | null
+}
+
+export interface OutboxCursorRow {
+  name: string
+  position: string
+}
+
+export interface WebhookSecretRow {
+  webhook_id: string
+  realm: string
+  created_at: number
+  /** JSON of the secret before, as it was stored. */
+  previous: string | null
+  previous_expires_at: number | null
+}
