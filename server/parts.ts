@@ -20,6 +20,7 @@ import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
+import { createMessaging } from '#server/messaging/sender.ts'
 import { createLogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -127,6 +128,14 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       logger,
     })
 
+    const messaging = createMessaging({
+      outgoing,
+      clock,
+      logger,
+      reveal: vault.reveal,
+      logMessages: config.runtime.logMessages,
+    })
+
     const siblings = createSiblings()
     const metrics = createMetrics({
       isRealm: async (name) => (await copy.known(name)) !== undefined,
@@ -169,6 +178,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       dpopKey: deriveKey(root, 'dpop-nonces'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       outgoing,
+      messaging,
       realmKeys,
       issuers,
       mint,
@@ -186,6 +196,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
         await signingKeys.idle()
         copy.close()
         await hasher.close()
+        messaging.close()
         await outgoing.close()
         await storage.close()
       },

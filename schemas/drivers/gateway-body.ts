@@ -50,8 +50,9 @@ const formats: readonly (readonly [RegExp, Format])[] = [
   [
     /^application\/x-www-form-urlencoded$/,
     (template, fill) => {
-      const fields = [...new URLSearchParams(template)]
-      return new URLSearchParams(fields.map(([name, value]) => [name, fill(value)])).toString()
+      const filled = new URLSearchParams()
+      for (const [name, value] of new URLSearchParams(template)) filled.append(name, fill(value))
+      return filled.toString()
     },
   ],
   [

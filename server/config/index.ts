@@ -164,5 +164,12 @@ const checkTogether = (config: Config): Config => {
     throw new ConfigError(
       '--workers (IAMCTL_WORKERS): more than one needs PostgreSQL, see --database-url (IAMCTL_DATABASE_URL)',
     )
+  if (config.runtime.logMessages && !isLoopback(config.http.baseUrl))
+    throw new ConfigError(
+      '--log-messages (IAMCTL_LOG_MESSAGES): codes in a log are for local work, where the base URL is that of this machine',
+    )
   return config
 }
+
+const isLoopback = (url: string): boolean =>
+  /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)

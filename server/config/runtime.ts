@@ -21,6 +21,11 @@ export const runtime = defineSection({
       default: 'info',
       description: 'Least severe messages to log.',
     }),
+    logMessages: Type.Boolean({
+      default: false,
+      description:
+        'Write messages to users, with their codes and links, to the log where a realm has no provider: for local work.',
+    }),
     exitWithParent: Type.Boolean({
       default: false,
       description:

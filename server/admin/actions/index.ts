@@ -28,6 +28,8 @@ import { type KeyParts, keyActions } from './keys.ts'
 import { listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
 import { membershipActions } from './memberships.ts'
+import { type MessagingPreviewParts, previewMessage } from './messaging-preview.ts'
+import { type MessagingTestParts, testMessaging } from './messaging-test.ts'
 import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
 import { setNotBefore } from './not-before.ts'
 import { provisioningTokenActions } from './provisioning-tokens.ts'
@@ -55,6 +57,8 @@ export interface ActionParts
     ConsentParts,
     FlowParts,
     KeyParts,
+    MessagingPreviewParts,
+    MessagingTestParts,
     PushTokenParts,
     RevisionParts,
     SessionParts {
@@ -102,6 +106,8 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...keyActions(parts),
   ...provisioningTokenActions(parts),
   ...pushTokenActions(parts),
+  testMessaging(parts),
+  previewMessage(parts),
   ...sessionActions(parts),
   setNotBefore(parts),
   whoami(parts.storage),

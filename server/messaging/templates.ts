@@ -1,0 +1,134 @@
+/** From a template's key to the text that is sent: which language, whose text, and the values in it. */
+
+import { escapeMarkup } from '#schemas/drivers/gateway-body.ts'
+import type { Channel } from '#schemas/drivers/messaging.ts'
+import { MessageTemplate, type MessageTemplateDoc } from '#schemas/kinds/message-template.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { fillPlaceholders } from '#schemas/placeholders.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { builtInChannel, builtInText } from './built-in.ts'
+import { textOfHtml } from './html-text.ts'
+import { oneLine } from './recipients.ts'
+
+/** What a template may tell of the user it is for. */
+export interface MessageUser {
+  readonly username: string
+  readonly email?: string | null
+  readonly firstName?: string | null
+  readonly lastName?: string | null
+  readonly attributes?: Readonly<Record<string, readonly string[]>>
+}
+
+export type Values = Readonly<Record<string, string>>
+
+export type Template = Pick<MessageTemplateDoc, 'enabled' | 'html' | 'body' | 'subject'>
+
+export interface Rendered {
+  readonly subject: string
+  readonly text: string
+  readonly html?: string
+}
+
+export const settingsIn = async (view: RealmView): Promise<SettingsDoc> => {
+  const document = await view.get(Settings.kind, Settings.kind)
+  if (!document) throw new Error(`the realm ${view.realm} has no settings`)
+  return contentOf<SettingsDoc>(document)
+}
+
+/** Languages to look for, the best first; a realm that lists its languages is not written in another. */
+export const localesFor = (
+  { supportedLocales, defaultLocale }: SettingsDoc,
+  asked: string | undefined,
+): readonly string[] => {
+  const wanted = asked?.replaceAll('_', '-')
+  const language = wanted?.split('-')[0] ?? defaultLocale
+  const isSpoken = supportedLocales.length === 0 || supportedLocales.includes(language)
+  const own = wanted !== undefined && isSpoken ? [wanted, language] : []
+  return [...new Set([...own, defaultLocale, 'en'])]
+}
+
+const stored = async (
+  view: RealmView,
+  key: string,
+  channel: Channel,
+  locale: string,
+): Promise<Template | undefined> => {
+  const document = await view.get(MessageTemplate.kind, `${key}/${channel}/${locale}`)
+  return document && contentOf<MessageTemplateDoc>(document)
+}
+
+/** The texts of the server translate the English document, so they are switched off with it. */
+const builtIn = async (
+  view: RealmView,
+  key: string,
+  channel: Channel,
+  locale: string,
+): Promise<Template | undefined> => {
+  const text = builtInText(key, channel, locale)
+  if (!text) return undefined
+  const english = await stored(view, key, channel, 'en')
+  return { html: false, enabled: english?.enabled ?? true, ...text }
+}
+
+/** The realm's own text in the best language there is, else the server's; nothing where nobody has one. */
+export const findTemplate = async (
+  view: RealmView,
+  key: string,
+  channel: Channel,
+  locales: readonly string[],
+): Promise<Template | undefined> => {
+  for (const locale of locales) {
+    const found =
+      (await stored(view, key, channel, locale)) ?? (await builtIn(view, key, channel, locale))
+    if (found) return found
+  }
+  return undefined
+}
+
+/** The channel of a key, where it need not be said. */
+export const channelOf = async (view: RealmView, key: string): Promise<Channel | undefined> => {
+  const documents = await view.list(MessageTemplate.kind)
+  const own = documents
+    .map((document) => contentOf<MessageTemplateDoc>(document))
+    .find(({ templateKey }) => templateKey === key)
+  return own?.channel ?? builtInChannel(key)
+}
+
+const userValue = (user: MessageUser, attribute: string): string => {
+  const own: Readonly<Record<string, string | null | undefined>> = {
+    username: user.username,
+    email: user.email,
+    firstName: user.firstName,
+    lastName: user.lastName,
+  }
+  return (Object.hasOwn(own, attribute) ? own[attribute] : user.attributes?.[attribute]?.[0]) ?? ''
+}
+
+/** What each placeholder stands for in a message to this user. */
+export const valuesFor =
+  (realm: string, user: MessageUser | undefined, values: Values) =>
+  (name: string): string | undefined => {
+    if (Object.hasOwn(values, name)) return values[name]
+    if (name === 'realm') return realm
+    if (name === 'user') return user ? user.firstName || user.username : ''
+    return user && name.startsWith('user.')
+      ? userValue(user, name.slice('user.'.length))
+      : undefined
+  }
+
+/** `meaning` gives undefined for a placeholder that is to stay as it is written. */
+export const render = (
+  { subject, body, html }: Template,
+  meaning: (name: string) => string | undefined,
+): Rendered => {
+  const escaped = (name: string): string | undefined => {
+    const value = meaning(name)
+    return value === undefined ? undefined : escapeMarkup(value)
+  }
+  const filled = fillPlaceholders(body, html ? escaped : meaning)
+  return {
+    subject: oneLine(fillPlaceholders(subject ?? '', meaning)),
+    ...(html ? { html: filled, text: textOfHtml(filled) } : { text: filled }),
+  }
+}
