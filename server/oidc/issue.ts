@@ -44,12 +44,14 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     issuance: Issuance,
   ): Promise<TokenResponse> => {
     const { issuer, client, jkt } = context
-    const { user, resources, authentication, claims, lifespan, refreshToken, idToken } = issuance
+    const { user, account, resources, authentication, claims, lifespan } = issuance
+    const { refreshToken, idToken } = issuance
     const scope = stillAllowed(client, issuance.scope)
     const access = await mint.accessToken({
       issuer,
       client,
       user,
+      account,
       scope,
       resources,
       authentication,

@@ -43,6 +43,8 @@ export interface AccessTokenRequest {
   readonly client: TokenClient
   /** Nobody where the client acts for itself. */
   readonly user?: UserRow | undefined
+  /** Whose service account it is about, where it is not the client's own. */
+  readonly account?: TokenClient | undefined
   readonly scope: readonly string[]
   /** Resources that were asked for, already found to be allowed (RFC 8707). */
   readonly resources?: readonly string[] | undefined
@@ -149,10 +151,11 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     { view }: Issuer,
     client: TokenClient,
     user: UserRow | undefined,
+    account = client,
   ): Promise<Omit<MapperInput, 'config'>> => {
     const held = user
       ? await rolesOfUser(storage, view, user.id)
-      : await rolesOfServiceAccount(view, client)
+      : await rolesOfServiceAccount(view, account)
     return { user: user && mappedUser(user), roles: visibleTo(client, held), client }
   }
 
@@ -167,14 +170,14 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
 
   /** All claims that do not change from one token to the next. */
   const settled = async (request: AccessTokenRequest): Promise<Claims> => {
-    const { issuer, client, user, scope, resources = [] } = request
+    const { issuer, client, user, account = client, scope, resources = [] } = request
     const mappers = await mappersFor(issuer.view, client, scope)
-    const input = await inputOf(issuer, client, user)
+    const input = await inputOf(issuer, client, user, account)
     return {
       ...collectClaims(mappers, 'access', input),
       ...roleClaims(input.roles),
       iss: issuer.url,
-      sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(client),
+      sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
       aud: audienceOf(issuer.url, client, resources, [
         ...collectAudiences(mappers, input),
         // The userinfo endpoint is the issuer's.
@@ -195,12 +198,16 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     sign,
 
     accessToken: async (request) => {
-      const { issuer, client, user, scope, resources = [], authentication, jkt, claims } = request
-      const start = user
-        ? openJson(await settled(request))
-        : await remembered(issuer.view, client, [...scope, '', ...resources].join(' '), async () =>
-            openJson(await settled(request)),
-          )
+      const { issuer, client, scope, resources = [], authentication, jkt, claims } = request
+      const start =
+        request.user || request.account
+          ? openJson(await settled(request))
+          : await remembered(
+              issuer.view,
+              client,
+              [...scope, '', ...resources].join(' '),
+              async () => openJson(await settled(request)),
+            )
       const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
       const iat = Math.floor(clock.now() / 1000)
       const jti = newId()
@@ -232,6 +239,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
         exp: iat + lifetimesOf(issuer.settings, client.doc).idToken,
         jti: newId(),
         ...authenticationClaims(authentication),
+        gid: authentication.grantId,
         ...(nonce === undefined ? {} : { nonce }),
         ...(accessToken === undefined ? {} : { at_hash: halfHash(accessToken) }),
         ...(code === undefined ? {} : { c_hash: halfHash(code) }),

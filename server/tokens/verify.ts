@@ -26,6 +26,8 @@ export interface LiveGrant {
 export interface VerifiedToken extends Partial<LiveGrant> {
   readonly claims: Claims
   readonly client: TokenClient
+  /** Whose service account it is about, where no user is: the client's own, or one that it acts for. */
+  readonly account?: TokenClient
 }
 
 export interface Verifier {
@@ -111,18 +113,33 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
   /** Whether the token itself was revoked, or everything from its time. */
   const isRevoked = async (
     { name }: Issuer,
-    { id }: TokenClient,
+    clients: readonly TokenClient[],
     jti: string,
     issuedAt: number,
   ): Promise<boolean> => {
+    const ids = sql.join(clients.map(({ id }) => id))
     const { revoked, since } = await db
       .selectNoFrom([
         sql<number | null>`(select 1 from revoked_tokens where jti = ${jti})`.as('revoked'),
         sql<number | null>`(select max(at) from not_before where realm = ${name} and (
-          subject_kind = 'realm' or (subject_kind = 'client' and subject_id = ${id})))`.as('since'),
+          subject_kind = 'realm' or (subject_kind = 'client' and subject_id in (${ids}))))`.as(
+          'since',
+        ),
       ])
       .executeTakeFirstOrThrow()
     return revoked !== null || (since !== null && issuedAt < since)
+  }
+
+  /** The service account that a token without a grant is about. */
+  const accountOf = async (
+    { view }: Issuer,
+    client: TokenClient,
+    sub: unknown,
+  ): Promise<TokenClient | undefined> => {
+    if (sub === client.id) return client
+    const document = await view.byId(Client.kind, text(sub) ?? '')
+    const account = document && clientOf(document)
+    return account?.doc.enabled ? account : undefined
   }
 
   return {
@@ -140,12 +157,14 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
       const document = await issuer.view.get(Client.kind, clientId)
       const client = document && clientOf(document)
       if (!client?.doc.enabled) return undefined
+      const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
+      if (gid === undefined && !account) return undefined
       const [revoked, live] = await Promise.all([
-        isRevoked(issuer, client, jti, iat * 1000),
+        isRevoked(issuer, account ? [client, account] : [client], jti, iat * 1000),
         gid === undefined ? undefined : grant(issuer, text(gid) ?? ''),
       ])
       if (revoked || (gid !== undefined && !live)) return undefined
-      return { claims, client, ...live }
+      return { claims, client, ...(account ? { account } : {}), ...live }
     },
   }
 }

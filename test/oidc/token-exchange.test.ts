@@ -9,10 +9,12 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { backends } from '../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
+import { change } from './relying-party.ts'
 import { addUser, issueGrant, issuerOf } from './users.ts'
 
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const accessType = 'urn:ietf:params:oauth:token-type:access_token'
+const idType = 'urn:ietf:params:oauth:token-type:id_token'
 
 describe.each(backends)('token exchange on $name', (backend) => {
   let now = Date.now()
@@ -172,13 +174,15 @@ describe.each(backends)('token exchange on $name', (backend) => {
 
   it('refuses what is missing or of another type, and drops nothing in silence (CVE-2026-9704)', async () => {
     const subject = await ofAlice()
-    const idType = 'urn:ietf:params:oauth:token-type:id_token'
     for (const change of [
       { subject_token: '' },
       { subject_token_type: '' },
       { subject_token_type: idType },
       { subject_token: 'nonsense' },
+      { subject_token_type: 'urn:ietf:params:oauth:token-type:jwt' },
+      { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
       { requested_token_type: 'urn:ietf:params:oauth:token-type:refresh_token' },
+      { requested_token_type: idType },
       { actor_token: 'nonsense', actor_token_type: accessType },
       { actor_token: await mint(service) },
       { actor_token_type: accessType },
@@ -279,10 +283,130 @@ describe.each(backends)('token exchange on $name', (backend) => {
     expect(await refusal(other, await ofAlice())).toEqual([400, 'unauthorized_client'])
   })
 
-  it('lets a service account exchange its own token, and nobody else', async () => {
+  it('takes the token of a service account from its own client and from whom it is for', async () => {
     const own = await exchange(service, await mint(service))
     expect(claimsOf(own.body.access_token)['sub']).toBe(service.id)
-    expect(await refusal(service, await mint(app))).toEqual([400, 'invalid_request'])
+    const batch = await site.client({ clientId: 'batch', audiences: ['service'] })
+    expect(await refusal(stranger, await mint(batch))).toEqual([400, 'invalid_request'])
+    const subject = await mint(batch, { scope: ['profile', 'email'] })
+    const { body } = await exchange(service, subject, { audience: 'backend' })
+    expect(claimsOf(body.access_token)).toMatchObject({
+      sub: batch.id,
+      client_id: 'service',
+      aud: 'backend',
+      scope: 'profile',
+    })
+    // It is about the account: what is left of it ends with that client.
+    const as = { client_id: service.clientId, client_secret: service.secret }
+    const isActive = async () =>
+      (await site.post('/introspect', { token: body.access_token, ...as })).body.active
+    expect(await isActive()).toBe(true)
+    await change(site, `/clients/${batch.id}`, { enabled: false })
+    expect(await isActive()).toBe(false)
+    await change(site, `/clients/${batch.id}`, { enabled: true })
+    expect(await isActive()).toBe(true)
+    now += 2000
+    await site.admin('POST', '/not-before', { kind: 'client', id: batch.id })
+    expect(await isActive()).toBe(false)
+  })
+
+  it('gives the roles of the service account that the token is about, not of the client', async () => {
+    for (const name of ['of-app', 'of-service']) await site.admin('POST', '/roles', { name })
+    for (const [{ id }, name] of [
+      [app, 'of-app'],
+      [service, 'of-service'],
+    ] as const) {
+      await change(site, `/clients/${id}`, { serviceAccountsEnabled: true })
+      await site.admin('POST', `/clients/${id}/service-account/roles`, { name })
+    }
+    const { body } = await exchange(service, await mint(app))
+    expect(claimsOf(body.access_token)['realm_access']).toEqual({ roles: ['of-app'] })
+  })
+
+  describe('with an id token', () => {
+    const idTokenOf = async (
+      client: TestClient,
+      { user = alice, of = grant }: { user?: UserRow; of?: TokenGrantRow } = {},
+    ): Promise<string> => {
+      const issuer = await issuerOf(site)
+      const document = await issuer.view.byId('client', client.id)
+      if (!document) throw new Error(`no client ${client.clientId}`)
+      return site.server.parts.mint.idToken({
+        issuer,
+        client: clientOf(document),
+        user,
+        scope: ['openid'],
+        authentication: { grantId: of.id, authTime: now, acr: '1' },
+      })
+    }
+    const asId = { subject_token_type: idType }
+
+    it('gives the client that it was issued to a token of the same grant', async () => {
+      const of = (await issueGrant(site, app, alice, { scope: ['openid', 'profile'] })).grant
+      const { status, body } = await exchange(app, await idTokenOf(app, { of }), asId)
+      expect(status).toBe(200)
+      expect(body.scope).toBe('openid profile')
+      expect(claimsOf(body.access_token)).toMatchObject({
+        sub: alice.id,
+        client_id: 'app',
+        gid: of.id,
+        acr: '1',
+        auth_time: Math.floor(now / 1000),
+      })
+      expect(await refusal(app, await idTokenOf(app, { of }), { ...asId, scope: 'email' })).toEqual(
+        [400, 'invalid_scope'],
+      )
+    })
+
+    it('keeps whom the grant says to act, and may name the actor', async () => {
+      const data = { claims: { act: { sub: 'admin' } } }
+      const of = (await issueGrant(site, app, alice, { data })).grant
+      const actor = { actor_token: await mint(app), actor_token_type: accessType }
+      const { body } = await exchange(app, await idTokenOf(app, { of }), { ...asId, ...actor })
+      expect(claimsOf(body.access_token)['act']).toEqual({
+        sub: app.id,
+        client_id: 'app',
+        act: { sub: 'admin' },
+      })
+      const byUser = { actor_token: await idTokenOf(app), actor_token_type: idType }
+      const delegated = await exchange(app, await ofAlice(), byUser)
+      expect(claimsOf(delegated.body.access_token)['act']).toEqual({
+        sub: alice.id,
+        client_id: 'app',
+      })
+    })
+
+    it('refuses one of another client, an old one, one of a revoked grant, and what only looks like one', async () => {
+      const issuer = await issuerOf(site)
+      const document = await issuer.view.byId('client', app.id)
+      if (!document) throw new Error('no client app')
+      const client = clientOf(document)
+      const sign = (claims: Claims) =>
+        site.server.parts.mint.sign(issuer, client, 'JWT', {
+          iss: site.issuer,
+          aud: 'app',
+          sub: alice.id,
+          ...claims,
+        })
+      const exp = Math.floor(now / 1000) + 60
+      const gone = (await issueGrant(site, app, alice)).grant
+      const { storage, grantsStore } = site.server.parts
+      await storage.commit(grantsStore.revoke(gone.id))
+      for (const subject of [
+        // An answer of userinfo, one of authorize.
+        await sign({}),
+        await sign({ exp, sub: undefined }),
+        await sign({ exp: exp - 61, gid: grant.id }),
+        await sign({ exp, gid: grant.id, aud: 'service' }),
+        await idTokenOf(app, { of: gone }),
+        await ofAlice(),
+      ])
+        expect(await refusal(app, subject, asId)).toEqual([400, 'invalid_request'])
+      expect((await exchange(app, await sign({ exp, gid: grant.id }), asId)).status).toBe(200)
+      expect(await refusal(service, await idTokenOf(app), asId)).toEqual([400, 'invalid_request'])
+      // And an id token is no access token.
+      expect(await refusal(app, await idTokenOf(app))).toEqual([400, 'invalid_request'])
+    })
   })
 
   it('shows the service nothing at userinfo that only the first client asked for', async () => {

@@ -32,6 +32,8 @@ export interface GrantContext {
 export interface Issuance {
   /** Nobody where the client acts for itself. */
   readonly user?: UserRow
+  /** Whose service account the token is about, where it is not the client's own. */
+  readonly account?: TokenClient
   /** What the client may not have any more is left out by the endpoint. */
   readonly scope: readonly string[]
   readonly resources?: readonly string[]
