@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import type { RunningJobs } from '#server/events/jobs/queue.ts'
+import { startFanOut } from '#server/events/webhooks/fan-out.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Parts } from './parts.ts'
 
@@ -12,6 +13,8 @@ export const jobHandlers = (parts: Parts): readonly JobHandler[] => [...housekee
 const tellMs = 2_000
 
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
+  await parts.outbox.adopt()
+  const fanOut = startFanOut(parts)
   const jobs = await parts.jobs.start(jobHandlers(parts))
   const ending = new AbortController()
   const telling = (async () => {
@@ -22,10 +25,13 @@ export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
     }
   })()
   return {
-    idle: jobs.idle,
+    idle: async () => {
+      await fanOut.idle()
+      await jobs.idle()
+    },
     stop: async () => {
       ending.abort()
-      await Promise.allSettled([telling, jobs.stop()])
+      await Promise.allSettled([telling, fanOut.stop(), jobs.stop()])
     },
   }
 }

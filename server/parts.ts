@@ -15,6 +15,7 @@ import { createRecorder } from '#server/events/audit.ts'
 import { defaultEmission, emitting } from '#server/events/emission.ts'
 import { createJobs, jobFigures } from '#server/events/jobs/queue.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
+import { createOutbox } from '#server/events/outbox.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
@@ -97,7 +98,11 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     })
     const hasher = createHasher(await loadEngine())
     const emission = defaultEmission
-    const sinks = [emitting(emission, (record) => logger.info(record, 'audit'))]
+    const outbox = createOutbox(storage)
+    const sinks = [
+      emitting(emission, (record) => logger.info(record, 'audit')),
+      outbox.notice,
+    ]
     const recorder = createRecorder(storage, clock, sinks)
     const totals = createTotals(storage, clock)
     const copy = createCopy(storage, copyLimits)
@@ -173,6 +178,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       siblings,
       metrics,
       jobs,
+      outbox,
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),

@@ -6,6 +6,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { createLoop } from '../loop.ts'
 import type { Attempted, Job, JobHandler, Outcome } from './job.ts'
 import { type Claimed, isWholePart, type JobStore, type Lanes } from './store.ts'
 
@@ -63,14 +64,10 @@ const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
 export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => {
   const { storage, store, clock, logger, attempted, random, patienceMs } = parts
   const { queue, perTarget, atOnce = defaultAtOnce, ordered = false, leaseMs, waits } = handler
-  const poll = storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone
   const running = new Map<number, Running>()
   /** Targets whose last job failed here. */
   const failing = new Set<string>()
   let stopped = false
-  let again = false
-  let looking: Promise<void> | undefined
-  let timer: NodeJS.Timeout | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const lanes = (): Lanes => {
@@ -81,59 +78,32 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     return { queue, ordered, perTarget: ordered ? 1 : perTarget, room }
   }
 
-  const wakeAfter = (ms: number): void => {
-    clearTimeout(timer)
-    timer = setTimeout(wake, Math.max(0, Math.min(ms, poll))).unref()
-  }
-
-  const wake = (): void => {
-    again = true
-    if (!stopped) looking ??= look()
-  }
-
-  const look = async (): Promise<void> => {
-    try {
-      while (again && !stopped) {
-        again = false
-        await takeDue()
-      }
-    } catch (error) {
-      logger.error({ err: error, queue }, 'looking for jobs failed')
-      wakeAfter(poll)
-    }
-    looking = undefined
-  }
-
-  const takeDue = async (): Promise<void> => {
+  /** Takes what is due; returns when to look again. */
+  const look = async (): Promise<number | undefined> => {
     const free = atOnce - running.size
     // The end of any that runs wakes this again.
-    if (free <= 0) return
+    if (free <= 0) return undefined
     const now = clock.now()
     const next = await store.nextAt(lanes())
-    if (next === undefined || next > now) {
-      wakeAfter(next === undefined ? poll : next - now)
-      return sweep(now)
-    }
+    if (next === undefined || next > now)
+      return (await sweep(now)) ? 0 : next === undefined ? undefined : next - now
     const [taken] = await storage.commit([store.claim(lanes(), free, now, now + leaseMs)])
     // The one cast between what the table promises and what a statement returns.
     const rows = (taken?.rows ?? []) as unknown as readonly Claimed[]
     for (const row of rows) begin(row)
-    if (rows.length > 0) again = true
-    else wakeAfter(contendedMs)
+    return rows.length > 0 ? 0 : contendedMs
   }
 
-  /** Removes what has been in the lists for long enough. */
-  const sweep = async (now: number): Promise<void> => {
-    if (now - sweptAt < sweepMs) return
-    sweptAt = now
+  /** Removes what has been in the lists for long enough; returns whether there may be more of it. */
+  const sweep = async (now: number): Promise<boolean> => {
+    if (now - sweptAt < sweepMs) return false
     const [done, dead] = await storage.append([
       store.forget(queue, 'done', now - (handler.keepMs ?? 0)),
       store.forget(queue, 'dead', now - deadKeptMs),
     ])
-    if (isWholePart(done?.count ?? 0) || isWholePart(dead?.count ?? 0)) {
-      sweptAt = Number.NEGATIVE_INFINITY
-      again = true
-    }
+    if (isWholePart(done?.count ?? 0) || isWholePart(dead?.count ?? 0)) return true
+    sweptAt = now
+    return false
   }
 
   const begin = (row: Claimed): void => {
@@ -143,7 +113,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
       .catch((error) => logger.error({ err: error, queue, job: row.job_id }, 'a job was left'))
       .then(() => {
         running.delete(row.id)
-        wake()
+        loop.wake()
       })
   }
 
@@ -219,20 +189,24 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     }
   }
 
+  const loop = createLoop({
+    look,
+    pollMs: storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone,
+    failed: (error) => logger.error({ err: error, queue }, 'looking for jobs failed'),
+  })
   const ended = (): Promise<unknown> => Promise.all([...running.values()].map((one) => one.ended))
 
   return {
-    wake,
+    wake: loop.wake,
     idle: async () => {
-      while (looking !== undefined || running.size > 0) {
-        await looking
+      while (loop.looking() !== undefined || running.size > 0) {
+        await loop.looking()
         await ended()
       }
     },
     stop: async () => {
       stopped = true
-      clearTimeout(timer)
-      await looking
+      await loop.end()
       await within(patienceMs, ended())
       for (const { ending } of running.values()) ending.abort(new Error('the server stops'))
       await within(patienceMs, ended())
