@@ -6,6 +6,7 @@
 
 import type { Command } from 'commander'
 import { addApply } from './apply.ts'
+import { addCompletion } from './completion.ts'
 import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
 import { addDev } from './dev.ts'
@@ -54,7 +55,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'Who and where you are:',
-    commands: [addLogin, addLogout, addWhoami, addContext],
+    commands: [addLogin, addLogout, addWhoami, addContext, addCompletion],
   },
   {
     heading: 'The server:',

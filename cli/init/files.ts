@@ -3,7 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import { packageFile } from './package-files.ts'
+import { packageFile } from '../package-files.ts'
 
 export interface Wish {
   readonly template: string
