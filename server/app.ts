@@ -10,6 +10,7 @@ import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
 import { interactiveDocs } from '#server/admin/interactive-docs.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
 import { followApi, openapiRoutes } from '#server/admin/openapi.ts'
+import { adminResourceRoutes } from '#server/admin/resource-metadata.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
@@ -68,6 +69,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
   app.register(openapiRoutes)
   app.register(interactiveDocs)
   app.register(monitoringRoutes(parts))
+  app.register(adminResourceRoutes({ baseUrl: config.http.baseUrl, master: masterRealm }))
   app.register(
     loginRoutes({
       ...parts,

@@ -16,9 +16,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-
-/** A token that has it reads, compares and tries out, and changes nothing. */
-export const planScope = 'admin:plan'
+import { adminAudience, adminMetadata, planScope } from './resource-metadata.ts'
 
 export interface AdminToken {
   /** The id of the client's document. */
@@ -34,6 +32,8 @@ export interface AdminTokens {
   presented(request: FastifyRequest): boolean
   /** Throws a 401 unless the token is good here. */
   resolve(request: FastifyRequest, realm: string): Promise<AdminToken>
+  /** Headers of a 401: how the API is to be asked (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
+  challenge(request: FastifyRequest, refusal: Problem): Readonly<Record<string, string>>
 }
 
 export interface AdminTokenParts {
@@ -52,7 +52,8 @@ const refused = (): Problem =>
 
 export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const { issuers, verifier, ranks, dpop, baseUrl, master } = parts
-  const audience = `${baseUrl}/admin`
+  const audience = adminAudience(parts)
+  const metadata = adminMetadata(parts)
 
   const isOurs = ({ claims, client, user, grant }: VerifiedToken): boolean =>
     [claims['aud']].flat().includes(audience) &&
@@ -85,8 +86,21 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
     )
   }
 
+  const presented: AdminTokens['presented'] = ({ headers: { authorization } }) =>
+    /^(bearer|dpop)\b/i.test(authorization ?? '')
+
   return {
-    presented: ({ headers: { authorization } }) => /^(bearer|dpop)\b/i.test(authorization ?? ''),
+    presented,
+
+    challenge: (request, { cause }) => {
+      const failed = cause instanceof OAuthError ? cause : undefined
+      const error = failed?.code ?? (presented(request) ? 'invalid_token' : undefined)
+      const told = [...(error === undefined ? [] : [`error="${error}"`]), metadata].join(', ')
+      return {
+        'www-authenticate': `${failed?.challenge ?? 'Bearer'} ${told}`,
+        ...failed?.options.headers,
+      }
+    },
 
     resolve: async (request, realm) => {
       const [, scheme = '', token] = header.exec(request.headers.authorization ?? '') ?? []
@@ -102,7 +116,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
         })
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error
-        throw new Problem('unauthenticated', error.message)
+        throw new Problem('unauthenticated', error.message, { cause: error })
       }
       return {
         actor: client.id,

@@ -144,8 +144,11 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     )
   }
 
-  app.setErrorHandler(async (error, request) => {
-    if (error instanceof Problem) await recordDenial(request, error)
+  app.setErrorHandler(async (error, request, reply) => {
+    if (error instanceof Problem) {
+      if (error.code === 'unauthenticated') reply.headers(tokens.challenge(request, error))
+      await recordDenial(request, error)
+    }
     throw error
   })
 

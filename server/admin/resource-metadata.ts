@@ -1,0 +1,61 @@
+/**
+ * The admin API as a resource that wants tokens (RFC 9728): what it is called, who issues tokens for it, and the
+ * challenge that leads there (§5.1). Realms issue tokens for their own administration too; they are not told here.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import { publicJson, sendPublicJson } from '#server/oidc/cached-json.ts'
+import { publicPreflight } from '#server/oidc/cors.ts'
+import { describe } from '#server/oidc/description.ts'
+import { dpopAlgorithms } from '#server/oidc/vocabulary.ts'
+
+export interface AdminResource {
+  readonly baseUrl: string
+  readonly master: string
+}
+
+const maxAgeSeconds = 300
+const path = '/.well-known/oauth-protected-resource/admin'
+
+/** A token that has it reads, compares and tries out, and changes nothing. */
+export const planScope = 'admin:plan'
+
+/** What a token for the admin API must be meant for. */
+export const adminAudience = ({ baseUrl }: Pick<AdminResource, 'baseUrl'>): string =>
+  `${baseUrl}/admin`
+
+/** As the parameter of a challenge. */
+export const adminMetadata = ({ baseUrl }: Pick<AdminResource, 'baseUrl'>): string =>
+  `resource_metadata="${baseUrl}${path}"`
+
+const metadataSchema = {
+  description: 'The metadata.',
+  type: 'object',
+  properties: { resource: { type: 'string', format: 'uri' } },
+  required: ['resource'],
+  additionalProperties: true,
+} as const
+
+export const adminResourceRoutes =
+  (resource: AdminResource) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { baseUrl, master } = resource
+    const metadata = publicJson({
+      resource: adminAudience(resource),
+      authorization_servers: [`${baseUrl}/realms/${master}`],
+      scopes_supported: [planScope],
+      bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: dpopAlgorithms,
+      resource_name: 'The admin API',
+      resource_documentation: `${baseUrl}/interactive-docs.html`,
+    })
+    const description = describe({
+      operationId: 'read-protected-resource-admin',
+      summary: 'Who issues tokens for the admin API',
+      replies: { 200: metadataSchema },
+    })
+    app.get(path, description, (request, reply) =>
+      sendPublicJson(request, reply, metadata, maxAgeSeconds),
+    )
+    publicPreflight(app, path, 'GET')
+  }
