@@ -11,7 +11,7 @@ export interface Credentials {
 
 export type Headers = Readonly<Record<string, string>>
 
-const cookiesOf = ({ headers }: Answer): Map<string, string> => {
+export const cookiesOf = ({ headers }: Answer): Map<string, string> => {
   const lines = [headers['set-cookie'] ?? []].flat()
   const pairs = lines.map((line) => line.split(';')[0]?.split('=') ?? [])
   return new Map(pairs.map(([name = '', ...value]) => [name, value.join('=')]))

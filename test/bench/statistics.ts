@@ -13,6 +13,16 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 export const medianRatio = (ours: readonly number[], theirs: readonly number[]): number =>
   median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 
+/** Of the straight line with the least squares through the points. */
+export const slope = (points: readonly (readonly [number, number])[]): number => {
+  const mean = (of: 0 | 1): number =>
+    points.reduce((sum, point) => sum + point[of], 0) / points.length
+  const [x, y] = [mean(0), mean(1)]
+  const sum = (of: (dx: number, dy: number) => number): number =>
+    points.reduce((total, point) => total + of(point[0] - x, point[1] - y), 0)
+  return sum((dx, dy) => dx * dy) / sum((dx) => dx * dx)
+}
+
 /** Milliseconds that some work takes, and what it gave. */
 export const timed = async <T>(work: () => Promise<T>): Promise<{ ms: number; value: T }> => {
   const start = performance.now()

@@ -1,0 +1,104 @@
+/**
+ * Memory under traffic that does not end: what a server holds minute by minute, and how fast that grows once it is warm.
+ * `BENCH_MINUTES` says how long; ten unless given.
+ */
+
+import type { Server } from '../backends.ts'
+import { connect, sendLoad } from '../load.ts'
+import type { Measurement, Row } from '../measurement.ts'
+import { rssOf } from '../processes.ts'
+import * as party from '../relying-party.ts'
+import { slope } from '../statistics.ts'
+
+const MINUTES = Number(process.env['BENCH_MINUTES'] ?? 10)
+const SAMPLES = 20
+/** Before it the heap finds its size and code is still being compiled. */
+const WARM_UP = 0.3
+const CONNECTIONS = 16
+
+interface Sample {
+  readonly minutes: number
+  readonly rss: number
+  readonly heap: number
+}
+
+const heapOf = async (url: string): Promise<number> => {
+  const connection = connect(url)
+  const { body } = await connection.send({ method: 'GET', path: '/monitoring/metrics' }, 200)
+  await connection.close()
+  const bytes = /^nodejs_heap_size_used_bytes (\S+)$/m.exec(body.toString())?.[1]
+  return Number(bytes) / 1e6
+}
+
+const sampleOf = async ({ pid, url }: Server, since: number): Promise<Sample> => ({
+  minutes: (performance.now() - since) / 60_000,
+  rss: rssOf(pid),
+  heap: await heapOf(url),
+})
+
+/** Everything that a request may leave behind: tokens of services, grants of users, refreshes, reads. */
+const traffic = async ({ url }: Server, ms: number): Promise<number> => {
+  const visitor = await party.openVisit(url)
+  const kept = await visitor.tokens(CONNECTIONS)
+  const load = await sendLoad(url, CONNECTIONS, { ms }, async (connection, begun) => {
+    const tokens = kept[begun % CONNECTIONS]
+    if (tokens === undefined) throw new Error('no tokens were issued')
+    await connection.send(party.clientCredentials(), 200)
+    await connection.send(party.refresh(tokens.refresh_token), 200)
+    await connection.send(party.introspect(tokens.access_token), 200)
+    await connection.send(party.userinfo(tokens.access_token), 200)
+    await connection.send(party.jwks, 200)
+  })
+  return 5 * load.times.length
+}
+
+const rowsOf = (on: string, samples: readonly Sample[], requests: number): Row[] => {
+  const warm = samples.filter(({ minutes }) => minutes >= WARM_UP * MINUTES)
+  const perMinute = (of: (sample: Sample) => number): number =>
+    slope(warm.map((sample) => [sample.minutes, of(sample)]))
+  return [
+    ...samples.map(({ minutes, rss, heap }) => ({
+      on,
+      minute: minutes.toFixed(1),
+      'RSS MB': rss,
+      'heap MB': heap,
+    })),
+    {
+      on,
+      minute: 'growth a minute, warm',
+      'RSS MB': perMinute(({ rss }) => rss),
+      'heap MB': perMinute(({ heap }) => heap),
+      requests,
+    },
+  ]
+}
+
+export const measureMemory: Measurement = async ({ backends, progress }) => {
+  const rows: Row[] = []
+  for (const { name, create } of backends) {
+    const database = await create()
+    try {
+      await database.withParts(party.fillIssuer)
+      const server = await database.serve()
+      const since = performance.now()
+      const samples = [await sampleOf(server, since)]
+      let requests = 0
+      for (let n = 0; n < SAMPLES; n += 1) {
+        requests += await traffic(server, (MINUTES * 60_000) / SAMPLES)
+        samples.push(await sampleOf(server, since))
+        progress(`${name} ${JSON.stringify(samples.at(-1))}`)
+      }
+      rows.push(...rowsOf(name, samples, requests))
+    } finally {
+      await database.remove()
+    }
+  }
+  return {
+    title: `memory over ${MINUTES} minutes of traffic`,
+    notes: [
+      `${CONNECTIONS} connections, each with client_credentials, refresh, introspection, userinfo and JWKS in turn`,
+      `growth is the slope of a straight line through what came after ${WARM_UP * MINUTES} minutes`,
+    ],
+    rows,
+  }
+}
