@@ -15,6 +15,7 @@ import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
+import { createSignInEngine } from '#server/login/create-engine.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createDpop } from '#server/oidc/dpop.ts'
 import { createFindPending } from '#server/oidc/pending-sign-in.ts'
@@ -52,7 +53,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
   const { config, logger, clock, copy, storage, writer, presenter, metrics } = parts
   const cookies = createCookies(config.http.baseUrl)
   const csrf = createCsrf(parts.csrfKey)
-  const pages = createPages()
+  const pages = createPages({ cookies })
   const app = createHttp({ config, logger, clock, mapError })
   app.addHook(
     'onResponse',
@@ -63,7 +64,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
   )
   followApi(app, config.http.baseUrl)
   app.register((scope, _options, done) => {
-    pages.routes(scope)
+    pages.routes(scope, parts.settingsOf)
     done()
   })
   app.register(openapiRoutes)
@@ -78,6 +79,12 @@ export const createApp = (parts: Parts): FastifyInstance => {
       pages,
       mapError,
       master: masterRealm,
+      engine: createSignInEngine({
+        ...parts,
+        pages,
+        onLogin: metrics.login,
+        onChallenge: metrics.mfaChallenge,
+      }),
       findPending: createFindPending({ ...parts, cookies }),
       onLogin: metrics.login,
     }),

@@ -6,21 +6,25 @@
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
+import { createFactors } from '#server/accounts/factors.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
 import { createUsers } from '#server/accounts/users.ts'
 import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
 import { createRecorder } from '#server/events/audit.ts'
-import { defaultEmission, emitting } from '#server/events/emission.ts'
+import { createEmission, emitting } from '#server/events/emission.ts'
 import { createJobs, jobFigures } from '#server/events/jobs/queue.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createOutbox } from '#server/events/outbox.ts'
+import { createPersonalKeys } from '#server/events/personal-keys.ts'
+import { createReadRecords } from '#server/events/records.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
+import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { createMessaging } from '#server/messaging/sender.ts'
 import { createLogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -97,13 +101,11 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       allowHttp: config.outgoing.allowHttp,
     })
     const hasher = createHasher(await loadEngine())
-    const emission = defaultEmission
+    const personalKeys = createPersonalKeys({ storage, keyring })
+    const emission = await createEmission({ storage, keyring })
     const outbox = createOutbox(storage)
-    const sinks = [
-      emitting(emission, (record) => logger.info(record, 'audit')),
-      outbox.notice,
-    ]
-    const recorder = createRecorder(storage, clock, sinks)
+    const sinks = [emitting(emission, (record) => logger.info(record, 'audit')), outbox.notice]
+    const recorder = createRecorder({ storage, clock, personalKeys, sinks })
     const totals = createTotals(storage, clock)
     const copy = createCopy(storage, copyLimits)
     const users = createUsers(storage)
@@ -170,8 +172,12 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       ranks,
       sessions,
       bruteForce,
+      factors: createFactors(storage),
+      signIns: createSignIns({ storage, clock }),
       vault,
       emission,
+      personalKeys,
+      readRecords: createReadRecords(personalKeys),
       totals,
       writer,
       settingsOf,
@@ -201,6 +207,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
         await logouts.idle()
         await signingKeys.idle()
         copy.close()
+        emission.close()
         await hasher.close()
         messaging.close()
         await outgoing.close()

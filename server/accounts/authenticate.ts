@@ -42,6 +42,8 @@ export interface Proof {
   readonly address: string
   /** What is proved by, as the audit event names it. */
   readonly method: string
+  /** Whether it is asked beside something else. */
+  readonly factor: boolean
   /** Statements use the proof up; they are committed with what it allows. */
   readonly check: () => Promise<Checked>
 }
@@ -61,6 +63,8 @@ export interface Acceptance<T> {
    * otherwise wipe the count of wrong codes with it, and guess codes for ever.
    */
   readonly partial?: boolean
+  /** A guard among the statements that fails when the same sign-in went on elsewhere: no failure of the user. */
+  readonly ownGuard?: string
 }
 
 export type Accept<T> = (user: UserRow) => Acceptance<T> | Promise<Acceptance<T>>
@@ -75,6 +79,8 @@ export type AttemptResult<T> =
 export interface Authenticator {
   attempt<T>(attempt: Attempt, accept: Accept<T>): Promise<AttemptResult<T>>
   prove<T>(proof: Proof, accept: Accept<T>): Promise<AttemptResult<T>>
+  /** Fails the guard `user:<id>` when the user may not sign in any more; for what asks no proof. */
+  stillAllowed(user: UserRow): Statement
 }
 
 export interface AuthenticatorParts {
@@ -192,7 +198,8 @@ export const createAuthenticator = ({
     const reason = refusalOf(login, checked.matches, trial.method)
     if (login === undefined || reason !== undefined)
       return fail(trial, login, reservation, reason ?? 'unknown-user')
-    const { statements, events, value, partial = false } = await accept(login.user)
+    const accepted = await accept(login.user)
+    const { statements, events, value, partial = false, ownGuard } = accepted
     try {
       await recorder.commit(
         [
@@ -205,7 +212,7 @@ export const createAuthenticator = ({
       )
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
-      if (!isChange(error)) throw error
+      if (!isChange(error) || isGuard(error, ownGuard)) throw error
       return fail(trial, login, reservation, 'changed-meanwhile')
     }
   }
@@ -268,6 +275,8 @@ export const createAuthenticator = ({
   }
 
   return {
+    stillAllowed,
+
     attempt: ({ realm, settings, name, password, address }, accept) =>
       tryOut(
         {
@@ -284,14 +293,14 @@ export const createAuthenticator = ({
         accept,
       ),
 
-    prove: ({ realm, settings, user: { id, username }, address, method, check }, accept) =>
+    prove: ({ realm, settings, user: { id, username }, address, method, factor, check }, accept) =>
       tryOut(
         {
           realm,
           settings,
           name: username,
           address,
-          event: 'MFA_FAILURE',
+          event: factor ? 'MFA_FAILURE' : 'LOGIN_FAILURE',
           method,
           find: async () => {
             const user = await users.find(realm, id)
@@ -308,6 +317,9 @@ export const createAuthenticator = ({
 const isChange = (error: unknown): boolean =>
   error instanceof GuardFailedError ||
   (error instanceof ConstraintError && error.constraint === 'foreign-key')
+
+const isGuard = (error: unknown, guard: string | undefined): boolean =>
+  error instanceof GuardFailedError && error.guard === guard
 
 const busy = { outcome: 'busy' } as const
 

@@ -60,6 +60,8 @@ export interface BruteForce {
   locked(realm: string, userIds: readonly string[]): Promise<ReadonlySet<string>>
   /** An administrator's unlock: the failures are forgotten. */
   unlockStatements(realm: string, userId: string): Statement[]
+  /** A whole sign-in whose last step was none that could be guessed: failures are forgotten, a lock is not. */
+  forgiveStatements(realm: string, userId: string): Statement[]
   /** Removes what no longer counts; for the job that keeps tables small. */
   forgetStatements(realm: string, settings: GuardSettings): Statement[]
 }
@@ -255,6 +257,14 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
 
     unlockStatements: (realm, userId) => [
       statement(row(realm, userSubject(userId)).set({ failures: 0, locked_until: 0 })),
+    ],
+
+    forgiveStatements: (realm, userId) => [
+      statement(
+        row(realm, userSubject(userId))
+          .set({ failures: 0 })
+          .where('locked_until', '<=', clock.now()),
+      ),
     ],
 
     forgetStatements(realm, settings) {

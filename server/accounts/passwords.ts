@@ -132,6 +132,7 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
     priority: 0,
     secret,
     created_at: clock.now(),
+    used: 0,
   })
 
   /** Replaces the password. The user's row is locked first, so that two changes at once leave one password. */

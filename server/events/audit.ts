@@ -3,12 +3,12 @@
  * of. They go to stdout only once they are durable, so that no line ever speaks of something that did not happen.
  */
 
-import { type EventCategory, type EventType, eventTypes } from '#schemas/event-types.ts'
+import type { EventCategory, EventType } from '#schemas/event-types.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import { newId } from '#server/platform/ids.ts'
 import type { Statement, StatementResult, Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { AuditEventRow } from '#server/storage/tables.ts'
+import type { PersonalKeys } from './personal-keys.ts'
+import { prepare } from './records.ts'
 
 export interface AuditEvent {
   readonly type: EventType
@@ -19,7 +19,10 @@ export interface AuditEvent {
   readonly outcome: 'SUCCESS' | 'FAILURE'
   readonly resourceType?: string
   readonly resourceId?: string
+  /** Names no person. */
   readonly detail?: string
+  /** Names or addresses of the user who is the resource, else of the actor: told with the detail until erasure. */
+  readonly personal?: string
   /** The revision that the write made, of a configuration write. */
   readonly revision?: number
 }
@@ -55,48 +58,25 @@ export interface Recorder {
 
 export type AuditSink = (record: AuditRecord) => void
 
-export const recordOf = (row: Omit<AuditEventRow, 'id' | 'revision'>): AuditRecord => ({
-  id: row.event_id,
-  ts: new Date(row.at).toISOString(),
-  kind: 'audit',
-  category: row.category as EventCategory,
-  type: row.type as EventType,
-  realm: row.realm,
-  actor: row.actor,
-  sourceIp: row.source_ip,
-  resourceType: row.resource_type,
-  resourceId: row.resource_id,
-  outcome: row.outcome as AuditRecord['outcome'],
-  detail: row.detail,
-})
+export interface RecorderParts {
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'append'>
+  readonly clock: Clock
+  readonly personalKeys: PersonalKeys
+  readonly sinks: readonly AuditSink[]
+}
 
-const rowOf = (event: AuditEvent, at: number): Omit<AuditEventRow, 'id'> => ({
-  event_id: newId(),
-  realm: event.realm,
-  at,
-  category: eventTypes[event.type],
-  type: event.type,
-  actor: event.actor,
-  source_ip: event.sourceIp,
-  resource_type: event.resourceType ?? null,
-  resource_id: event.resourceId ?? null,
-  outcome: event.outcome,
-  detail: event.detail ?? null,
-  revision: event.revision ?? null,
-})
-
-export const createRecorder = (
-  storage: Storage,
-  clock: Clock,
-  sinks: readonly AuditSink[],
-): Recorder => {
+export const createRecorder = ({
+  storage,
+  clock,
+  personalKeys,
+  sinks,
+}: RecorderParts): Recorder => {
   const recording =
     (write: (statements: readonly Statement[]) => Promise<StatementResult[]>) =>
     async (statements: readonly Statement[], events: readonly AuditEvent[]) => {
-      const at = clock.now()
-      const rows = events.map((event) => rowOf(event, at))
+      const { rows, records } = await prepare(events, clock.now(), personalKeys)
       const results = await write([...statements, ...insertRows(storage.db, 'audit_events', rows)])
-      for (const row of rows) for (const sink of sinks) sink(recordOf(row))
+      for (const record of records) for (const sink of sinks) sink(record)
       return results.slice(0, statements.length)
     }
   return {

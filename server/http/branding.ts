@@ -42,19 +42,25 @@ const primaryRules = (color: string): string => {
 /** A light background keeps its hue in the dark scheme, not its brightness. */
 const backgroundRules = (color: string): string => {
   const night = isDark(color) ? color : mix(color, DARK_PAGE, 0.97)
-  return rule({ page: color }) + inDark(rule({ page: night }))
+  const on = (page: string) => rule({ page, 'on-page': textOn(page) })
+  return on(color) + inDark(on(night))
 }
 
-/** The content of the page's style element. A "<" becomes its CSS escape, so the element cannot be left. */
-export const brandStyle = ({ primaryColor, backgroundColor, customCss }: Branding): string => {
-  const rules = [
+/**
+ * What style rules must not hold: anything that makes the browser ask somebody for something. With selectors on what a
+ * form holds, such a request would tell it (CSS exfiltration); a backslash could spell any of the words.
+ */
+const fetching =
+  /[\\<]|@import|@font-face|@namespace|(?:url|src|image|image-set|cross-fade|element|expression)\s*\(/i
+
+/** The style sheet of a realm; rules that could fetch something are left out as a whole. */
+export const brandStyle = ({ primaryColor, backgroundColor, customCss }: Branding): string =>
+  [
     primaryColor && isColor(primaryColor) ? primaryRules(primaryColor) : '',
     backgroundColor && isColor(backgroundColor) ? backgroundRules(backgroundColor) : '',
     // Last, so that an unclosed brace swallows nothing of ours.
-    customCss ?? '',
-  ]
-  return rules.join('').replaceAll('<', '\\3c ')
-}
+    customCss && !fetching.test(customCss) ? customCss : '',
+  ].join('')
 
 /** The picture's address in normal form; none unless it is plain https. */
 export const logoOf = ({ logoUrl }: Branding): URL | undefined => {

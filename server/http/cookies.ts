@@ -25,6 +25,8 @@ export interface Cookies {
   login(realm: string): Cookie
   /** Ties what a client asked for to the browser that brought it. */
   authorization(realm: string): Cookie
+  /** The language that pages were switched to; it ends with the browser. */
+  readonly locale: Cookie
   /** Read by scripts and sent back as `X-XSRF-TOKEN`; the name is part of the interface. */
   readonly xsrf: Cookie
 }
@@ -43,6 +45,7 @@ export const createCookies = (baseUrl: string): Cookies => {
     }),
     login: (realm) => ({ name: `${prefix}iam-login-${realm}`, options: hidden }),
     authorization: (realm) => ({ name: `${prefix}iam-authorize-${realm}`, options: hidden }),
+    locale: { name: `${prefix}iam-locale`, options: hidden },
     xsrf: {
       name: 'XSRF-TOKEN',
       options: { path: '/', httpOnly: false, secure, sameSite: 'strict' },

@@ -14,8 +14,14 @@ export interface Browser {
   sessionCookie(request: FastifyRequest, realm: string): string | undefined
   /** Sets the CSRF token of the session, and returns it for the page's form. */
   greet(reply: FastifyReply, session: SessionRow): string
+  /** What ties sign-ins to this browser, where it is there. */
+  preLoginCookie(request: FastifyRequest, realm: string): string | undefined
   /** Sets the pre-login cookie, unless there is one, and the CSRF token that goes with it. */
-  prepare(request: FastifyRequest, reply: FastifyReply, realm: string): string
+  prepare(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    realm: string,
+  ): { readonly browser: string; readonly csrf: string }
   /** Whether the token belongs to this browser's pre-login cookie. */
   isPrepared(request: FastifyRequest, realm: string, token: string): boolean
   isOfSession(session: SessionRow, token: string): boolean
@@ -46,6 +52,7 @@ export const createBrowser = (cookies: Cookies, csrf: Csrf): Browser => {
 
   return {
     sessionCookie: (request, realm) => request.cookies[cookies.session(realm).name],
+    preLoginCookie: preLogin,
     greet,
     prepare(request, reply, realm) {
       // Kept while it lasts, so that a second tab does not spoil the form in the first.
@@ -53,7 +60,7 @@ export const createBrowser = (cookies: Cookies, csrf: Csrf): Browser => {
       const token = csrf.tokenFor(binding(realm, value))
       set(reply, cookies.login(realm), value)
       set(reply, cookies.xsrf, token)
-      return token
+      return { browser: value, csrf: token }
     },
     isPrepared(request, realm, token) {
       const value = preLogin(request, realm)

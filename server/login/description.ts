@@ -3,6 +3,7 @@
 import type { RouteShorthandOptions } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { Entry } from './entries.ts'
 
 const page = (description: string) => ({
   description,
@@ -26,19 +27,43 @@ const form = (
   events: readonly EventType[],
 ) => ({ config: { body: { type: 'object', properties, required }, events } })
 
-export const describeShow = route('show-login', 'The sign-in page; sets the CSRF cookie', {
-  200: page('The form, or who is signed in already.'),
-  404: page('There is no such realm.'),
-})
+const names = {
+  login: 'The sign-in page; sets the CSRF cookie',
+  register: 'The page where users register themselves',
+  forgot: 'The page for a forgotten password',
+} as const
 
-export const describeSignIn = {
-  ...route('sign-in', 'Signs in: a session cookie, and a new CSRF token', {
-    303: toSignIn,
-    401: page('Name or password is wrong, or nobody may sign in with them now.'),
-    403: page('The form has expired, or nobody may sign in to this realm.'),
-    404: page('There is no such realm.'),
-    503: page('Too many sign in at this moment.'),
-  }),
+const operation = { login: 'sign-in', register: 'register', forgot: 'forgot-password' } as const
+
+export const describeShow = ({ name }: Pick<Entry, 'name'>) =>
+  route(`show-${name}`, names[name], {
+    200: page('The form, or who is signed in already.'),
+    404: page('There is no such realm, or it does not offer this.'),
+  })
+
+const answers = {
+  303: toSignIn,
+  400: page('A field is missing or wrong.'),
+  401: page('What was given is wrong, or nobody may sign in with it now.'),
+  403: page('The form has expired, or nobody may sign in to this realm.'),
+  404: page('There is no such realm, or it does not offer this.'),
+  503: page('Too many sign in at this moment.'),
+}
+
+const events: readonly EventType[] = [
+  'LOGIN_SUCCESS',
+  'LOGIN_FAILURE',
+  'USER_LOCKED',
+  'MFA_CHALLENGE',
+]
+
+/** What is sent depends on the flow; these are the fields of the first page that comes with a realm. */
+export const describeSignIn = ({ name }: Pick<Entry, 'name'>) => ({
+  ...route(
+    operation[name],
+    'The first step: ends in a session, or leads to the next step',
+    answers,
+  ),
   ...form(
     {
       username: { type: 'string' },
@@ -46,7 +71,32 @@ export const describeSignIn = {
       rememberMe: { type: 'string', enum: ['true'] },
       _csrf: csrf,
     },
-    ['username', 'password', '_csrf'],
-    ['LOGIN_SUCCESS', 'LOGIN_FAILURE', 'USER_LOCKED'],
+    ['username', '_csrf'],
+    events,
+  ),
+})
+
+export const describeAsk = route('show-sign-in-step', 'What a sign-in asks now', {
+  200: page('The form of the step.'),
+  403: page('The sign-in has ended, or began in another browser.'),
+  404: page('There is no such realm.'),
+})
+
+export const describeAnswer = {
+  ...route(
+    'answer-sign-in-step',
+    'Answers the step; ends in a session, or leads to the next',
+    answers,
+  ),
+  ...form(
+    {
+      step: { type: 'string', enum: ['restart', 'other', 'resend', 'cancel'] },
+      method: { type: 'string' },
+      code: { type: 'string' },
+      response: { type: 'string' },
+      _csrf: csrf,
+    },
+    ['_csrf'],
+    [...events, 'MFA_SUCCESS', 'MFA_FAILURE', 'UPDATE_CREDENTIAL'],
   ),
 }

@@ -1,25 +1,16 @@
-/** Reads the sign-in form. A field that is missing or given twice is empty: nothing is guessed, nothing skipped. */
+/** Reads the forms of sign-in pages. A field that is missing or given twice is empty: nothing is guessed, nothing skipped. */
 
-export interface LoginForm {
-  readonly username: string
-  readonly password: string
-  readonly rememberMe: boolean
-  readonly csrf: string
-}
+import type { Form } from './step.ts'
 
-/** The longest password, every character escaped, and the other fields. */
+/** The longest password, every character escaped, or the answer of a security key, and the other fields. */
 export const FORM_LIMIT = 16_384
 
-export const readForm = (body: unknown): LoginForm => {
-  const field = (name: string): string => {
+export const readForm =
+  (body: unknown): Form =>
+  (name) => {
     const value: unknown =
-      typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
+      typeof body === 'object' && body !== null && Object.hasOwn(body, name)
+        ? Reflect.get(body, name)
+        : undefined
     return typeof value === 'string' ? value : ''
   }
-  return {
-    username: field('username'),
-    password: field('password'),
-    rememberMe: field('rememberMe') === 'true',
-    csrf: field('_csrf'),
-  }
-}

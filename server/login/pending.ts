@@ -9,6 +9,12 @@ export interface PendingSignIn {
   readonly username?: string | undefined
   /** In the form of Accept-Language. */
   readonly locales?: string | undefined
+  /** The client that it is for. */
+  readonly clientId?: string | undefined
+  /** The level that is asked for. */
+  readonly acr?: string | undefined
+  /** Whether the session that is there is to be strengthened, rather than replaced by a new sign-in. */
+  readonly stepsUp?: boolean | undefined
   /** See `PageContext`. */
   readonly formTargets: readonly string[]
 }

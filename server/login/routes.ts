@@ -1,38 +1,47 @@
 /**
- * Signing in with a browser: `GET` and `POST /realms/{realm}/login` (spec part 5); signing out is a matter of the protocol
- * (oidc/endpoints/logout.ts). Plain forms, no script. Redirects lead to the realm's own sign-in page, or to what waits for the sign-in
- * (pending.ts), and nowhere else.
+ * Signing in with a browser (spec part 5). `GET` and `POST /realms/{realm}/login` are the first step of the realm's
+ * browser flow; what comes after it has an address of its own, `/realms/{realm}/login/{sign-in}`, so that tabs do not
+ * get in each other's way and going back, reloading and changing the language show what is asked now.
  *
- * A sign-in that fails always gets the same page and status, whether the name is unknown, the password wrong, or
- * the user disabled or locked; the reason is in the audit event.
+ * Redirects lead to the realm's own pages, or to what waits for the sign-in (pending.ts), and nowhere else. A sign-in that
+ * fails always gets the same page and status, whether the name is unknown, the password wrong, or the user disabled or
+ * locked; the reason is in the audit event.
  */
 
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Authenticator } from '#server/accounts/authenticate.ts'
 import { printable } from '#server/accounts/names.ts'
-import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Recorder } from '#server/events/audit.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
-import type { LoginError, Pages } from '#server/http/pages.ts'
+import type { Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
 import { createBrowser } from './browser.ts'
-import { describeShow, describeSignIn } from './description.ts'
-import { FORM_LIMIT, type LoginForm, readForm } from './form.ts'
+import { describeAnswer, describeAsk, describeShow, describeSignIn } from './description.ts'
+import { type Engine, retryAfter } from './engine.ts'
+import { type Entry, entries, entryOf, signInEntry } from './entries.ts'
+import type { SignIn, SignIns } from './flow/sign-ins.ts'
+import { FORM_LIMIT, readForm } from './form.ts'
+import { methodsOf } from './methods.ts'
 import { type FindPending, type PendingSignIn, pendingHandle, pendingParameter } from './pending.ts'
+import type { Asked, Visitor } from './questions.ts'
+import { type AskedPage, type Form, type Refusal, refused } from './step.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
 
 export interface LoginParts {
   readonly recorder: Recorder
-  readonly authenticator: Authenticator
   readonly sessions: Sessions
   readonly cookies: Cookies
   readonly csrf: Csrf
   readonly pages: Pages
+  readonly engine: Engine
+  readonly signIns: Pick<SignIns, 'find'>
+  readonly copy: Pick<Copy, 'fresh'>
   /** The realm that cannot be switched off. */
   readonly master: string
   /** Null when there is no such realm. */
@@ -43,88 +52,126 @@ export interface LoginParts {
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
 
-type RealmRequest = FastifyRequest<RealmRoute>
-
-/** Why the form is shown again. */
-interface Failure {
-  readonly status: number
-  readonly error: LoginError
-  readonly form: LoginForm
+interface SignInRoute extends RealmRoute {
+  Params: { realm: string; signIn: string }
 }
 
-/** Seconds after which a sign-in that found no free place is worth another try. */
-const RETRY_AFTER = 5
+type RealmRequest = FastifyRequest<RealmRoute>
+type SignInRequest = FastifyRequest<SignInRoute>
+
+/** What one request is about. */
+interface Turn {
+  readonly visit: Visit
+  readonly visitor: Visitor
+  readonly pending: PendingSignIn | undefined
+  /** The token of the forms of this browser. */
+  readonly csrf: string
+}
 
 const pathOf = (realm: string, page: 'login' | 'logout'): string => `/realms/${realm}/${page}`
 
-const actionOf = (request: RealmRequest): string => {
-  const handle = pendingHandle(request)
-  const path = pathOf(request.params.realm, 'login')
-  return handle === undefined
-    ? path
-    : `${path}?${new URLSearchParams({ [pendingParameter]: handle })}`
+const firstPath = (realm: string, handle: string | undefined, { path }: Entry): string => {
+  const query =
+    handle === undefined ? '' : `?${new URLSearchParams({ [pendingParameter]: handle })}`
+  return `/realms/${realm}/${path}${query}`
 }
 
-const createHandlers = (parts: LoginParts) => {
-  const { recorder, authenticator, sessions, pages, onLogin } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
-  const visit = createVisits({ ...parts, browser })
+const stepPath = ({ realm, state, stored }: SignIn): string =>
+  stored === undefined
+    ? firstPath(realm, state.pending, entryOf(state.entry))
+    : `${pathOf(realm, 'login')}/${stored.handle}`
 
-  const pendingOf = async (request: RealmRequest): Promise<PendingSignIn | undefined> => {
-    const handle = pendingHandle(request)
+const choosing = ({ query }: FastifyRequest): boolean =>
+  typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
+
+const createHandlers = (parts: LoginParts) => {
+  const { recorder, sessions, pages, engine, signIns, copy, onLogin } = parts
+  const browser = createBrowser(parts.cookies, parts.csrf)
+  const visits = createVisits({ ...parts, browser })
+
+  const pendingOf = async (
+    request: RealmRequest,
+    handle: string | undefined,
+  ): Promise<PendingSignIn | undefined> => {
     if (handle === undefined) return undefined
     const found = await parts.findPending?.(request, request.params.realm, handle)
     if (!found) throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
     return found
   }
 
-  const showForm = (
+  const turnOf = async (
     request: RealmRequest,
     reply: FastifyReply,
-    { realm, settings }: Visit,
-    pending: PendingSignIn | undefined,
-    failure?: Failure,
-  ): FastifyReply =>
-    pages.login(reply, {
-      ...pageContext(pages, request, realm, settings, pending?.locales),
-      action: actionOf(request),
-      username: pending?.username,
+    visit: Visit,
+    handle: string | undefined,
+  ): Promise<Turn> => {
+    const { realm, settings, current } = visit
+    const view = await copy.fresh(realm)
+    if (!view) throw new Problem('not-found', 'There is no such realm.')
+    const pending = await pendingOf(request, handle)
+    const prepared = browser.prepare(request, reply, realm)
+    const sessionCookie = browser.sessionCookie(request, realm)
+    const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
+    return { visit, visitor, pending, csrf: prepared.csrf }
+  }
+
+  const begin = (
+    { visitor, pending }: Turn,
+    handle: string | undefined,
+    { name, flowOf, withoutSession }: Entry,
+  ): Promise<SignIn> => {
+    const { settings, current } = visitor
+    const flow = flowOf(settings)
+    if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
+    const stepsUp = pending?.stepsUp === true && current !== undefined
+    return engine.begin(visitor, flow, {
+      entry: name,
+      ...(withoutSession ? { withoutSession } : {}),
+      ...(handle === undefined ? {} : { pending: handle }),
+      ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
+      ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
+      ...(stepsUp ? { userId: current.user.id, amr: JSON.parse(current.session.amr) } : {}),
+    })
+  }
+
+  const pageOf =
+    ({ visit, visitor, pending, csrf }: Turn, { user, others }: Asked, refusal?: Refusal) =>
+    (signIn: SignIn): AskedPage => ({
+      ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
+      action: stepPath(signIn),
       formTargets: pending?.formTargets,
-      csrf: browser.prepare(request, reply, realm),
-      emailAllowed: settings.loginWithEmailAllowed,
-      rememberMe: settings.rememberMe ? failure?.form.rememberMe === true : undefined,
-      ...(failure && {
-        status: failure.status,
-        error: failure.error,
-        username: printable(failure.form.username, 255),
-      }),
+      csrf,
+      username: refusal?.values?.['username'] ?? user?.username ?? pending?.username,
+      canRestart: signIn.stored !== undefined,
+      hasOthers: others.length > 0,
+      ...(refusal && { refusal, status: refusal.status }),
     })
 
-  const attempt = (request: RealmRequest, { realm, settings, current }: Visit, form: LoginForm) =>
-    authenticator.attempt(
-      { realm, settings, name: form.username, password: form.password, address: request.ip },
-      ({ id }) => {
-        const opened = sessions.openStatements({
-          realm,
-          userId: id,
-          ip: request.ip,
-          userAgent: request.headers['user-agent'],
-          rememberMe: form.rememberMe,
-          settings,
-          replaces: browser.sessionCookie(request, realm),
-          continues: current?.user.id === id ? current.session : undefined,
-        })
-        const events = [audit(request, 'LOGIN_SUCCESS', 'SUCCESS', id)]
-        return { statements: opened.statements, events, value: opened }
-      },
-    )
+  const show = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked | undefined,
+    refusal?: Refusal,
+  ): Promise<FastifyReply> => {
+    // A flow that nobody can go on with is the administrator's to mend.
+    if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
+    if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
+    return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))
+  }
 
-  const show = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const found = await visit(request)
-    const { realm, settings, current } = found
-    const pending = await pendingOf(request)
+  const showFirst = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    entry: Entry,
+  ): Promise<FastifyReply> => {
+    const visit = await visits(request)
+    const { realm, settings, current } = visit
+    const handle = pendingHandle(request)
     // What waits for a sign-in was told of the session already, and wants a new one.
-    if (current === undefined || pending) return showForm(request, reply, found, pending)
+    if (current === undefined || handle !== undefined || entry !== signInEntry) {
+      const turn = await turnOf(request, reply, visit, handle)
+      return show(reply, turn, await engine.ask(turn.visitor, await begin(turn, handle, entry)))
+    }
     await sessions.touch(current.session, settings)
     const { username, first_name, last_name } = current.user
     return pages.signedIn(reply, {
@@ -136,50 +183,142 @@ const createHandlers = (parts: LoginParts) => {
     })
   }
 
-  const signIn = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const found = await visit(request)
-    const { realm, isOpen, current } = found
-    const form = readForm(request.body)
-    const pending = await pendingOf(request)
-    const refuse = (status: number, error: LoginError): FastifyReply =>
-      showForm(request, reply, found, pending, { status, error, form })
+  const isOurForm = (request: RealmRequest, { realm, current }: Visit, csrf: string): boolean =>
+    browser.isPrepared(request, realm, csrf) ||
+    (current !== undefined && browser.isOfSession(current.session, csrf))
 
-    const isOurForm =
-      browser.isPrepared(request, realm, form.csrf) ||
-      (current !== undefined && browser.isOfSession(current.session, form.csrf))
-    if (!isOurForm) return refuse(403, 'expired')
-    if (!isOpen) {
-      const event = audit(request, 'LOGIN_FAILURE', 'FAILURE', printable(form.username, 255))
-      await recorder.append([], [{ ...event, detail: 'realm-disabled' }])
-      onLogin?.(realm, 'failure')
-      return refuse(403, 'unavailable')
-    }
-    const result = await attempt(request, found, form)
-    if (result.outcome === 'busy') {
-      reply.header('retry-after', String(RETRY_AFTER))
-      return refuse(503, 'unavailable')
-    }
-    onLogin?.(realm, result.outcome)
-    if (result.outcome === 'failure') return refuse(401, 'credentials')
-    browser.signIn(reply, result.value.session, result.value.cookieValue)
-    return reply.redirect(pending?.continueTo ?? pathOf(realm, 'login'), 303)
+  const refuseClosed = async (turn: Turn, name: string): Promise<Refusal> => {
+    const { realm, request } = turn.visitor
+    const actor = printable(name, 255)
+    const failure = { type: 'LOGIN_FAILURE', outcome: 'FAILURE', detail: 'realm-disabled' } as const
+    await recorder.append([], [{ ...failure, realm, actor, sourceIp: request.ip }])
+    onLogin?.(realm, 'failure')
+    return refused('unavailable', 403)
   }
 
-  return { show, signIn }
-}
+  /** Takes the answer to what is asked, and sends the browser on. */
+  const take = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked,
+    form: Form,
+  ): Promise<FastifyReply> => {
+    const { visitor, pending } = turn
+    const answered = await engine.answer(visitor, asked, form)
+    switch (answered.kind) {
+      case 'refused': {
+        const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
+        const values = { ...typed, ...answered.values }
+        return show(reply, turn, asked, { ...answered, ...(values.username ? { values } : {}) })
+      }
+      case 'again':
+      case 'went-on':
+        return reply.redirect(stepPath(answered.signIn), 303)
+      case 'finished':
+        return reply.redirect(firstPath(visitor.realm, answered.state.pending, signInEntry), 303)
+      case 'signed-in':
+        browser.signIn(reply, answered.session.session, answered.session.cookieValue)
+        return reply.redirect(pending?.continueTo ?? pathOf(visitor.realm, 'login'), 303)
+    }
+  }
 
-const audit = (
-  request: RealmRequest,
-  type: AuditEvent['type'],
-  outcome: AuditEvent['outcome'],
-  actor: string,
-): AuditEvent => ({ type, realm: request.params.realm, actor, sourceIp: request.ip, outcome })
+  const answerFirst = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    entry: Entry,
+  ): Promise<FastifyReply> => {
+    const visit = await visits(request)
+    const form = readForm(request.body)
+    const handle = pendingHandle(request)
+    const isOurs = isOurForm(request, visit, form('_csrf'))
+    const turn = await turnOf(request, reply, visit, handle)
+    const asked = await engine.ask(turn.visitor, await begin(turn, handle, entry))
+    const values = { username: printable(form('username'), 255) }
+    if (!asked || !isOurs) return show(reply, turn, asked, { ...refused('expired', 403), values })
+    if (!visit.isOpen) {
+      const closed = await refuseClosed(turn, form('username'))
+      return show(reply, turn, asked, { ...closed, values })
+    }
+    if (form('step') === 'other') return chooseMethod(reply, turn, asked)
+    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
+    return take(reply, turn, asked, form)
+  }
+
+  const chooseMethod = (reply: FastifyReply, turn: Turn, asked: Asked): FastifyReply =>
+    pages.chooseMethod(reply, {
+      ...pageOf(turn, asked)(asked.signIn),
+      hasOthers: false,
+      methods: methodsOf(asked.others),
+    })
+
+  const choose = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked,
+    node: string,
+  ): Promise<FastifyReply> =>
+    reply.redirect(stepPath(await engine.choose(turn.visitor, asked, node)), 303)
+
+  /** The sign-in that the address names, where it is of this browser and goes on; else the way to begin anew. */
+  const later = async (request: SignInRequest, reply: FastifyReply) => {
+    const visit = await visits(request)
+    const { realm, signIn: handle } = request.params
+    const value = browser.preLoginCookie(request, realm)
+    const signIn = value === undefined ? undefined : await signIns.find(realm, handle, value)
+    if (!signIn || !visit.isOpen) return { gone: true } as const
+    const turn = await turnOf(request, reply, visit, signIn.state.pending)
+    return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
+  }
+
+  const gone = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { realm } = request.params
+    const settings = await parts.settingsOf(realm)
+    const hasCookies = browser.preLoginCookie(request, realm) !== undefined
+    return pages.error(reply, {
+      ...pageContext(pages, request, realm, settings),
+      status: 403,
+      error: hasCookies ? 'flow-expired' : 'cookies',
+      requestId: request.id,
+      backUrl: pathOf(realm, 'login'),
+    })
+  }
+
+  const showLater = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const found = await later(request, reply)
+    if (found.gone) return gone(request, reply)
+    const { turn, asked } = found
+    if (asked && asked.others.length > 0 && choosing(request))
+      return chooseMethod(reply, turn, asked)
+    return show(reply, turn, asked)
+  }
+
+  const answerLater = async (
+    request: SignInRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = readForm(request.body)
+    const isOurs = browser.isPrepared(request, request.params.realm, form('_csrf'))
+    const found = await later(request, reply)
+    if (found.gone) return gone(request, reply)
+    const { turn, asked, signIn } = found
+    if (!asked || !isOurs) return show(reply, turn, asked, refused('expired', 403))
+    if (form('step') === 'restart') {
+      await recorder.append(engine.end(signIn), [])
+      return reply.redirect(stepPath({ ...signIn, stored: undefined }), 303)
+    }
+    if (form('step') === 'other') return reply.redirect(`${stepPath(signIn)}?choose`, 303)
+    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
+    return take(reply, turn, asked, form)
+  }
+
+  return { showFirst, answerFirst, showLater, answerLater }
+}
 
 export const loginRoutes =
   (parts: LoginParts) =>
   async (app: FastifyInstance): Promise<void> => {
     const { pages, settingsOf, mapError } = parts
-    const { show, signIn } = createHandlers(parts)
+    const handlers = createHandlers(parts)
     installPageErrors(app, {
       pages,
       mapError,
@@ -191,6 +330,17 @@ export const loginRoutes =
     app.removeAllContentTypeParsers()
     await app.register(formbody, { bodyLimit: FORM_LIMIT })
     const limited = { bodyLimit: FORM_LIMIT }
-    app.get<RealmRoute>('/realms/:realm/login', describeShow, show)
-    app.post<RealmRoute>('/realms/:realm/login', { ...describeSignIn, ...limited }, signIn)
+    for (const entry of entries) {
+      const url = `/realms/:realm/${entry.path}`
+      app.get<RealmRoute>(url, describeShow(entry), (request, reply) =>
+        handlers.showFirst(request, reply, entry),
+      )
+      const described = { ...describeSignIn(entry), ...limited }
+      app.post<RealmRoute>(url, described, (request, reply) =>
+        handlers.answerFirst(request, reply, entry),
+      )
+    }
+    const later = '/realms/:realm/login/:signIn'
+    app.get<SignInRoute>(later, describeAsk, handlers.showLater)
+    app.post<SignInRoute>(later, { ...describeAnswer, ...limited }, handlers.answerLater)
   }

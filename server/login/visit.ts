@@ -3,7 +3,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
-import { pickLocale } from '#server/http/locale.ts'
 import type { PageContext, Pages } from '#server/http/pages.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from './browser.ts'
@@ -51,9 +50,6 @@ export const pageContext = (
   settings: SettingsDoc | null,
   preferred?: string,
 ): PageContext => {
-  const offered = settings?.supportedLocales ?? []
-  const locales = pages.locales.filter((one) => offered.length === 0 || offered.includes(one))
-  const wanted = preferred ?? request.headers['accept-language']
-  const locale = pickLocale(wanted, locales, settings?.defaultLocale ?? 'en')
-  return settings === null ? { realm, locale } : { realm, locale, branding: settings }
+  const language = pages.language(request, settings, preferred)
+  return { realm, ...language, ...(settings !== null && { branding: settings }) }
 }

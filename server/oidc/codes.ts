@@ -22,7 +22,7 @@ export interface CodeData {
   readonly dpopJkt?: string
 }
 
-/** Whoever signs in does it with a password: the one class that there is. */
+/** Of a grant that takes a password and nothing else. */
 export const passwordAcr = '1'
 export const passwordAmr = ['pwd']
 
@@ -45,8 +45,8 @@ export interface Codes {
 
 const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData => ({
   authTime: session.created_at,
-  acr: passwordAcr,
-  amr: passwordAmr,
+  acr: session.acr,
+  amr: JSON.parse(session.amr),
   resources: request.resources,
   ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
   ...(request.idTokenClaims ? { idTokenClaims: request.idTokenClaims } : {}),

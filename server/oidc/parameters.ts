@@ -34,7 +34,7 @@ export const parseParameters = (text: string): Parameters => {
   }
   const all = (name: string): readonly string[] =>
     (values.get(name) ?? []).filter((value) => value !== '')
-  const get = (name: string): string | undefined => all(name)[0]
+  const get = (name: string): string | undefined => values.get(name)?.find((value) => value !== '')
   return {
     get,
     all,

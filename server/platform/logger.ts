@@ -41,7 +41,10 @@ export function createLogger({ level = 'info', destination }: LogOptions = {}): 
   return redactChildren(logger)
 }
 
-/** What is logged in one turn of the event loop leaves in one write, however many requests wrote it. */
+/** How long a line may wait for others. */
+const GATHER_MS = 5
+
+/** Lines that come close together leave in one write, however many requests wrote them. */
 function standardOutput(): DestinationStream {
   let sink: DestinationStream | undefined
   let text = ''
@@ -55,7 +58,7 @@ function standardOutput(): DestinationStream {
         sink = pino.destination({ dest: 1, sync: true })
         process.on('exit', flush)
       }
-      if (text === '') setImmediate(flush)
+      if (text === '') setTimeout(flush, GATHER_MS)
       text += line
     },
   }

@@ -70,11 +70,7 @@ export function keyringFrom(keys: readonly Uint8Array[]): Keyring {
   return Object.freeze({
     activeKid,
     seal(plain: string, context: string): SealedValue {
-      const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', activeKey, iv).setAAD(Buffer.from(context))
-      const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
-      const v = Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')
-      return { kid: activeKid, v }
+      return { kid: activeKid, v: encrypt(activeKey, plain, context) }
     },
     open(sealed: SealedValue, context: string): string {
       const key = sealingKeys.get(sealed.kid)
@@ -88,7 +84,16 @@ export function keyringFrom(keys: readonly Uint8Array[]): Keyring {
   })
 }
 
-function decrypt(key: Uint8Array, sealed: SealedValue, context: string): string {
+/** Under a key of its own, for values whose key is to be destroyed one day: base64 of iv | tag | ciphertext. */
+export function encrypt(key: Uint8Array, plain: string, context: string): string {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context))
+  const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), text]).toString('base64')
+}
+
+/** Throws a SealError, also where it was sealed in another context. */
+export function decrypt(key: Uint8Array, sealed: SealedValue, context: string): string {
   const bytes = Buffer.from(sealed.v, 'base64')
   if (bytes.length < IV_BYTES + TAG_BYTES) throw new SealError(sealed.kid, 'it is cut short')
   const tagEnd = IV_BYTES + TAG_BYTES

@@ -5,6 +5,7 @@
 
 import { sql } from 'kysely'
 import type { EventType } from '#schemas/event-types.ts'
+import { User } from '#schemas/kinds/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
@@ -159,14 +160,21 @@ const eventTypes: Record<RevisionOperationRow['op'], EventType> = {
   delete: 'ADMIN_DELETE',
 }
 
+/** Of a user it is a person's name. */
+const formerKey = ({ before, after }: Effect): string | undefined =>
+  before && after && before.key !== after.key ? before.key : undefined
+
+const isPerson = ({ draft }: Effect): boolean => draft.kind.kind === User.kind
+
 /** Names what changed and never a value, so that nothing secret or personal can slip in. */
 const detailOf = (effect: Effect): string | undefined => {
   const { draft, before, after, prepared } = effect
   if (!before || !after) return undefined
   const fields = fieldsChangedBy(effect).map(({ pointer }) => pointer)
   const secrets = Object.keys(prepared.secrets ?? draft.secrets)
+  const former = formerKey(effect)
   const words = [
-    ...(before.key === after.key ? [] : [`renamed from ${before.key}`]),
+    ...(former === undefined ? [] : [isPerson(effect) ? 'renamed' : `renamed from ${former}`]),
     ...(before.owner === after.owner ? [] : ['owner']),
     ...(before.protected === after.protected ? [] : ['protected']),
   ]
@@ -175,6 +183,7 @@ const detailOf = (effect: Effect): string | undefined => {
 
 const eventOf = (context: CommitContext, effect: Effect, revision?: number): AuditEvent => {
   const detail = detailOf(effect)
+  const former = formerKey(effect)
   const { kind, id } = effect.draft
   return {
     type: eventTypes[opOf(effect)],
@@ -185,6 +194,7 @@ const eventOf = (context: CommitContext, effect: Effect, revision?: number): Aud
     resourceType: kind.resourceType,
     resourceId: kind.idField === null ? keyOf(effect) : id,
     ...(detail ? { detail } : {}),
+    ...(former !== undefined && isPerson(effect) ? { personal: `once ${former}` } : {}),
     ...(revision === undefined ? {} : { revision }),
   }
 }

@@ -9,6 +9,8 @@ import { isObject } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { credentialContext } from '#server/accounts/credentials.ts'
 import { pushTokenContext } from '#server/accounts/push-tokens.ts'
+import { emissionContext } from '#server/events/emission.ts'
+import { personalKeyContext } from '#server/events/personal-keys.ts'
 import { rootSecretContext } from '#server/keys/root-secret.ts'
 import { signingKeyContext } from '#server/keys/signing-keys.ts'
 import { type Keyring, MasterKeyError, type SealedValue } from '#server/platform/sealing.ts'
@@ -60,6 +62,9 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
     ),
   'push_tokens.token': (json, row, one) =>
     one(json, pushTokenContext(text(row, 'realm'), text(row, 'id'))),
+  'personal_keys.key': (json, row, one) =>
+    one(json, personalKeyContext(text(row, 'realm'), text(row, 'user_id'))),
+  'audit_emission.auth': (json, _, one) => one(json, emissionContext),
 }
 
 const isSealed = (value: unknown): value is SealedValue =>

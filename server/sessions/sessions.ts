@@ -27,6 +27,11 @@ export interface NewSession {
   readonly userAgent: string | undefined
   readonly rememberMe: boolean
   readonly settings: SessionSettings
+  /** The methods by which the user signed in (RFC 8176), and what they are worth; a password unless told otherwise. */
+  readonly amr?: readonly string[]
+  readonly acr?: string
+  /** The administrator who acts as the user. */
+  readonly impersonator?: string | undefined
   /** The cookie that the browser had before: its session ends in the same transaction. */
   readonly replaces?: string | undefined
   /** The session of the same user that it goes on with: a new cookie and a new sign-in, what was issued stays. */
@@ -151,6 +156,9 @@ export const createSessions = ({
         'sessions.remember_me',
         'sessions.ip',
         'sessions.user_agent',
+        'sessions.amr',
+        'sessions.acr',
+        'sessions.impersonator',
       ])
       .where(column, '=', value)
       .where('sessions.realm', '=', realm)
@@ -170,10 +178,14 @@ export const createSessions = ({
       remember_me,
       ip,
       user_agent,
+      amr,
+      acr,
+      impersonator,
       ...user
     } = row
     const times = { created_at, last_access, expires_at }
-    const session = { id, sid, realm, user_id: user.id, ...times, remember_me, ip, user_agent }
+    const origin = { remember_me, ip, user_agent, amr, acr, impersonator }
+    const session = { id, sid, realm, user_id: user.id, ...times, ...origin }
     return { session, user }
   }
 
@@ -195,7 +207,8 @@ export const createSessions = ({
   }
 
   return {
-    openStatements({ realm, userId, ip, userAgent, rememberMe, settings, replaces, continues }) {
+    openStatements(opening) {
+      const { realm, userId, ip, userAgent, rememberMe, settings, replaces, continues } = opening
       const cookieValue = randomToken()
       const now = clock.now()
       const session: SessionRow = {
@@ -209,6 +222,9 @@ export const createSessions = ({
         remember_me: rememberMe && settings.rememberMe ? 1 : 0,
         ip,
         user_agent: userAgent === undefined ? null : printable(userAgent, 500),
+        amr: JSON.stringify(opening.amr ?? ['pwd']),
+        acr: opening.acr ?? '1',
+        impersonator: opening.impersonator ?? null,
       }
       const before = replaces === undefined ? [] : end(realm, replaces)
       const statements = [

@@ -27,4 +27,6 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('signing_keys', ['id'], 'private_key'),
   sealed('client_secrets', ['client_id'], 'previous'),
   sealed('push_tokens', ['id'], 'token'),
+  sealed('personal_keys', ['user_id'], 'key'),
+  sealed('audit_emission', ['name'], 'auth'),
 ]

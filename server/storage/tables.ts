@@ -4,7 +4,9 @@
  */
 
 import type { Generated } from 'kysely'
+import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
+import type { SignInRow } from './sign-in-tables.ts'
 import type {
   AuthorizationCodeRow,
   AuthorizationRow,
@@ -128,6 +130,8 @@ export interface CredentialRow {
   /** A PHC hash or a sealed value; never leaves the server. */
   secret: string
   created_at: number
+  /** The last thing that was accepted of it: the time step of a code, the counter of a key. */
+  used: number
 }
 
 export interface PasswordHistoryRow {
@@ -159,6 +163,12 @@ export interface SessionRow {
   remember_me: number
   ip: string
   user_agent: string | null
+  /** JSON list of the methods by which the user signed in (RFC 8176). */
+  amr: string
+  /** How much that is worth. */
+  acr: string
+  /** The administrator who acts as the user. */
+  impersonator: string | null
 }
 
 /** Failed sign-ins of one user or one address, and attempts under way. */
@@ -196,12 +206,15 @@ export interface AuditEventRow {
   category: string
   type: string
   actor: string
+  /** Empty where it is sealed. */
   source_ip: string
   resource_type: string | null
   resource_id: string | null
   outcome: string
   detail: string | null
   revision: number | null
+  /** JSON of what is personal, each value under the key of its person. */
+  sealed?: string | null
 }
 
 export interface OrganizationMemberRow {
@@ -299,6 +312,9 @@ export interface Tables {
   audit_events: AuditEventRow
   audit_marks: AuditMarkRow
   audit_totals: AuditTotalRow
+  audit_emission: AuditEmissionRow
+  audit_blocks: AuditBlockRow
+  personal_keys: PersonalKeyRow
   organization_members: OrganizationMemberRow
   provisioning_tokens: ProvisioningTokenRow
   push_tokens: PushTokenRow
@@ -320,4 +336,5 @@ export interface Tables {
   jobs: JobRow
   outbox_cursors: OutboxCursorRow
   webhook_secrets: WebhookSecretRow
+  sign_ins: SignInRow
 }

@@ -28,15 +28,23 @@ export interface IssuerParts {
 }
 
 export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers => {
-  const issuerOf = async (view: RealmView | undefined): Promise<Issuer | undefined> => {
-    const document = await view?.get(Settings.kind, Settings.kind)
-    if (!view || !document) return undefined
-    const settings = contentOf<SettingsDoc>(document)
-    if (!settings.enabled && view.realm !== master) return undefined
-    return { name: view.realm, url: `${baseUrl}/realms/${view.realm}`, view, settings }
+  /** A view stays the same until the realm changes, and so does what follows from it. */
+  const made = new WeakMap<RealmView, Issuer>()
+
+  const make = async (view: RealmView): Promise<Issuer | undefined> => {
+    const document = await view.get(Settings.kind, Settings.kind)
+    const settings = document && contentOf<SettingsDoc>(document)
+    if (!settings || (!settings.enabled && view.realm !== master)) return undefined
+    const issuer = { name: view.realm, url: `${baseUrl}/realms/${view.realm}`, view, settings }
+    made.set(view, issuer)
+    return issuer
+  }
+  const issuerOf = async (view: Promise<RealmView | undefined>): Promise<Issuer | undefined> => {
+    const at = await view
+    return at && (made.get(at) ?? make(at))
   }
   return {
-    known: async (realm) => issuerOf(await copy.known(realm)),
-    fresh: async (realm) => issuerOf(await copy.fresh(realm)),
+    known: (realm) => issuerOf(copy.known(realm)),
+    fresh: (realm) => issuerOf(copy.fresh(realm)),
   }
 }

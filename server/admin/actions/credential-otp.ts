@@ -45,6 +45,7 @@ export const otpCredential = (parts: CredentialParts): SettableType => ({
       priority: 10,
       secret: JSON.stringify(sealed),
       created_at: parts.clock.now(),
+      used: 0,
     }
     await storeFactor(parts, context, row)
     const issuer = otpIssuer(realm, settings.displayName)

@@ -37,6 +37,7 @@ export const recoveryCodesCredential = (parts: CredentialParts): SettableType =>
       priority: 20,
       secret: JSON.stringify(recoveryCodeSet(codes)),
       created_at: parts.clock.now(),
+      used: 0,
     }
     const earlier = parts.storage.db
       .deleteFrom('credentials')

@@ -101,6 +101,7 @@ export const importUsers = (parts: UserParts): Action => {
         priority: 0,
         secret: formatPhc(parsed),
         created_at: clock.now(),
+        used: 0,
       },
     ]
   }

@@ -1,12 +1,11 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
 import type { Config } from '#server/config/index.ts'
-import type { EmissionConfig } from '#server/events/emission.ts'
-import type { Totals } from '#server/events/totals.ts'
 import type { Realms } from '#server/resources/realms.ts'
 import type { Action } from '../action.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './admin-roles.ts'
 import { attachmentActions } from './attachments.ts'
+import { type AuditConfigParts, auditConfigActions } from './audit-config.ts'
 import { applyChangeset, type ChangesetActionParts } from './changesets.ts'
 import { clientFieldActions } from './client-fields.ts'
 import {
@@ -25,7 +24,7 @@ import { type FlowParts, flowActions } from './flows.ts'
 import { importAction } from './import.ts'
 import { importUsers } from './import-users.ts'
 import { type KeyParts, keyActions } from './keys.ts'
-import { listEvents } from './list-events.ts'
+import { type EventParts, listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
 import { membershipActions } from './memberships.ts'
 import { type MessagingPreviewParts, previewMessage } from './messaging-preview.ts'
@@ -34,7 +33,6 @@ import { readMetricsSummary, type SummaryParts } from './metrics-summary.ts'
 import { setNotBefore } from './not-before.ts'
 import { provisioningTokenActions } from './provisioning-tokens.ts'
 import { type PushTokenParts, pushTokenActions } from './push-tokens.ts'
-import { readAuditConfig } from './read-audit-config.ts'
 import { readUser } from './read-user.ts'
 import { readEndpoints, readRealmHealth } from './realm-status.ts'
 import { createRealm, deleteRealm, listRealms, readRealm, readRealmDefaults } from './realms.ts'
@@ -50,11 +48,13 @@ import { whoami } from './whoami.ts'
 
 export interface ActionParts
   extends UserParts,
+    AuditConfigParts,
     ChangesetActionParts,
     SummaryParts,
     ClientSecretParts,
     CompareParts,
     ConsentParts,
+    EventParts,
     FlowParts,
     KeyParts,
     MessagingPreviewParts,
@@ -63,8 +63,6 @@ export interface ActionParts
     RevisionParts,
     SessionParts {
   readonly config: Pick<Config, 'http'>
-  readonly emission: EmissionConfig
-  readonly totals: Totals
   readonly realms: Realms
 }
 
@@ -114,6 +112,6 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
   listEvents(parts),
-  readAuditConfig(parts.emission),
+  ...auditConfigActions(parts),
   readMetricsSummary(parts),
 ]

@@ -3,7 +3,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import { categories, eventTypes } from '#schemas/event-types.ts'
 import { invalid } from '#schemas/problems.ts'
-import { recordOf } from '#server/events/audit.ts'
+import type { ReadRecords } from '#server/events/records.ts'
 import type { EventFilter, Totals } from '#server/events/totals.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Tables } from '#server/storage/tables.ts'
@@ -67,11 +67,12 @@ const counting = (eb: ExpressionBuilder<Tables, 'audit_events'>) =>
   eb.fn.countAll<number>().as('total')
 
 export interface EventParts {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Storage
   readonly totals: Totals
+  readonly readRecords: ReadRecords
 }
 
-export const listEvents = ({ storage: { db }, totals }: EventParts): Action => ({
+export const listEvents = ({ storage: { db }, totals, readRecords }: EventParts): Action => ({
   operationId: 'list-events',
   method: 'GET',
   path: '/events',
@@ -137,7 +138,7 @@ export const listEvents = ({ storage: { db }, totals }: EventParts): Action => (
       ? await totals.count(realm, filterOf(asked), before)
       : Number((await anchored.select(counting).executeTakeFirstOrThrow()).total)
     return {
-      items: rows.map(recordOf),
+      items: await readRecords(rows),
       total,
       page: asked.page,
       size,

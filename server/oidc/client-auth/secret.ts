@@ -1,7 +1,8 @@
 /** Checks a client's secret: the present one, or the one before while it is still tolerated. */
 
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
-import type { StoredSecret } from '#server/storage/documents/document.ts'
+import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { OidcParts } from '../parts.ts'
 import type { Attempt } from './method.ts'
 
@@ -31,14 +32,36 @@ export const createPreviousSecret =
     return row?.previous ? (JSON.parse(row.previous) as StoredSecret) : undefined
   }
 
+/**
+ * Recognises the secret that a client proved last, which costs a fifth of opening or deriving what is stored. Kept is a
+ * digest that means nothing outside of this process, for as long as the document is the same.
+ */
+const createRecognition = () => {
+  const salt = randomBytes(32).toString('hex')
+  const proven = new WeakMap<StoredDocument, Buffer>()
+  const unproven = Buffer.alloc(32)
+  return (document: StoredDocument | undefined, credential: string) => {
+    const digest = hash('sha256', `${salt}${credential}`, 'buffer')
+    const before = document && proven.get(document)
+    return {
+      isProven: timingSafeEqual(before ?? unproven, digest),
+      remember: () => document && proven.set(document, digest),
+    }
+  }
+}
+
 /** An unknown client costs what a known one with a wrong secret does. */
 export const createSecretCheck = (parts: SecretParts) => {
   const { vault } = parts
   const previous = createPreviousSecret(parts)
+  const recognise = createRecognition()
   return async ({ client, credential }: Attempt): Promise<boolean> => {
+    const { isProven, remember } = recognise(client?.document, credential)
+    if (isProven) return true
     const place = client?.document ?? nobody
     const stored = client?.document.secrets[pointer]
     const matches = vault.matches(place, pointer, stored ?? nothing, credential)
+    if (matches && stored !== undefined) remember()
     if (matches) return stored !== undefined
     const before = await previous(place.id)
     return before !== undefined && vault.matches(place, pointer, before, credential)

@@ -55,7 +55,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const { db } = storage
   const units = new Map<string, Unit>()
   const idsToKeys = new Map<string, string>()
-  const positions = new Map<string, Position>()
+  const positions = new Map<string, RealmView>()
   let total = 0
 
   const drop = (name: string): void => {
@@ -157,7 +157,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   }
 
   /** Replaces, in the whole units of a realm, the documents that the log names. */
-  const applyDeltas = async (realm: string, from: Position, to: Position): Promise<boolean> => {
+  const applyDeltas = async (realm: string, from: Position, to: RealmView): Promise<boolean> => {
     const changes = await db
       .selectFrom('changes')
       .select(['seq', 'kind', 'key'])
@@ -199,14 +199,17 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     if (fresh.bytes <= limits.kindBytes) keepIfStill(realm, at, unitKey(realm, kind), fresh)
   }
 
-  const catchUp = async (realm: string): Promise<Position | undefined> => {
+  /** The same view as long as nothing has changed, so that what follows from it can be kept by it. */
+  const catchUp = async (realm: string): Promise<RealmView | undefined> => {
     const row = await reads.realmRow(db, realm)
     if (!row) {
       forget(realm)
       return undefined
     }
-    const to = { createdAt: row.created_at, seq: row.seq, revision: row.revision }
     const from = positions.get(realm)
+    if (from?.seq === row.seq && from.createdAt === row.created_at) return from
+    const { created_at: createdAt, seq, revision } = row
+    const to = viewAt(realm, { createdAt, seq, revision })
     const another = from && (to.createdAt !== from.createdAt || to.seq < from.seq)
     if (another) forget(realm)
     else if (from && to.seq > from.seq && !(await applyDeltas(realm, from, to))) forget(realm)
@@ -220,10 +223,10 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
    */
   const underWay = new Map<
     string,
-    { running: Promise<unknown>; next?: Promise<Position | undefined> }
+    { running: Promise<unknown>; next?: Promise<RealmView | undefined> }
   >()
 
-  const start = (realm: string): Promise<Position | undefined> => {
+  const start = (realm: string): Promise<RealmView | undefined> => {
     const running = catchUp(realm)
     underWay.set(realm, { running })
     const done = (): void => {
@@ -234,16 +237,16 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     return running
   }
 
-  const position = (realm: string): Promise<Position | undefined> => {
+  const fresh = (realm: string): Promise<RealmView | undefined> => {
     const now = underWay.get(realm)
     if (!now) return start(realm)
-    const begin = (): Promise<Position | undefined> => start(realm)
+    const begin = (): Promise<RealmView | undefined> => start(realm)
     now.next ??= now.running.then(begin, begin)
     return now.next
   }
 
   const follow = async (realm: string): Promise<void> => {
-    if (positions.has(realm)) await position(realm)
+    if (positions.has(realm)) await fresh(realm)
   }
 
   const unsubscribe = storage.subscribe((realm) => {
@@ -253,14 +256,8 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   })
 
   return {
-    fresh: async (realm) => {
-      const at = await position(realm)
-      return at && viewAt(realm, at)
-    },
-    known: async (realm) => {
-      const at = positions.get(realm) ?? (await position(realm))
-      return at && viewAt(realm, at)
-    },
+    fresh,
+    known: async (realm) => positions.get(realm) ?? fresh(realm),
     follow,
     bytes: () => total,
     close: unsubscribe,

@@ -7,6 +7,8 @@ import { tokens } from './0004-tokens.ts'
 import { logouts } from './0005-logouts.ts'
 import { clientKeys } from './0006-client-keys.ts'
 import { jobs } from './0007-jobs.ts'
+import { audit } from './0008-audit.ts'
+import { signIns } from './0009-sign-ins.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -17,4 +19,6 @@ export const migrations: readonly Migration[] = [
   logouts,
   clientKeys,
   jobs,
+  audit,
+  signIns,
 ]

@@ -1,0 +1,94 @@
+/**
+ * The files that pages load, under names that change with their content, so that browsers may keep them for ever: the
+ * style sheet and scripts of all pages, and the style of each realm.
+ */
+
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Branding, brandStyle } from '../branding.ts'
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+}
+
+interface Asset {
+  /** With its digest. */
+  readonly name: string
+  readonly type: string
+  readonly body: Buffer | string
+}
+
+/** Null for a realm that does not exist. */
+export type BrandingOf = (realm: string) => Promise<Branding | null>
+
+export interface Assets {
+  /** The path of a file, by its name in the folder. */
+  pathOf(file: string): string
+  /** The path of a realm's style; none where it has none. */
+  stylePath(realm: string, branding: Branding): string | undefined
+  routes(app: FastifyInstance, brandingOf?: BrandingOf): void
+}
+
+const named = /^([a-z]+)-[0-9a-f]{16}(\.[a-z]+)$/
+
+const asset = (stem: string, ending: string, body: Buffer | string): Asset => {
+  const digest = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  return { name: `${stem}-${digest}${ending}`, type: types[ending] ?? '', body }
+}
+
+const styleOf = (branding: Branding): Asset | undefined => {
+  const style = brandStyle(branding)
+  return style === '' ? undefined : asset('style', '.css', style)
+}
+
+/** During an update a page may come from a newer node than its files: what is there is better than nothing. */
+const send = (reply: FastifyReply, asked: string, found: Asset): FastifyReply =>
+  reply
+    .header(
+      'cache-control',
+      asked === found.name ? 'public, max-age=31536000, immutable' : 'no-cache',
+    )
+    .type(found.type)
+    .send(found.body)
+
+export const readAssets = (folder: string): Assets => {
+  const files = new Map(
+    readdirSync(folder).map((file) => {
+      const ending = extname(file)
+      return [file, asset(file.slice(0, -ending.length), ending, readFileSync(join(folder, file)))]
+    }),
+  )
+  return {
+    pathOf(file) {
+      const found = files.get(file)
+      if (!found) throw new Error(`the pages have no file "${file}"`)
+      return `/assets/${found.name}`
+    },
+    stylePath(realm, branding) {
+      const style = styleOf(branding)
+      return style && `/assets/${encodeURIComponent(realm)}/${style.name}`
+    },
+    routes(app, brandingOf) {
+      app.get<{ Params: { file: string } }>('/assets/:file', (request, reply) => {
+        const [, stem, ending] = named.exec(request.params.file) ?? []
+        const found = files.get(`${stem}${ending}`)
+        return found ? send(reply, request.params.file, found) : reply.callNotFound()
+      })
+      app.get<{ Params: { realm: string; file: string } }>(
+        '/assets/:realm/:file',
+        async (request, reply) => {
+          const { realm, file } = request.params
+          const [, stem, ending] = named.exec(file) ?? []
+          const branding = `${stem}${ending}` === 'style.css' ? await brandingOf?.(realm) : null
+          // A realm that has no style any more gets an empty one, for pages that are still open.
+          return branding
+            ? send(reply, file, styleOf(branding) ?? asset('style', '.css', ''))
+            : reply.callNotFound()
+        },
+      )
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/** What a user is asked to decide: consent, account, organization, terms, devices and requests that wait. */
+
+import type { FormPage, PageContext, StepPage } from './context.ts'
+import { definePage } from './definition.ts'
+
+/** Whether an application may have what it asks for; posts `decision`, `allow` or `deny`. */
+export interface ConsentPage extends FormPage {
+  readonly application: string
+  readonly username: string
+  /** Whether it asks who the user is. */
+  readonly identity: boolean
+  /** What else it asks for, in words. */
+  readonly scopes: readonly string[]
+}
+
+/** With which account to go on; posts `decision`, `continue` or `other`. */
+export interface AccountPage extends FormPage {
+  readonly application: string
+  readonly username: string
+  readonly name?: string | undefined
+}
+
+/** For which organization; posts `organization`, an id, or nothing for none of them. */
+export interface ChooseOrganizationPage extends StepPage {
+  readonly organizations: readonly { readonly id: string; readonly name: string }[]
+  /** Whether one may go on without any. */
+  readonly optional?: boolean | undefined
+}
+
+/** Posts `decision`, `accept` or `decline`. */
+export interface TermsPage extends StepPage {
+  /** Plain text; line breaks are kept. */
+  readonly text?: string | undefined
+  readonly url?: string | undefined
+}
+
+/** Where the code of a device is typed; posts `user_code`. */
+export interface DevicePage extends FormPage {
+  readonly username: string
+  /** What was typed and is no code. */
+  readonly wrong?: string | undefined
+}
+
+/** Whether a device may; the form posts `user_code` too. */
+export interface DeviceConfirmPage extends ConsentPage {
+  readonly userCode: string
+}
+
+export interface DeviceDonePage extends PageContext {
+  readonly allowed: boolean
+}
+
+/** A request that waits for the user. */
+export interface ApprovalWish {
+  readonly id: string
+  readonly application: string
+  /** What the user sees where the request was made, too. */
+  readonly message?: string | undefined
+  readonly identity: boolean
+  readonly scopes: readonly string[]
+  readonly minutes: number
+}
+
+/** Each form posts `request` and `decision`, which is `allow` or `deny`. */
+export interface ApprovalsPage extends FormPage {
+  readonly username: string
+  readonly wishes: readonly ApprovalWish[]
+  readonly notice?: 'allowed' | 'denied' | 'gone' | undefined
+}
+
+export const decisionPages = {
+  consent: definePage<ConsentPage>('consent'),
+  account: definePage<AccountPage>('choose-account'),
+  chooseOrganization: definePage<ChooseOrganizationPage>('choose-organization'),
+  terms: definePage<TermsPage>('terms'),
+  device: definePage<DevicePage>('device'),
+  deviceConfirm: definePage<DeviceConfirmPage>('device-confirm', { once: true }),
+  deviceDone: definePage<DeviceDonePage>('device-done', { once: true }),
+  approvals: definePage<ApprovalsPage>('approvals'),
+}

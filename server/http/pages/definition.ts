@@ -1,0 +1,24 @@
+/** How a page is declared: its template and what it may do that others may not. */
+
+import type { PageContext } from './context.ts'
+
+/** The scripts in `templates/pages/assets`, each for pages that cannot do without. */
+export type Script = 'submit' | 'webauthn' | 'poll' | 'codes'
+
+export interface Allowed<Model extends PageContext> {
+  /** None where the page at hand needs none. */
+  readonly script?: (page: Model) => Script | undefined
+  /** Addresses that are framed; only their origins may be. */
+  readonly frames?: (page: Model) => readonly string[]
+  /** A visit to its address would not show it again, so it offers no other language. */
+  readonly once?: boolean
+}
+
+export interface PageDefinition<Model extends PageContext> extends Allowed<Model> {
+  readonly template: string
+}
+
+export const definePage = <Model extends PageContext>(
+  template: string,
+  allowed: Allowed<Model> = {},
+): PageDefinition<Model> => ({ template, ...allowed })

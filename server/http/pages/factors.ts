@@ -1,0 +1,116 @@
+/** One page for each way to prove who one is, besides the password. */
+
+import type { FormPage, PageContext, StepPage } from './context.ts'
+import { definePage } from './definition.ts'
+
+/** A code from an app; posts `code`. */
+export interface TotpPage extends StepPage {
+  /** How many digits the code has; 6 unless told. */
+  readonly digits?: number | undefined
+  /** Name that the user gave the app, where there are several. */
+  readonly label?: string | undefined
+}
+
+/** A code that was sent; posts `code`, or `step=resend`. */
+export interface SentCodePage extends StepPage {
+  readonly digits?: number | undefined
+  /** Address or number it was sent to, most of it hidden. */
+  readonly sentTo: string
+  /** A new one was sent on the user's wish. */
+  readonly resent?: boolean | undefined
+}
+
+/** A link that was sent; posts `step=resend`. */
+export interface MagicLinkPage extends StepPage {
+  readonly sentTo: string
+  readonly resent?: boolean | undefined
+}
+
+/** One of the codes for emergencies; posts `code`. */
+export type RecoveryCodePage = StepPage
+
+/** A security key or passkey; posts `response`, the JSON of the browser's answer. */
+export interface WebAuthnPage extends StepPage {
+  /** Request options as JSON, as `generateAuthenticationOptions` makes them. */
+  readonly options: object
+}
+
+/** Waits for an answer on a phone; posts `step=resend`, or `check` where there are no scripts. */
+export interface PushPage extends StepPage {
+  /** What the user picks or types on the phone. */
+  readonly number?: string | undefined
+  readonly device?: string | undefined
+  /** Answers `{ "status": "PENDING" }` while there is nothing new; then the form with `check` is sent. */
+  readonly statusUrl: string
+}
+
+/** A picture for the phone's camera; posts `check`. */
+export interface QrPage extends StepPage {
+  /** What the picture says. */
+  readonly text: string
+  /** As of `PushPage`. */
+  readonly statusUrl: string
+}
+
+/** The other side of push and QR: posts `decision`, `allow` or `deny`, and `number` where it is asked for. */
+export interface ConfirmSignInPage extends FormPage {
+  readonly username: string
+  readonly application?: string | undefined
+  readonly ipAddress: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  readonly asksNumber?: boolean | undefined
+  readonly error?: 'wrong-number' | undefined
+}
+
+/** What a link in a message leads to: nothing happens before the button, as mail scanners follow links too. */
+export interface ConfirmLinkPage extends FormPage {
+  readonly purpose: 'sign-in' | 'verify-email' | 'invitation' | 'delete-account'
+  readonly username?: string | undefined
+  readonly email?: string | undefined
+  readonly organization?: string | undefined
+  /** Posted with `_csrf`. */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export type MethodKind =
+  | 'password'
+  | 'totp'
+  | 'webauthn'
+  | 'passkey'
+  | 'mail-code'
+  | 'sms-code'
+  | 'magic-link'
+  | 'recovery-code'
+  | 'push'
+  | 'qr'
+
+export interface Method {
+  /** Posted as `method`. */
+  readonly id: string
+  readonly kind: MethodKind
+  /** The user's name for it, or where it leads to: a masked address, a device. */
+  readonly label?: string | undefined
+}
+
+export interface ChooseMethodPage extends StepPage {
+  readonly methods: readonly Method[]
+}
+
+const webauthn = (_page: PageContext): 'webauthn' => 'webauthn'
+const poll = (_page: PageContext): 'poll' => 'poll'
+
+export const factorPages = {
+  totp: definePage<TotpPage>('totp'),
+  mailCode: definePage<SentCodePage>('mail-code'),
+  smsCode: definePage<SentCodePage>('sms-code'),
+  magicLink: definePage<MagicLinkPage>('magic-link'),
+  recoveryCode: definePage<RecoveryCodePage>('recovery-code'),
+  webauthn: definePage<WebAuthnPage>('webauthn', { script: webauthn }),
+  passkey: definePage<WebAuthnPage>('passkey', { script: webauthn }),
+  push: definePage<PushPage>('push', { script: poll }),
+  qr: definePage<QrPage>('qr', { script: poll }),
+  confirmSignIn: definePage<ConfirmSignInPage>('confirm-sign-in'),
+  confirmLink: definePage<ConfirmLinkPage>('confirm-link'),
+  chooseMethod: definePage<ChooseMethodPage>('choose-method'),
+}

@@ -1,0 +1,31 @@
+/** The page that tells what went wrong and what to do about it. */
+
+import type { PageContext } from './context.ts'
+import { definePage } from './definition.ts'
+
+export type PageError =
+  | 'bad-request'
+  | 'application'
+  | 'expired'
+  | 'flow-expired'
+  | 'cookies'
+  | 'link-used'
+  | 'link-expired'
+  | 'wrong-browser'
+  | 'too-many'
+  | 'closed'
+  | 'forbidden'
+  | 'not-found'
+  | 'rate-limited'
+  | 'internal'
+
+export interface ErrorPage extends PageContext {
+  readonly error: PageError
+  readonly requestId: string
+  /** For whoever runs the application that sent the user here. */
+  readonly detail?: string | undefined
+  /** Where to start again. */
+  readonly backUrl?: string | undefined
+}
+
+export const failurePages = { error: definePage<ErrorPage>('error', { once: true }) }

@@ -1,0 +1,128 @@
+/** The account in the user's own hands. Times are milliseconds since 1970. */
+
+import type { FormPage } from './context.ts'
+import { definePage } from './definition.ts'
+import type { FieldErrors } from './field-errors.ts'
+import type { PasswordHints, ProfileField } from './people.ts'
+
+export type AccountSection =
+  | 'profile'
+  | 'password'
+  | 'factors'
+  | 'sessions'
+  | 'identities'
+  | 'applications'
+  | 'data'
+
+export interface AccountSectionPage extends FormPage {
+  readonly username: string
+  readonly name?: string | undefined
+  /** The sections of the menu and their addresses, in order. */
+  readonly sections: readonly { readonly id: AccountSection; readonly url: string }[]
+  /** Where the sign-out form posts `_csrf` to. */
+  readonly signOutUrl?: string | undefined
+  readonly notice?: 'saved' | 'removed' | 'ended' | 'added' | 'mail-sent' | undefined
+  readonly error?: 'expired' | 'sign-in-again' | 'last-factor' | 'unavailable' | undefined
+}
+
+/** Posts what `ProfileField` names. */
+export interface AccountProfilePage extends AccountSectionPage {
+  readonly asksUsername?: boolean | undefined
+  readonly values: Readonly<Partial<Record<ProfileField, string>>>
+  readonly emailVerified?: boolean | undefined
+  readonly errors?: FieldErrors<ProfileField> | undefined
+}
+
+export type AccountPasswordField = 'currentPassword' | 'password' | 'passwordConfirm'
+
+/** Posts what `AccountPasswordField` names and, if ticked, `signOutOthers=true`. */
+export interface AccountPasswordPage extends AccountSectionPage, PasswordHints {
+  /** Absent where the user has none yet. */
+  readonly hasPassword?: boolean | undefined
+  readonly errors?: FieldErrors<AccountPasswordField> | undefined
+}
+
+export interface OwnFactor {
+  readonly id: string
+  readonly kind: 'totp' | 'webauthn' | 'passkey' | 'recovery-codes' | 'push'
+  readonly label?: string | undefined
+  readonly createdAt: number
+  readonly lastUsedAt?: number | undefined
+  /** Codes that are left, of recovery codes. */
+  readonly left?: number | undefined
+}
+
+/** Posts `remove`, the id of a factor, or `add`, one of the kinds that can be added. */
+export interface AccountFactorsPage extends AccountSectionPage {
+  readonly factors: readonly OwnFactor[]
+  readonly addable: readonly OwnFactor['kind'][]
+}
+
+export interface OwnSession {
+  readonly id: string
+  /** As words: "Firefox, Linux". */
+  readonly browser?: string | undefined
+  readonly ipAddress: string
+  readonly startedAt: number
+  readonly lastUsedAt: number
+  readonly applications?: readonly string[] | undefined
+  readonly current?: boolean | undefined
+}
+
+/** Posts `end`, the id of a session, or `others` for all but this one. */
+export interface AccountSessionsPage extends AccountSectionPage {
+  readonly list: readonly OwnSession[]
+}
+
+export interface OwnIdentity {
+  readonly id: string
+  readonly provider: string
+  /** The user's name there; absent where nothing is linked. */
+  readonly linkedAs?: string | undefined
+}
+
+/** Posts `unlink` or `link`, the id of a provider. */
+export interface AccountIdentitiesPage extends AccountSectionPage {
+  readonly identities: readonly OwnIdentity[]
+}
+
+export interface OwnConsent {
+  readonly clientId: string
+  readonly application: string
+  readonly scopes: readonly string[]
+  readonly grantedAt: number
+}
+
+/** Posts `revoke`, the id of a client. */
+export interface AccountApplicationsPage extends AccountSectionPage {
+  readonly consents: readonly OwnConsent[]
+}
+
+export interface AccountDataPage extends AccountSectionPage {
+  /** Where the document with the user's own data is got from. */
+  readonly exportUrl: string
+  /** The page that asks for the deletion; absent where it is not offered. */
+  readonly deleteUrl?: string | undefined
+  /** A deletion was asked for already. */
+  readonly deletionRequestedAt?: number | undefined
+}
+
+export type DeleteField = 'username' | 'password'
+
+/** Posts `username`, typed as a confirmation, and `password` where the user has one. */
+export interface AccountDeletePage extends AccountSectionPage {
+  readonly hasPassword?: boolean | undefined
+  readonly errors?: FieldErrors<DeleteField> | undefined
+  readonly cancelUrl: string
+}
+
+export const accountPages = {
+  accountProfile: definePage<AccountProfilePage>('account-profile'),
+  accountPassword: definePage<AccountPasswordPage>('account-password'),
+  accountFactors: definePage<AccountFactorsPage>('account-factors'),
+  accountSessions: definePage<AccountSessionsPage>('account-sessions'),
+  accountIdentities: definePage<AccountIdentitiesPage>('account-identities'),
+  accountApplications: definePage<AccountApplicationsPage>('account-applications'),
+  accountData: definePage<AccountDataPage>('account-data'),
+  accountDelete: definePage<AccountDeletePage>('account-delete'),
+}

@@ -1,0 +1,110 @@
+/** Makes a page from its template, the texts of its language and the looks of its realm, and sends it. */
+
+import { join } from 'node:path'
+import { Eta } from 'eta'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { logoOf } from '../branding.ts'
+import type { Cookie } from '../cookies.ts'
+import { languageParameter } from '../locale.ts'
+import type { Assets } from './assets.ts'
+import { type Catalogue, createTranslator, readCatalogues } from './catalogues.ts'
+import type { PageContext } from './context.ts'
+import type { PageDefinition } from './definition.ts'
+import { pagePolicy } from './policy.ts'
+import { qrPicture } from './qr.ts'
+
+export interface RendererOptions {
+  readonly templatesDir: string
+  readonly assets: Assets
+  /** Keeps the language that the user switched to; without it the switch holds for one page. */
+  readonly localeCookie?: Cookie | undefined
+}
+
+interface Language {
+  readonly code: string
+  readonly name: string
+  readonly href: string
+  readonly current: boolean
+}
+
+/** A link of nothing but a query stays at the page, wherever that is. */
+const switchTo = ({ url }: FastifyRequest, code: string): string => {
+  const query = new URLSearchParams(url.split('?', 2)[1] ?? '')
+  query.set(languageParameter, code)
+  return `?${query}`
+}
+
+export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererOptions) => {
+  const eta = new Eta({ views: templatesDir, cache: true })
+  const catalogues = readCatalogues(join(templatesDir, 'messages'))
+  const english: Catalogue = catalogues.get('en') ?? {}
+
+  const languagesOf = (
+    request: FastifyRequest,
+    offered: readonly string[],
+    current: string,
+  ): Language[] =>
+    offered.length < 2
+      ? []
+      : offered.map((code) => ({
+          code,
+          name: catalogues.get(code)?.['language'] ?? code,
+          href: switchTo(request, code),
+          current: code === current,
+        }))
+
+  const keepLanguage = (reply: FastifyReply, locale: string): void => {
+    const { query } = reply.request
+    const asked: unknown =
+      typeof query === 'object' && query !== null ? Reflect.get(query, languageParameter) : ''
+    if (localeCookie && asked === locale)
+      reply.setCookie(localeCookie.name, locale, localeCookie.options)
+  }
+
+  const send = <Model extends PageContext>(
+    reply: FastifyReply,
+    { template, script, frames, once = false }: PageDefinition<Model>,
+    page: Model,
+  ): FastifyReply => {
+    const { realm, branding = {}, locales = [], formTargets = [], status = 200 } = page
+    const lang = page.locale !== undefined && catalogues.has(page.locale) ? page.locale : 'en'
+    const logo = logoOf(branding)
+    const needed = script?.(page)
+    const dates = new Intl.DateTimeFormat(lang, {
+      dateStyle: 'medium',
+      timeStyle: 'short',
+      timeZone: 'UTC',
+    })
+    const html = eta.render(template, {
+      ...page,
+      t: createTranslator(catalogues.get(lang) ?? english, english),
+      lang,
+      languages: once ? [] : languagesOf(reply.request, locales, lang),
+      brand: branding.displayName || realm,
+      welcome: branding.welcomeText || undefined,
+      logo: logo?.href,
+      sheets: [assets.pathOf('pages.css'), assets.stylePath(realm, branding)].filter(Boolean),
+      script: needed && assets.pathOf(`${needed}.js`),
+      polls: needed === 'poll',
+      date: (time: number) => dates.format(time),
+      picture: qrPicture,
+    })
+    keepLanguage(reply, lang)
+    return reply
+      .code(status)
+      .header(
+        'content-security-policy',
+        pagePolicy({
+          scripted: needed !== undefined,
+          imageOrigin: logo?.origin,
+          frames: frames?.(page) ?? [],
+          formTargets,
+        }),
+      )
+      .header('cache-control', 'no-store')
+      .type('text/html; charset=utf-8')
+      .send(html)
+  }
+
+  return { locales: [...catalogues.keys()], send }
+}

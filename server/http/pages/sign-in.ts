@@ -1,0 +1,93 @@
+/** Signing in by name and password, and signing out again. */
+
+import type { FormPage, PageContext, StepPage } from './context.ts'
+import { definePage } from './definition.ts'
+
+/** Ids of messages; a locked user and a wrong password are the same message on purpose. */
+export type LoginError = 'credentials' | 'expired' | 'too-many' | 'unavailable'
+
+/** Another place to sign in at. */
+export interface ProviderLink {
+  readonly name: string
+  readonly url: string
+}
+
+/** What the first page of a sign-in offers besides its own fields. */
+export interface FirstPage extends FormPage {
+  readonly username?: string | undefined
+  /** Whether the field also takes an email address. */
+  readonly emailAllowed?: boolean | undefined
+  /** The state of the box `rememberMe`; it is offered only when this is given. */
+  readonly rememberMe?: boolean | undefined
+  readonly error?: LoginError | undefined
+  readonly notice?: 'signed-out' | 'password-changed' | 'registered' | undefined
+  readonly registerUrl?: string | undefined
+  readonly providers?: readonly ProviderLink[] | undefined
+  /**
+   * Request options of WebAuthn, as JSON: offers passkeys by a button and in the field's autofill. The answer is posted
+   * as `response`, alone but for `_csrf`.
+   */
+  readonly passkey?: object | undefined
+}
+
+/** Posts `username`, `password` and, if offered, `rememberMe`. */
+export interface LoginPage extends FirstPage {
+  readonly resetUrl?: string | undefined
+}
+
+/** Posts `username` and, if offered, `rememberMe`. */
+export type IdentifyPage = FirstPage
+
+/** Posts `password`. */
+export interface PasswordPage extends Omit<StepPage, 'error'> {
+  readonly username: string
+  readonly error?: LoginError | undefined
+  readonly resetUrl?: string | undefined
+}
+
+/** Its form signs out. */
+export interface SignedInPage extends FormPage {
+  readonly username: string
+  readonly name?: string | undefined
+  readonly accountUrl?: string | undefined
+}
+
+/** Whether the user wants to sign out, where nothing proves it. */
+export interface SignOutPage extends FormPage {
+  /** Who asks for it, if that is known. */
+  readonly application?: string | undefined
+  readonly username: string
+  /** Posted with the answer. */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface SignedOutPage extends PageContext {
+  readonly application?: string | undefined
+  /** Where the browser goes on to. */
+  readonly target?: string | undefined
+  /** Pages of clients that sign the user out there; only their origins may be framed. */
+  readonly frames: readonly string[]
+}
+
+/** A form that is sent on by a script, or by a button where there are none. */
+export interface FormPostPage extends PageContext {
+  readonly application: string
+  readonly action: string
+  readonly fields: Readonly<Record<string, string>>
+}
+
+const passkeyScript = ({ passkey }: FirstPage): 'webauthn' | undefined =>
+  passkey === undefined ? undefined : 'webauthn'
+
+export const signInPages = {
+  login: definePage<LoginPage>('login', { script: passkeyScript }),
+  identify: definePage<IdentifyPage>('identify', { script: passkeyScript }),
+  password: definePage<PasswordPage>('password'),
+  signedIn: definePage<SignedInPage>('signed-in'),
+  signOut: definePage<SignOutPage>('sign-out', { once: true }),
+  signedOut: definePage<SignedOutPage>('signed-out', {
+    frames: ({ frames }) => frames,
+    once: true,
+  }),
+  formPost: definePage<FormPostPage>('form-post', { script: () => 'submit', once: true }),
+}

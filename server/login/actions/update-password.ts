@@ -1,0 +1,73 @@
+import { passwordErrors } from '#server/http/pages.ts'
+import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import type { AnswerContext, Answered, Form, RequiredAction, StepContext } from '../step.ts'
+import { refused } from '../step.ts'
+import { completed, ownEvent } from './completed.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock'>
+
+const id = 'UPDATE_PASSWORD'
+const dayMs = 24 * 3600 * 1000
+
+/** Takes a new password from the form of such a page, and passes the step with it. */
+export const takeNewPassword = async (
+  parts: Parts,
+  { user, settings, ...context }: AnswerContext,
+  form: Form,
+): Promise<Answered> => {
+  if (!user) return refused('unavailable', 403)
+  const password = form('password')
+  if (password !== form('passwordConfirm'))
+    return { kind: 'refused', status: 400, errors: { passwordConfirm: [{ id: 'mismatch' }] } }
+  const prepared = await parts.passwords.prepare(settings, user, password)
+  if (prepared.errors.length > 0) {
+    const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
+    const errors = { password: passwordErrors(issues, settings.passwordPolicy) }
+    return { kind: 'refused', status: 400, errors }
+  }
+  return context.pass({
+    statements: [
+      ...completed(parts, user, id),
+      ...prepared.statements,
+      ...(form('signOutOthers') === 'true' ? parts.sessions.revokeAllOf(user.id) : []),
+    ],
+    events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', 'password')],
+  })
+}
+
+export const updatePassword = (parts: Parts): RequiredAction => {
+  const { pages, storage, clock } = parts
+
+  const isExpired = async ({ user, settings }: StepContext): Promise<boolean> => {
+    const { forceExpiredPasswordChange: days } = settings.passwordPolicy
+    if (!user || days === 0) return false
+    const row = await storage.db
+      .selectFrom('credentials')
+      .select('created_at')
+      .where('user_id', '=', user.id)
+      .where('type', '=', 'password')
+      .executeTakeFirst()
+    return row !== undefined && row.created_at < clock.now() - days * dayMs
+  }
+
+  return {
+    id,
+    isDue: isExpired,
+    show: async (context) => {
+      const reason = (await isExpired(context)) ? 'expired' : 'required'
+      return {
+        send: (reply, page) =>
+          pages.updatePassword(reply, {
+            ...page,
+            username: context.user?.username ?? '',
+            minLength: context.settings.passwordPolicy.length,
+            reason,
+            error: page.refusal?.error === 'unavailable' ? 'unavailable' : undefined,
+            errors: page.refusal?.errors,
+          }),
+      }
+    },
+    answer: (context, form) => takeNewPassword(parts, context, form),
+  }
+}

@@ -1,0 +1,17 @@
+/** THE list of authenticators. */
+
+import type { FactorParts } from '../factor-parts.ts'
+import type { Step } from '../step.ts'
+import { identify } from './identify.ts'
+import { password } from './password.ts'
+import { recoveryCode } from './recovery-code.ts'
+import { totp } from './totp.ts'
+import { usernamePassword } from './username-password.ts'
+
+export const createAuthenticators = (parts: FactorParts): Step[] => [
+  identify(parts),
+  usernamePassword(parts),
+  password(parts),
+  totp(parts),
+  recoveryCode(parts),
+]

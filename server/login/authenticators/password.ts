@@ -1,0 +1,25 @@
+/** The password of somebody whose name was given before, whether or not anybody has that name. */
+
+import type { FactorParts } from '../factor-parts.ts'
+import { loginError, refused, type Step } from '../step.ts'
+
+export const password = ({ pages }: Pick<FactorParts, 'pages'>): Step => ({
+  id: 'password',
+  amr: 'pwd',
+  blind: true,
+  show: async ({ realm, settings, state, user }) => ({
+    send: (reply, page) =>
+      pages.password(reply, {
+        ...page,
+        username: state.name ?? user?.username ?? '',
+        error: loginError(page.refusal),
+        resetUrl: settings.resetPasswordAllowed ? `/realms/${realm}/login/forgot` : undefined,
+      }),
+  }),
+  answer: async ({ state, user, attempt }, form) => {
+    const given = form('password')
+    return given === ''
+      ? refused('credentials')
+      : attempt(state.name ?? user?.username ?? '', given)
+  },
+})

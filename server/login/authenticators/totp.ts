@@ -1,0 +1,67 @@
+/** A code from an authenticator app (RFC 6238). A time step that was accepted is not accepted again (§5.2). */
+
+import { Secret, TOTP } from 'otpauth'
+import type { Checked } from '#server/accounts/authenticate.ts'
+import { credentialContext } from '#server/accounts/credentials.ts'
+import type { OtpParameters } from '#server/accounts/otp.ts'
+import { guarded } from '#server/storage/statements.ts'
+import type { CredentialRow } from '#server/storage/tables.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import { refused, type Step, stepError } from '../step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'clock' | 'keyring' | 'factors'>
+
+/** The time step that the code belongs to; nothing where it belongs to none that counts. */
+export const timeStepOf = (
+  { secret, algorithm, digits, period }: OtpParameters,
+  code: string,
+  nowMs: number,
+  window: number,
+): number | undefined => {
+  const totp = new TOTP({ secret: Secret.fromBase32(secret), algorithm, digits, period })
+  const token = code.replace(/\s/g, '')
+  if (!/^\d+$/.test(token) || token.length !== digits) return undefined
+  const delta = totp.validate({ token, window, timestamp: nowMs })
+  return delta === null ? undefined : Math.floor(nowMs / 1000 / period) + delta
+}
+
+export const totp = ({ pages, storage: { db }, clock, keyring, factors }: Parts): Step => {
+  const parametersOf = ({ realm, id, secret }: CredentialRow): OtpParameters =>
+    JSON.parse(keyring.open(JSON.parse(secret), credentialContext(realm, id)))
+
+  const check = async (userId: string, code: string, window: number): Promise<Checked> => {
+    for (const row of await factors.ofType(userId, 'otp')) {
+      const step = timeStepOf(parametersOf(row), code, clock.now(), window)
+      if (step === undefined || step <= row.used) continue
+      const use = db
+        .updateTable('credentials')
+        .set({ used: step })
+        .where('id', '=', row.id)
+        .where('used', '<', step)
+      return { matches: true, statements: [guarded(use, 'otp-step')] }
+    }
+    return { matches: false, statements: [] }
+  }
+
+  return {
+    id: 'totp',
+    amr: 'otp',
+    factor: true,
+    enrolment: 'CONFIGURE_TOTP',
+    suits: async ({ user }) =>
+      user !== undefined && (await factors.ofType(user.id, 'otp')).length > 0,
+    show: async ({ settings }) => ({
+      send: (reply, page) =>
+        pages.totp(reply, {
+          ...page,
+          digits: settings.otpPolicyDigits,
+          error: stepError(page.refusal),
+        }),
+    }),
+    answer: async ({ user, settings, prove }, form) => {
+      const code = form('code')
+      if (!user || code === '') return refused('wrong-code')
+      return prove('otp', () => check(user.id, code, settings.otpPolicyLookAroundWindow))
+    },
+  }
+}

@@ -1,0 +1,14 @@
+/** THE list of conditions. */
+
+import type { FactorParts } from '../factor-parts.ts'
+import type { Condition } from '../step.ts'
+import { acr } from './acr.ts'
+import { client } from './client.ts'
+import { group } from './group.ts'
+import { network } from './network.ts'
+import { role } from './role.ts'
+import { negatable } from './settings.ts'
+import { userHasFactor } from './user-has-factor.ts'
+
+export const createConditions = (parts: FactorParts): Condition[] =>
+  [userHasFactor(parts), role(parts), group(parts), client(), acr(), network()].map(negatable)

@@ -1,0 +1,275 @@
+/**
+ * Runs sign-ins: finds what is asked next, shows it, takes the answer, and opens the session when nothing is left. The
+ * steps know nothing of each other, and no session exists before the flow and everything required of the user are done.
+ */
+
+import type { FastifyReply } from 'fastify'
+import type { Acceptance, AttemptResult, Authenticator } from '#server/accounts/authenticate.ts'
+import type { BruteForce } from '#server/accounts/brute-force.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { levelOf } from './flow/levels.ts'
+import { pinFlow } from './flow/pinned-flow.ts'
+import { type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
+import { newState, type SignInState } from './flow/state.ts'
+import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  type AskedPage,
+  type Form,
+  type Passed,
+  type Refusal,
+  refused,
+} from './step.ts'
+
+export interface EngineParts extends QuestionParts {
+  readonly recorder: Recorder
+  readonly sessions: Sessions
+  readonly authenticator: Authenticator
+  readonly bruteForce: Pick<BruteForce, 'forgiveStatements'>
+  readonly signIns: SignIns
+  readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
+  readonly onChallenge?: ((realm: string) => void) | undefined
+}
+
+/** Seconds after which a sign-in that found no free place is worth another try. */
+export const retryAfter = 5
+
+const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name !== key))
+
+export const createEngine = (parts: EngineParts) => {
+  const { recorder, sessions, authenticator, bruteForce, signIns } = parts
+  const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts)
+
+  const audit = (
+    { realm, request }: Visitor,
+    type: AuditEvent['type'],
+    outcome: AuditEvent['outcome'],
+    actor: string,
+    detail?: string,
+  ): AuditEvent => ({
+    type,
+    realm,
+    actor,
+    sourceIp: request.ip,
+    outcome,
+    ...(detail === undefined ? {} : { detail }),
+  })
+
+  const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
+    step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
+
+  const stateAfter = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
+    const { state } = signIn
+    const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
+    const userId = passed.user?.id ?? state.userId
+    const name = passed.name ?? state.name
+    return {
+      ...state,
+      done: [...state.done, execution.path],
+      amr: [...new Set([...state.amr, ...methods])],
+      notes: without(state.notes, execution.path),
+      rememberMe: passed.rememberMe ?? state.rememberMe,
+      ...(userId === undefined ? {} : { userId }),
+      ...(name === undefined ? {} : { name }),
+    }
+  }
+
+  const openSession = (visitor: Visitor, state: SignInState, user: UserRow) => {
+    const { request, realm, settings, current, sessionCookie } = visitor
+    return sessions.openStatements({
+      realm,
+      userId: user.id,
+      ip: request.ip,
+      userAgent: request.headers['user-agent'],
+      rememberMe: state.rememberMe,
+      settings,
+      amr: state.amr,
+      acr: levelOf(state.amr),
+      replaces: sessionCookie,
+      continues: current?.user.id === user.id ? current.session : undefined,
+    })
+  }
+
+  /** What a passed step leads to, to be committed with it. */
+  const onwards = async (
+    visitor: Visitor,
+    asked: Asked,
+    passed: Passed,
+    user: UserRow | undefined,
+  ): Promise<Acceptance<Answered>> => {
+    const state = stateAfter(asked, passed)
+    const signIn = { ...asked.signIn, state }
+    const next = await nextFor(visitor, signIn, user)
+    const statements = passed.statements ?? []
+    const events = [
+      ...(passed.events ?? []),
+      ...(asked.step.factor && user
+        ? [audit(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, asked.step.id)]
+        : []),
+    ]
+    if (next.kind === 'ask') {
+      const saving = signIns.save(signIn, next.asked.signIn.state, visitor.browser)
+      return {
+        statements: [...statements, ...saving.statements],
+        events: [...events, ...challengeEvent(visitor, next.asked)],
+        value: { kind: 'went-on', signIn: saving.saved },
+        partial: true,
+        ownGuard: signInGuard,
+      }
+    }
+    if (next.kind === 'passed' && state.withoutSession)
+      return {
+        statements: [...statements, ...signIns.end(signIn)],
+        events,
+        value: { kind: 'finished', state },
+        ownGuard: signInGuard,
+      }
+    if (next.kind === 'stuck' || !user) {
+      const actor = user?.id ?? state.name ?? ''
+      return {
+        statements: signIns.end(signIn),
+        events: [...events, audit(visitor, 'LOGIN_FAILURE', 'FAILURE', actor, 'no-way-through')],
+        value: refused('unavailable', 403),
+        partial: true,
+        ownGuard: signInGuard,
+      }
+    }
+    const opened = openSession(visitor, state, user)
+    return {
+      statements: [...statements, ...signIns.end(signIn), ...opened.statements],
+      events: [...events, audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)],
+      value: { kind: 'signed-in', session: opened, state },
+      ownGuard: signInGuard,
+    }
+  }
+
+  const counted = (
+    visitor: Visitor,
+    result: AttemptResult<Answered>,
+    error: 'credentials' | 'wrong-code',
+  ) => {
+    if (result.outcome === 'busy') return refused('unavailable', 503)
+    if (result.outcome === 'success') return result.value
+    parts.onLogin?.(visitor.realm, 'failure')
+    return refused(error, 401)
+  }
+
+  const answering = (visitor: Visitor, asked: Asked): AnswerContext => {
+    const { signIn, user, step, execution } = asked
+    const { realm, settings } = visitor
+    const context = contextOf(visitor, signIn.state, user, execution)
+    const address = context.address
+    return {
+      ...context,
+      pass: async (passed) => {
+        const who = passed.user ?? user
+        const accepted = await onwards(visitor, asked, passed, who)
+        const isProved = who !== undefined && stateAfter(asked, passed).amr.length > 0
+        const ends = accepted.value.kind === 'signed-in'
+        const guards: Statement[] = isProved ? [authenticator.stillAllowed(who)] : []
+        const forgiven = ends && who ? bruteForce.forgiveStatements(realm, who.id) : []
+        await recorder.commit([...guards, ...forgiven, ...accepted.statements], accepted.events)
+        return accepted.value
+      },
+      attempt: async (name, password, passed = {}) => {
+        const attempt = { realm, settings, name, password, address }
+        const result = await authenticator.attempt(attempt, (found) =>
+          user !== undefined && found.id !== user.id
+            ? { statements: [], events: [], value: refused('credentials', 401), partial: true }
+            : onwards(visitor, asked, { ...passed, user: found, name }, found),
+        )
+        return counted(visitor, result, 'credentials')
+      },
+      prove: async (method, check, passed = {}) => {
+        const who = passed.user ?? user
+        if (!who) return refused('wrong-code', 401)
+        const factor = step.factor === true
+        const proof = { realm, settings, user: who, address, method, factor, check }
+        const result = await authenticator.prove(proof, (found) =>
+          onwards(visitor, asked, passed, found),
+        )
+        return counted(visitor, result, 'wrong-code')
+      },
+      again: async (notes, statements = []) => {
+        const { state } = signIn
+        const kept = { ...state, notes: { ...state.notes, [execution.path]: notes } }
+        const saving = signIns.save(signIn, kept, visitor.browser)
+        await recorder.commit([...statements, ...saving.statements], [])
+        return { kind: 'again', signIn: saving.saved }
+      },
+    }
+  }
+
+  return {
+    /** Nothing is stored yet. */
+    async begin(
+      visitor: Visitor,
+      alias: string,
+      known: Partial<
+        Pick<
+          SignInState,
+          'userId' | 'amr' | 'pending' | 'acr' | 'clientId' | 'withoutSession' | 'entry'
+        >
+      > = {},
+    ): Promise<SignIn> {
+      const flow = await pinFlow(visitor.view, alias)
+      const done = provedBefore(flow.nodes, known.amr ?? [])
+      return { realm: visitor.realm, state: newState(flow, { ...known, done }) }
+    },
+
+    /** What is asked now; nothing where nobody could go on. */
+    async ask(visitor: Visitor, signIn: SignIn): Promise<Asked | undefined> {
+      const next = await nextFor(visitor, signIn, await userOf(signIn))
+      return next.kind === 'ask' ? next.asked : undefined
+    },
+
+    async show(
+      visitor: Visitor,
+      { signIn, user, step, execution }: Asked,
+      reply: FastifyReply,
+      pageOf: (signIn: SignIn) => AskedPage,
+    ): Promise<FastifyReply> {
+      const shown = await step.show(contextOf(visitor, signIn.state, user, execution))
+      if (step.factor) parts.onChallenge?.(visitor.realm)
+      if (shown.notes === undefined) return shown.send(reply, pageOf(signIn))
+      const notes = { ...signIn.state.notes, [execution.path]: shown.notes }
+      const saving = signIns.save(signIn, { ...signIn.state, notes }, visitor.browser)
+      const statements = [...(shown.statements ?? []), ...saving.statements]
+      await recorder.commit(statements, shown.events ?? [])
+      return shown.send(reply, pageOf(saving.saved))
+    },
+
+    async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {
+      try {
+        const answered = await asked.step.answer(answering(visitor, asked), form)
+        if (answered.kind === 'signed-in') parts.onLogin?.(visitor.realm, 'success')
+        return answered
+      } catch (error) {
+        // Another tab, or the same form sent twice, was faster: what is asked now is asked there.
+        if (error instanceof GuardFailedError && error.guard === signInGuard)
+          return { kind: 'again', signIn: asked.signIn }
+        throw error
+      }
+    },
+
+    /** Another of the ways that are open now. */
+    async choose(visitor: Visitor, asked: Asked, node: string): Promise<SignIn> {
+      const option = asked.others.find((one) => one.node === node)
+      if (!option) return asked.signIn
+      const { state } = asked.signIn
+      const chosen = { ...state.chosen, [option.choice]: option.node }
+      const saving = signIns.save(asked.signIn, { ...state, chosen }, visitor.browser)
+      await recorder.commit(saving.statements, [])
+      return saving.saved
+    },
+
+    end: (signIn: SignIn): Statement[] => signIns.end(signIn),
+  }
+}
+
+export type Engine = ReturnType<typeof createEngine>

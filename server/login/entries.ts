@@ -1,0 +1,37 @@
+/** THE list of places where a flow begins. Each is a page below the realm; what follows it is the same for all. */
+
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+
+export interface Entry {
+  readonly name: 'login' | 'register' | 'forgot'
+  readonly path: string
+  /** The flow that runs; nothing where the realm does not offer it. */
+  readonly flowOf: (settings: SettingsDoc) => string | undefined
+  /** Ends at the sign-in page, not with a session. */
+  readonly withoutSession?: boolean
+}
+
+export const signInEntry: Entry = {
+  name: 'login',
+  path: 'login',
+  flowOf: ({ browserFlow }) => browserFlow,
+}
+
+export const entries: readonly Entry[] = [
+  signInEntry,
+  {
+    name: 'register',
+    path: 'login/register',
+    flowOf: ({ registrationAllowed }) => (registrationAllowed ? 'registration' : undefined),
+  },
+  {
+    name: 'forgot',
+    path: 'login/forgot',
+    flowOf: ({ resetPasswordAllowed }) => (resetPasswordAllowed ? 'reset-credentials' : undefined),
+    // Whoever reads the user's mail must not get past the second factor by it.
+    withoutSession: true,
+  },
+]
+
+export const entryOf = (name: string | undefined): Entry =>
+  entries.find((entry) => entry.name === name) ?? signInEntry

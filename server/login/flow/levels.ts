@@ -1,0 +1,17 @@
+/** How much a sign-in is worth: the `acr` values, weakest first, and what makes which (RFC 8176 names the methods). */
+
+export const singleFactor = '1'
+export const twoFactors = '2'
+
+export const levels: readonly string[] = [singleFactor, twoFactors]
+
+/** What the user knows, and what the user has; two of one class are one factor. */
+const classOf = (method: string): 'knowledge' | 'possession' =>
+  method === 'pwd' || method === 'pin' || method === 'kba' ? 'knowledge' : 'possession'
+
+/** `mfa` is said by a method that is two by itself: a passkey that has asked for a finger or a PIN. */
+export const levelOf = (amr: readonly string[]): string =>
+  amr.includes('mfa') || new Set(amr.map(classOf)).size > 1 ? twoFactors : singleFactor
+
+export const isEnough = (level: string, wanted: string): boolean =>
+  levels.indexOf(level) >= levels.indexOf(wanted)

@@ -1,0 +1,151 @@
+/**
+ * What a sign-in asks next: the nodes of its flow in their order.
+ *
+ * REQUIRED must pass. ALTERNATIVE nodes that stand next to each other are one choice, of which one must pass. A CONDITIONAL
+ * sub-flow runs when all its conditions hold; a CONDITIONAL execution when its user has what it asks for. What a
+ * condition said once stays said for this sign-in. A node that nobody could pass makes the flow stuck: nothing is skipped
+ * because it cannot be done.
+ */
+
+import {
+  isSubFlow,
+  type PinnedExecution,
+  type PinnedFlow,
+  type PinnedNode,
+  type PinnedSubFlow,
+} from './pinned-flow.ts'
+
+/** `enrol`: the user has not got it yet, and may set it up here and now. */
+export type Suitability = 'ready' | 'enrol' | 'unavailable'
+
+/** What has happened to a flow so far. */
+export interface Progress {
+  /** Paths of executions that were passed. */
+  readonly done: readonly string[]
+  /** What conditions said, by path. */
+  readonly conditions: Readonly<Record<string, boolean>>
+  /** The node that the user prefers, by the path of the first node of the choice. */
+  readonly chosen: Readonly<Record<string, string>>
+}
+
+export interface Judge {
+  isCondition(authenticator: string): boolean
+  holds(condition: PinnedExecution): Promise<boolean>
+  suits(execution: PinnedExecution): Promise<Suitability>
+}
+
+export interface Option {
+  readonly execution: PinnedExecution
+  /** Of the choice that it belongs to, and the node to choose. */
+  readonly choice: string
+  readonly node: string
+}
+
+export interface Question {
+  readonly kind: 'ask'
+  readonly execution: PinnedExecution
+  readonly enrol: boolean
+  /** What could be done instead. */
+  readonly others: readonly Option[]
+}
+
+export type Next = Question | { readonly kind: 'passed' } | { readonly kind: 'stuck' }
+
+const passed: Next = { kind: 'passed' }
+const stuck: Next = { kind: 'stuck' }
+
+type Group = PinnedNode | readonly PinnedNode[]
+
+/** Alternatives that stand next to each other, as one. */
+const groupsOf = (nodes: readonly PinnedNode[]): Group[] => {
+  const groups: Group[] = []
+  let choice: PinnedNode[] | undefined
+  for (const node of nodes) {
+    if (node.requirement !== 'ALTERNATIVE') {
+      choice = undefined
+      groups.push(node)
+    } else if (choice) choice.push(node)
+    else {
+      choice = [node]
+      groups.push(choice)
+    }
+  }
+  return groups
+}
+
+const isChoice = (group: Group): group is readonly PinnedNode[] => Array.isArray(group)
+
+const hasPart = (node: PinnedNode, { done }: Progress): boolean =>
+  isSubFlow(node) ? done.some((path) => path.startsWith(`${node.path}.`)) : done.includes(node.path)
+
+/** The conditions are remembered in `learnt`, which the caller keeps with the sign-in. */
+export const nextOf = async (
+  flow: PinnedFlow,
+  progress: Progress,
+  judge: Judge,
+): Promise<{ readonly next: Next; readonly conditions: Progress['conditions'] }> => {
+  const conditions: Record<string, boolean> = { ...progress.conditions }
+
+  const holds = async (condition: PinnedExecution): Promise<boolean> => {
+    const known = conditions[condition.path]
+    if (known !== undefined) return known
+    const answer = await judge.holds(condition)
+    conditions[condition.path] = answer
+    return answer
+  }
+
+  const isActive = (node: PinnedNode): boolean => node.requirement !== 'DISABLED'
+  const isCondition = (node: PinnedNode): node is PinnedExecution =>
+    !isSubFlow(node) && judge.isCondition(node.authenticator)
+
+  const ofExecution = async (execution: PinnedExecution): Promise<Next> => {
+    if (progress.done.includes(execution.path)) return passed
+    const suitability = await judge.suits(execution)
+    if (execution.requirement === 'CONDITIONAL' && suitability !== 'ready') return passed
+    if (suitability === 'unavailable') return stuck
+    return { kind: 'ask', execution, enrol: suitability === 'enrol', others: [] }
+  }
+
+  const ofSubFlow = async ({ requirement, nodes }: PinnedSubFlow): Promise<Next> => {
+    if (requirement === 'CONDITIONAL')
+      for (const node of nodes.filter(isActive))
+        if (isCondition(node) && !(await holds(node))) return passed
+    return ofNodes(nodes)
+  }
+
+  const ofNode = (node: PinnedNode): Promise<Next> =>
+    isSubFlow(node) ? ofSubFlow(node) : ofExecution(node)
+
+  const ofChoice = async (nodes: readonly PinnedNode[]): Promise<Next> => {
+    const choice = nodes[0]?.path ?? ''
+    const asked: { readonly node: PinnedNode; readonly question: Question }[] = []
+    for (const node of nodes) {
+      const next = await ofNode(node)
+      // An alternative in which everything was skipped has proved nothing.
+      if (next.kind === 'passed' && hasPart(node, progress)) return passed
+      if (next.kind === 'ask') asked.push({ node, question: next })
+    }
+    const ready = asked.filter(({ question }) => !question.enrol)
+    const open = ready.length > 0 ? ready : asked.slice(0, 1)
+    const preferred =
+      open.find(({ node }) => hasPart(node, progress)) ??
+      open.find(({ node }) => node.path === progress.chosen[choice]) ??
+      open[0]
+    if (!preferred) return stuck
+    const options = open
+      .filter((one) => one !== preferred)
+      .map(({ node, question: { execution } }) => ({ execution, choice, node: node.path }))
+    return { ...preferred.question, others: [...preferred.question.others, ...options] }
+  }
+
+  const ofNodes = async (nodes: readonly PinnedNode[]): Promise<Next> => {
+    const steps = nodes.filter((node) => isActive(node) && !isCondition(node))
+    for (const group of groupsOf(steps)) {
+      const next = await (isChoice(group) ? ofChoice(group) : ofNode(group))
+      if (next.kind !== 'passed') return next
+    }
+    return passed
+  }
+
+  return { next: await ofNodes(flow.nodes), conditions }
+}

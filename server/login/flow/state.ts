@@ -1,0 +1,41 @@
+/** What is kept of a sign-in between its pages. */
+
+import type { PinnedFlow } from './pinned-flow.ts'
+import type { Progress } from './runner.ts'
+
+export interface SignInState extends Progress {
+  readonly flow: PinnedFlow
+  /** Where it began; the sign-in page unless told. */
+  readonly entry?: string
+  /** Who is signing in, once that is known. */
+  readonly userId?: string
+  /** The name that was given, whether or not anybody has it. */
+  readonly name?: string
+  /** How it was shown who that is (RFC 8176). */
+  readonly amr: readonly string[]
+  readonly rememberMe: boolean
+  /** The handle of what waits for the sign-in. */
+  readonly pending?: string
+  /** The level that is asked for. */
+  readonly acr?: string
+  /** The client that it is for. */
+  readonly clientId?: string
+  /** Ends without a session: it is for something else than signing in. */
+  readonly withoutSession?: boolean
+  /** What a step keeps for itself, by the path of its execution. Secrets in it are digests or sealed. */
+  readonly notes: Readonly<Record<string, unknown>>
+}
+
+export const newState = (
+  flow: PinnedFlow,
+  known: Partial<Omit<SignInState, 'flow'>> = {},
+): SignInState => ({
+  flow,
+  done: [],
+  conditions: {},
+  chosen: {},
+  amr: [],
+  rememberMe: false,
+  notes: {},
+  ...known,
+})

@@ -1,0 +1,167 @@
+/**
+ * What a sign-in asks now: the next execution of its flow, then whatever is required of its user. Also the rules that make
+ * a user who could not pass fail here, rather than be let through.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { Users } from '#server/accounts/users.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { levelOf, twoFactors } from './flow/levels.ts'
+import { isSubFlow, type PinnedExecution, type PinnedNode } from './flow/pinned-flow.ts'
+import { type Judge, nextOf, type Option } from './flow/runner.ts'
+import type { SignIn } from './flow/sign-ins.ts'
+import type { SignInState } from './flow/state.ts'
+import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
+
+/** Who asks, from where, and with what. */
+export interface Visitor {
+  readonly request: FastifyRequest
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly view: RealmView
+  /** The value of the cookie that ties sign-ins to this browser. */
+  readonly browser: string
+  readonly current: FoundSession | undefined
+  readonly sessionCookie: string | undefined
+}
+
+/** What is asked now. */
+export interface Asked {
+  readonly signIn: SignIn
+  readonly user: UserRow | undefined
+  readonly step: Step
+  readonly execution: PinnedExecution
+  readonly others: readonly Option[]
+}
+
+export type Next =
+  | { readonly kind: 'ask'; readonly asked: Asked }
+  | { readonly kind: 'passed' | 'stuck' }
+
+export interface QuestionParts {
+  readonly users: Pick<Users, 'find'>
+  readonly steps: readonly Step[]
+  readonly conditions: readonly Condition[]
+  readonly actions: readonly RequiredAction[]
+  /** Whether the user has a factor beside the password. */
+  readonly hasFactor: (user: UserRow) => Promise<boolean>
+}
+
+const actionPath = (id: string): string => `action:${id}`
+
+/** Executions that are as good as done: the session was signed in to by their method. */
+const provedBefore = (
+  nodes: readonly PinnedNode[],
+  steps: ReadonlyMap<string, Step>,
+  amr: readonly string[],
+): string[] =>
+  nodes.flatMap((node) => {
+    if (isSubFlow(node)) return provedBefore(node.nodes, steps, amr)
+    const method = steps.get(node.authenticator)?.amr
+    return method !== undefined && amr.includes(method) ? [node.path] : []
+  })
+
+export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) => {
+  const steps = new Map(parts.steps.map((step) => [step.id, step]))
+  const conditions = new Map(parts.conditions.map((condition) => [condition.id, condition]))
+  const actions = new Map(parts.actions.map((action) => [action.id, action]))
+
+  const contextOf = (
+    { request, realm, settings, view }: Visitor,
+    state: SignInState,
+    user: UserRow | undefined,
+    execution: PinnedExecution,
+  ): StepContext => ({
+    request,
+    realm,
+    settings,
+    view,
+    execution,
+    state,
+    user,
+    address: request.ip,
+    notes: state.notes[execution.path],
+  })
+
+  /** Setting up a factor by a password alone is for those who have none yet. */
+  const mayEnrol = async (user: UserRow, { amr }: SignInState): Promise<boolean> =>
+    levelOf(amr) === twoFactors || !(await hasFactor(user))
+
+  const judgeOf = (visitor: Visitor, state: SignInState, user: UserRow | undefined): Judge => ({
+    isCondition: (id) => conditions.has(id),
+    holds: async (execution) =>
+      (await conditions
+        .get(execution.authenticator)
+        ?.holds(contextOf(visitor, state, user, execution))) ?? false,
+    suits: async (execution) => {
+      const step = steps.get(execution.authenticator)
+      if (!step) return 'unavailable'
+      if (!user)
+        return step.identifies || (step.blind && state.name !== undefined) ? 'ready' : 'unavailable'
+      if (!step.suits || (await step.suits(contextOf(visitor, state, user, execution))))
+        return 'ready'
+      return step.enrolment !== undefined && (await mayEnrol(user, state)) ? 'enrol' : 'unavailable'
+    },
+  })
+
+  /** What the user must do beside the flow. */
+  const nextAction = async (
+    visitor: Visitor,
+    state: SignInState,
+    user: UserRow,
+  ): Promise<{ step: Step; execution: PinnedExecution } | undefined> => {
+    const listed: readonly string[] = JSON.parse(user.required_actions)
+    for (const action of actions.values()) {
+      const path = actionPath(action.id)
+      if (state.done.includes(path)) continue
+      const { id: authenticator } = action
+      const execution = { path, requirement: 'REQUIRED', authenticator, config: {} } as const
+      const isListed = listed.includes(action.id)
+      if (isListed || (await action.isDue?.(contextOf(visitor, state, user, execution))))
+        return { step: action, execution }
+    }
+    return undefined
+  }
+
+  /** A flow that ends without a user, or without any proof of who that is, has not been passed. */
+  const nextFor = async (
+    visitor: Visitor,
+    signIn: SignIn,
+    user: UserRow | undefined,
+  ): Promise<Next> => {
+    const { state } = signIn
+    const judge = judgeOf(visitor, state, user)
+    const { next, conditions: learnt } = await nextOf(state.flow, state, judge)
+    const known = { ...signIn, state: { ...state, conditions: learnt } }
+    if (next.kind === 'stuck') return next
+    if (next.kind === 'ask') {
+      const { execution, others, enrol } = next
+      const wanted = steps.get(execution.authenticator)
+      const step = enrol && wanted?.enrolment ? actions.get(wanted.enrolment) : wanted
+      return step
+        ? { kind: 'ask', asked: { signIn: known, user, step, execution, others } }
+        : { kind: 'stuck' }
+    }
+    if (!user || state.amr.length === 0) return { kind: 'stuck' }
+    const action = await nextAction(visitor, state, user)
+    return action
+      ? { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
+      : { kind: 'passed' }
+  }
+
+  const userOf = async ({ realm, state }: SignIn): Promise<UserRow | undefined> =>
+    state.userId === undefined ? undefined : users.find(realm, state.userId)
+
+  return {
+    contextOf,
+    nextFor,
+    userOf,
+    provedBefore: (nodes: readonly PinnedNode[], amr: readonly string[]) =>
+      provedBefore(nodes, steps, amr),
+  }
+}
+
+export type Questions = ReturnType<typeof createQuestions>

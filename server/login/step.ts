@@ -1,0 +1,153 @@
+/**
+ * One thing that a sign-in asks for: an authenticator of a flow, or something that is required of the user. A step shows a
+ * page and takes its answer; it never opens a session and never decides what comes next.
+ *
+ * Whatever could be guessed is checked inside `prove` or `attempt`, which count failures, give every refusal the same
+ * shape, and commit what the proof uses up together with what it allows.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { Checked } from '#server/accounts/authenticate.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import type { FieldErrors, FormPage, LoginError, StepError } from '#server/http/pages.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import type { PinnedExecution } from './flow/pinned-flow.ts'
+import type { SignIn } from './flow/sign-ins.ts'
+import type { SignInState } from './flow/state.ts'
+
+/** Fields of the form; one that is missing or given twice is empty. */
+export type Form = (field: string) => string
+
+/** Why the page is shown again. */
+export type StepRefusal = StepError | LoginError
+
+/** What every page of a sign-in is told. */
+export interface AskedPage extends FormPage {
+  /** Who is signing in, or the name that was given. */
+  readonly username?: string | undefined
+  readonly canRestart: boolean
+  readonly hasOthers: boolean
+  readonly refusal?: Refusal | undefined
+}
+
+export interface Passed {
+  /** Who it is, of a step that finds out, and the name that was given. */
+  readonly user?: UserRow | undefined
+  readonly name?: string | undefined
+  /** How it was shown (RFC 8176). */
+  readonly amr?: readonly string[] | undefined
+  readonly statements?: readonly Statement[] | undefined
+  readonly events?: readonly AuditEvent[] | undefined
+  readonly rememberMe?: boolean | undefined
+}
+
+export type Answered =
+  /** It is stored how the sign-in goes on, or that it has ended with a session. */
+  | { readonly kind: 'went-on'; readonly signIn: SignIn }
+  | { readonly kind: 'signed-in'; readonly session: Opened; readonly state: SignInState }
+  /** The flow has ended and was not meant to end with a session: a forgotten password was set anew. */
+  | { readonly kind: 'finished'; readonly state: SignInState }
+  | Refusal
+  /** The page is shown anew, without a complaint: a code was sent again. */
+  | { readonly kind: 'again'; readonly signIn: SignIn }
+
+export interface Opened {
+  readonly cookieValue: string
+  readonly session: SessionRow
+}
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly status: number
+  readonly error?: StepRefusal | undefined
+  /** What is wrong with which field, where the user may know. */
+  readonly errors?: FieldErrors<string> | undefined
+  /** What was typed and may be shown again. */
+  readonly values?: Readonly<Record<string, string>> | undefined
+}
+
+export const refused = (error: StepRefusal, status = 400): Refusal => ({
+  kind: 'refused',
+  status,
+  error,
+})
+
+/** As pages about names and passwords know them. */
+export const loginError = (refusal: Refusal | undefined): LoginError | undefined => {
+  const error = refusal?.error
+  return error === undefined ||
+    error === 'expired' ||
+    error === 'too-many' ||
+    error === 'unavailable'
+    ? error
+    : 'credentials'
+}
+
+/** As pages about codes and keys know them. */
+export const stepError = (refusal: Refusal | undefined): StepError | undefined =>
+  refusal?.error === 'credentials' ? 'wrong-code' : refusal?.error
+
+export interface StepContext {
+  readonly request: FastifyRequest
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly view: RealmView
+  readonly execution: PinnedExecution
+  readonly state: SignInState
+  /** Who is signing in, once that is known. */
+  readonly user: UserRow | undefined
+  readonly address: string
+  /** What the step has kept for itself. */
+  readonly notes: unknown
+}
+
+export interface AnswerContext extends StepContext {
+  pass(passed: Passed): Promise<Answered>
+  /** A name and a password. */
+  attempt(name: string, password: string, passed?: Passed): Promise<Answered>
+  /** A proof by the user who is known; `method` names it in the audit event. */
+  prove(method: string, check: () => Promise<Checked>, passed?: Passed): Promise<Answered>
+  /** Stores notes and shows the page anew. */
+  again(notes: unknown, statements?: readonly Statement[]): Promise<Answered>
+}
+
+export interface Shown {
+  readonly send: (reply: FastifyReply, page: AskedPage) => FastifyReply
+  /** Stored before the page is sent. */
+  readonly notes?: unknown
+  readonly statements?: readonly Statement[]
+  readonly events?: readonly AuditEvent[]
+}
+
+export interface Step {
+  readonly id: string
+  /** The method that makes asking again needless within one session (RFC 8176). */
+  readonly amr?: string
+  /** Asked of a user who is known, beyond the first: counted and audited as a challenge. */
+  readonly factor?: boolean
+  /** Works while nobody is known. */
+  readonly identifies?: boolean
+  /** Works the same for a name that nobody has, so that nobody learns which names exist. */
+  readonly blind?: boolean
+  /** The required action by which a user who lacks it sets it up. */
+  readonly enrolment?: string
+  /** Whether this user can pass it; a step without needs none of the user's things. */
+  suits?(context: StepContext): Promise<boolean>
+  show(context: StepContext): Promise<Shown>
+  answer(context: AnswerContext, form: Form): Promise<Answered>
+}
+
+/** Lets a sub-flow run, or not. */
+export interface Condition {
+  readonly id: string
+  holds(context: StepContext): Promise<boolean>
+}
+
+/** Something that is required of a user before the sign-in ends. */
+export interface RequiredAction extends Step {
+  /** Whether the realm's policy asks for it, beside the list of the user. */
+  isDue?(context: StepContext): boolean | Promise<boolean>
+}
