@@ -13,12 +13,16 @@ import { createPasswords, type Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
 import { createUsers, type Users } from '#server/accounts/users.ts'
 import { createRecorder, type Recorder } from '#server/events/audit.ts'
+import { createPersonalKeys } from '#server/events/personal-keys.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { BreachCheck } from '#server/platform/passwords/breach.ts'
 import type { Hasher } from '#server/platform/passwords/hasher.ts'
+import { keyringFrom } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+
+const keyring = keyringFrom([Uint8Array.from({ length: 32 }, (_, i) => i)])
 
 export interface TestClock {
   now(): number
@@ -105,7 +109,12 @@ export const createAccounts = (
     maxWaitMs?: number
   } = {},
 ): Accounts => {
-  const recorder = createRecorder(storage, clock, [])
+  const recorder = createRecorder({
+    storage,
+    clock,
+    personalKeys: createPersonalKeys({ storage, keyring }),
+    sinks: [],
+  })
   const users = createUsers(storage)
   const passwords = createPasswords({ hasher, breach, storage, clock })
   const bruteForce = createBruteForce({ storage, clock })
@@ -144,6 +153,7 @@ export const addUser = async (
     priority: 0,
     secret: `new$${password}`,
     created_at: clock.now(),
+    used: 0,
   }
   await storage.commit([
     ...users.createStatements(user),

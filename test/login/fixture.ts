@@ -3,15 +3,22 @@
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { seeds } from '#schemas/seeds.ts'
+import { createFactors } from '#server/accounts/factors.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
+import { createSignInEngine } from '#server/login/create-engine.ts'
+import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createLogger } from '#server/platform/logger.ts'
+import { keyringFrom } from '#server/platform/sealing.ts'
 import { createSessions, type Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { type Accounts, addRealm, createAccounts, defaultSettings } from '../accounts/fixture.ts'
 
 export interface Site extends Accounts {
@@ -21,6 +28,27 @@ export interface Site extends Accounts {
   /** Makes a realm, or changes the settings of one. */
   readonly realm: (name: string, settings?: Partial<SettingsDoc>) => Promise<void>
   readonly close: () => Promise<void>
+}
+
+/** The configuration that every realm is born with. */
+const seededView = (realm: string): RealmView => {
+  const documents = seeds.map(({ kind, key, doc }) => ({
+    id: `${kind.kind}/${key}`,
+    realm,
+    kind: kind.kind,
+    key,
+    body: doc,
+  })) as unknown as StoredDocument[]
+  const list = (kind: string) => documents.filter((one) => one.kind === kind)
+  return {
+    realm,
+    createdAt: 0,
+    seq: 0,
+    revision: 1,
+    get: async (kind, key) => list(kind).find((one) => one.key === key),
+    byId: async (kind, id) => list(kind).find((one) => one.id === id),
+    list: async (kind) => list(kind),
+  }
 }
 
 export const openSite = async (
@@ -45,6 +73,17 @@ export const openSite = async (
   })
   const pages = createPages()
   pages.routes(app)
+  const signIns = createSignIns(accounts)
+  const onLogin = (realm: string, outcome: string) => logins.push(`${realm} ${outcome}`)
+  const engine = createSignInEngine({
+    ...accounts,
+    sessions,
+    signIns,
+    pages,
+    keyring: keyringFrom([randomBytes(32)]),
+    factors: createFactors(storage),
+    onLogin,
+  })
   app.register(
     loginRoutes({
       ...accounts,
@@ -52,9 +91,12 @@ export const openSite = async (
       cookies: createCookies(baseUrl),
       csrf: createCsrf(randomBytes(32)),
       pages,
+      engine,
+      signIns,
+      copy: { fresh: async (realm) => (realms.has(realm) ? seededView(realm) : undefined) },
       master: 'master',
       settingsOf: async (realm) => realms.get(realm) ?? null,
-      onLogin: (realm, outcome) => logins.push(`${realm} ${outcome}`),
+      onLogin,
     }),
   )
   await app.listen({ host: '127.0.0.1', port: 0 })
