@@ -25,6 +25,7 @@ import { createBrowser } from './browser.ts'
 import { describeAnswer, describeAsk, describeShow, describeSignIn } from './description.ts'
 import { type Engine, retryAfter } from './engine.ts'
 import { type Entry, entries, entryOf, signInEntry } from './entries.ts'
+import { isEnough } from './flow/levels.ts'
 import type { SignIn, SignIns } from './flow/sign-ins.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
@@ -115,23 +116,32 @@ const createHandlers = (parts: LoginParts) => {
     return { visit, visitor, pending, csrf: prepared.csrf }
   }
 
-  const begin = (
-    { visitor, pending }: Turn,
+  /** The session that only needs to be strengthened for what waits. */
+  const strengthened = ({ visitor: { current }, pending }: Turn) =>
+    current && pending?.stepsUp && pending.acr && !isEnough(current.session.acr, pending.acr)
+      ? { userId: current.user.id, amr: JSON.parse(current.session.amr) as string[] }
+      : undefined
+
+  /** Nothing to ask where the flow leads nowhere. */
+  const begin = async (
+    turn: Turn,
     handle: string | undefined,
     { name, flowOf, withoutSession }: Entry,
-  ): Promise<SignIn> => {
-    const { settings, current } = visitor
-    const flow = flowOf(settings)
+  ): Promise<Asked | undefined> => {
+    const { visitor, pending } = turn
+    const flow = flowOf(visitor.settings)
     if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
-    const stepsUp = pending?.stepsUp === true && current !== undefined
-    return engine.begin(visitor, flow, {
+    const known = {
       entry: name,
       ...(withoutSession ? { withoutSession } : {}),
       ...(handle === undefined ? {} : { pending: handle }),
       ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
       ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
-      ...(stepsUp ? { userId: current.user.id, amr: JSON.parse(current.session.amr) } : {}),
-    })
+    }
+    const asking = async (more: ReturnType<typeof strengthened>) =>
+      engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
+    const stronger = strengthened(turn)
+    return (stronger && (await asking(stronger))) ?? asking(undefined)
   }
 
   const pageOf =
@@ -170,7 +180,7 @@ const createHandlers = (parts: LoginParts) => {
     // What waits for a sign-in was told of the session already, and wants a new one.
     if (current === undefined || handle !== undefined || entry !== signInEntry) {
       const turn = await turnOf(request, reply, visit, handle)
-      return show(reply, turn, await engine.ask(turn.visitor, await begin(turn, handle, entry)))
+      return show(reply, turn, await begin(turn, handle, entry))
     }
     await sessions.touch(current.session, settings)
     const { username, first_name, last_name } = current.user
@@ -232,7 +242,7 @@ const createHandlers = (parts: LoginParts) => {
     const handle = pendingHandle(request)
     const isOurs = isOurForm(request, visit, form('_csrf'))
     const turn = await turnOf(request, reply, visit, handle)
-    const asked = await engine.ask(turn.visitor, await begin(turn, handle, entry))
+    const asked = await begin(turn, handle, entry)
     const values = { username: printable(form('username'), 255) }
     if (!asked || !isOurs) return show(reply, turn, asked, { ...refused('expired', 403), values })
     if (!visit.isOpen) {

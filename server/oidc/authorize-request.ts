@@ -23,6 +23,8 @@ export interface AuthorizeRequest {
   readonly subject?: string
   /** One of these is essential. */
   readonly essentialAcr?: readonly string[]
+  /** Levels that are wished for, the best first. */
+  readonly acrValues?: readonly string[]
   /** Seconds. */
   readonly maxAge?: number
   readonly loginHint?: string

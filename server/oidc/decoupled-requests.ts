@@ -14,7 +14,6 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
-import { passwordAcr, passwordAmr } from './codes.ts'
 import { type OAuthError, oauthError } from './errors.ts'
 
 /** Seconds between two questions of a client. */
@@ -114,8 +113,8 @@ export const createDecoupledRequests = (
         scope: stillAllowed(client, data.scope),
         data: {
           authTime: session.created_at,
-          acr: passwordAcr,
-          amr: passwordAmr,
+          acr: session.acr,
+          amr: JSON.parse(session.amr),
           resources: data.resources,
         },
         expiresAt: row.expires_at,

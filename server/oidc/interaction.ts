@@ -3,13 +3,13 @@
  * same questions are asked anew each time the browser comes back, of the session that is there then.
  */
 
+import { isEnough, levels } from '#server/login/flow/levels.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
-import { passwordAcr } from './codes.ts'
 import type { Consents } from './consents.ts'
 import { oauthError } from './errors.ts'
 
@@ -32,6 +32,22 @@ export interface Progress {
   /** Whether the user consents by this very request. */
   readonly consents?: boolean | undefined
 }
+
+/**
+ * The level that the session must have. An essential one that there is not cannot be met by signing in (OIDC Core §5.5.1.1);
+ * one that is wished for is tried.
+ */
+export const wantedLevel = ({ essentialAcr, acrValues }: AuthorizeRequest): string | undefined => {
+  if (essentialAcr === undefined || essentialAcr.length === 0) return acrValues?.[0]
+  const offered = levels.find((level) => essentialAcr.includes(level))
+  if (offered === undefined)
+    throw unmet('the authentication context class that is essential is not offered')
+  return offered
+}
+
+/** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
+export const stepsUp = ({ prompt, maxAge, subject }: AuthorizeRequest): boolean =>
+  prompt.length === 0 && maxAge === undefined && subject === undefined
 
 export interface InteractionParts {
   readonly clock: Clock
@@ -78,9 +94,15 @@ export const createInteraction = ({ clock, mint, consents }: InteractionParts) =
       if (signedInSince) throw loginRequired('another user signed in than the one asked for')
       return { kind: 'sign-in' }
     }
-    const { essentialAcr = [passwordAcr], prompt } = request
-    if (!essentialAcr.includes(passwordAcr) && essentialAcr.length > 0)
-      throw unmet('the authentication context class that is essential is not offered')
+    const { prompt } = request
+    const wanted = wantedLevel(request)
+    if (wanted !== undefined && !isEnough(found.session.acr, wanted)) {
+      if (!signedInSince) return { kind: 'sign-in' }
+      if (request.essentialAcr)
+        throw unmet(
+          'the user has not signed in by the authentication context class that is essential',
+        )
+    }
     if (prompt.includes('select_account') && !signedInSince && chosen !== found.session.id)
       return { kind: 'account', found }
     const asks = !consentsNow && (await mustConsent(client, found, request))

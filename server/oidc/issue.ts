@@ -11,9 +11,12 @@ export type TokenResponse = Readonly<Record<string, unknown>>
 
 export type IssueParts = Pick<OidcParts, 'mint' | 'recorder' | 'metrics'>
 
+/** Who asks for what where: known before the grant itself is looked at. */
+export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>
+
 export const grantEvent = (
   { event }: Grant,
-  { issuer, client, sourceIp }: GrantContext,
+  { issuer, client, sourceIp }: GrantPlace,
   outcome: AuditEvent['outcome'],
   actor: string,
   detail: string,

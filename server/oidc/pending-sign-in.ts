@@ -3,6 +3,7 @@
 import type { FindPending } from '#server/login/pending.ts'
 import { createAuthorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
+import { stepsUp, wantedLevel } from './interaction.ts'
 import { ownPage } from './own-pages.ts'
 import type { OidcParts } from './parts.ts'
 
@@ -19,6 +20,9 @@ export const createFindPending = (
         continueTo: `/realms/${realm}/authorize/${found.handle}`,
         username: found.request.loginHint,
         locales: found.request.locales,
+        clientId: found.clientId,
+        acr: wantedLevel(found.request),
+        stepsUp: stepsUp(found.request),
         formTargets: formTargets(found.request.redirectUri),
       }
     )

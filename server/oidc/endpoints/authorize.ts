@@ -7,13 +7,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages.ts'
 import { createBrowser } from '#server/login/browser.ts'
+import { levels } from '#server/login/flow/levels.ts'
 import { pageContext } from '#server/login/visit.ts'
 import { createAnswer, type Visit } from '../answer.ts'
 import { createAuthorizations } from '../authorizations.ts'
 import { createFlow, expired, type Journey } from '../authorize-flow.ts'
 import type { AuthorizeRules } from '../authorize-rules.ts'
 import { clientSigningAlgorithms } from '../client-keys.ts'
-import { createCodes, passwordAcr } from '../codes.ts'
+import { createCodes } from '../codes.ts'
 import { createConsents } from '../consents.ts'
 import { describeAuthorize, describeContinue, describeDecide } from '../describe-authorize.ts'
 import { OAuthError } from '../errors.ts'
@@ -157,7 +158,7 @@ export const authorize = (parts: AuthorizeParts, rules: AuthorizeRules): Endpoin
       request_parameter_supported: true,
       request_uri_parameter_supported: false,
       request_object_signing_alg_values_supported: clientSigningAlgorithms,
-      acr_values_supported: [passwordAcr],
+      acr_values_supported: levels,
       prompt_values_supported: prompts,
     },
     routes: (app) => {

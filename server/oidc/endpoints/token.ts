@@ -11,11 +11,16 @@ import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import type { Dpop } from '../dpop.ts'
-import { OAuthError, toOAuthError, unauthorizedClient, unsupportedGrantType } from '../errors.ts'
+import {
+  type OAuthError,
+  toOAuthError,
+  unauthorizedClient,
+  unsupportedGrantType,
+} from '../errors.ts'
 import type { Grant, GrantContext, Issuance } from '../grants/grant.ts'
-import { createIssue, grantEvent } from '../issue.ts'
+import { createIssue, type GrantPlace, grantEvent } from '../issue.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
-import { formOf } from '../parameters.ts'
+import { formOf, type Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
 import { dpopAlgorithms, wireName } from '../vocabulary.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
@@ -28,7 +33,12 @@ export interface TokenEndpointParts extends OidcParts {
 }
 
 const path = '/token'
-const undecided: ReadonlySet<string> = new Set(['authorization_pending', 'slow_down'])
+/** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
+const noRefusals: ReadonlySet<string> = new Set([
+  'authorization_pending',
+  'slow_down',
+  'use_dpop_nonce',
+])
 
 const answerSchema = {
   description: 'The tokens (RFC 6749 §5.1).',
@@ -66,19 +76,41 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const issue = createIssue(parts)
 
-  /** A refusal is recorded: the client is known by now. That nothing is decided yet is no refusal. */
-  const decide = async (grant: Grant, context: GrantContext): Promise<Issuance> => {
-    try {
-      return await grant.handle(context)
-    } catch (error) {
-      const told = toOAuthError(error, parts.mapError)
-      if (told.status < 500 && !undecided.has(told.code)) {
-        const detail = `${told.code}: ${told.options.detail ?? told.message}`
-        const event = grantEvent(grant, context, 'FAILURE', context.client.id, detail)
-        await recorder.append([], [event])
-      }
-      throw error instanceof OAuthError ? error : told
+  /** The client is known by now: its failures are recorded. */
+  const recordRefusal = async (
+    grant: Grant,
+    place: GrantPlace,
+    error: unknown,
+  ): Promise<OAuthError> => {
+    const told = toOAuthError(error, parts.mapError)
+    if (told.status < 500 && !noRefusals.has(told.code)) {
+      const detail = `${told.code}: ${told.options.detail ?? told.message}`
+      await recorder.append([], [grantEvent(grant, place, 'FAILURE', place.client.id, detail)])
     }
+    return told
+  }
+
+  const decide = async (
+    grant: Grant,
+    place: GrantPlace,
+    form: Parameters,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<{ context: GrantContext; issuance: Issuance }> => {
+    const { issuer, client } = place
+    if (!client.doc.grantTypes.includes(grant.name))
+      throw unauthorizedClient('the client may not use this grant type')
+    const jkt = await dpop.provenKey(issuer, request, client)
+    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
+    const context: GrantContext = {
+      ...place,
+      form,
+      jkt,
+      scope: grantedScopes(client, form.get('scope')),
+      resources: allowedResources(client, form.all('resource')),
+      userAgent: request.headers['user-agent'],
+    }
+    return { context, issuance: await grant.handle(context) }
   }
 
   const handle = async (
@@ -92,25 +124,17 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     const { client } = await authenticateClient(issuer, request, form)
     allowOriginOf(client, request, reply)
     if (!grant) throw unsupportedGrantType('there is no such grant type')
-    if (!client.doc.grantTypes.includes(grant.name))
-      throw unauthorizedClient('the client may not use this grant type')
-    const jkt = await dpop.provenKey(issuer, request, client)
-    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
-    const context: GrantContext = {
-      issuer,
-      client,
-      form,
-      jkt,
-      scope: grantedScopes(client, form.get('scope')),
-      resources: allowedResources(client, form.all('resource')),
-      sourceIp: request.ip,
-      userAgent: request.headers['user-agent'],
+    const place: GrantPlace = { issuer, client, sourceIp: request.ip }
+    try {
+      const { context, issuance } = await decide(grant, place, form, request, reply)
+      const answer = await issue(grant, context, issuance)
+      return reply
+        .header('pragma', 'no-cache')
+        .type('application/json; charset=utf-8')
+        .send(JSON.stringify(answer))
+    } catch (error) {
+      throw await recordRefusal(grant, place, error)
     }
-    const answer = await issue(grant, context, await decide(grant, context))
-    return reply
-      .header('pragma', 'no-cache')
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify(answer))
   }
 
   return {

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from 'node:crypto'
-import { Client } from '#schemas/kinds/client.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { codeGuard } from '#server/tokens/grants-store.ts'
@@ -58,7 +57,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       code_verifier: 'The PKCE verifier (RFC 7636).',
     },
     handle: async (context) => {
-      const { issuer, client, form, jkt, sourceIp } = context
+      const { issuer, client, form, jkt } = context
       const row = await grantsStore.findCode(issuer.name, form.require('code'))
       if (!row) throw refused('there is no such code')
       if (row.client_id !== client.id) throw refused('it was made for another client')
@@ -94,20 +93,8 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
         ],
         onConflict: async (error) => {
           const reused = error instanceof GuardFailedError && error.guard === codeGuard
-          const detail = reused ? 'it was used before' : 'the grant was ended'
-          await recorder.append(reused ? grantsStore.revoke(grant.id) : [], [
-            {
-              type: 'CODE_TO_TOKEN',
-              realm: issuer.name,
-              actor: client.id,
-              sourceIp,
-              outcome: 'FAILURE',
-              resourceType: Client.resourceType,
-              resourceId: client.id,
-              detail: `invalid_grant: ${detail}`,
-            },
-          ])
-          return refused(detail)
+          if (reused) await recorder.append(grantsStore.revoke(grant.id), [])
+          return refused(reused ? 'it was used before' : 'the grant was ended')
         },
       }
     },

@@ -7,6 +7,7 @@
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { Step } from '../authorize-request.ts'
 import type { ResponseMode } from '../response-modes/mode.ts'
+import { acrValues } from './acr-values.ts'
 import { claims } from './claims.ts'
 import { codeAllowed } from './code-allowed.ts'
 import { dpopKey } from './dpop-key.ts'
@@ -39,6 +40,7 @@ export const createSteps = ({
   resource,
   nonce,
   claims,
+  acrValues,
   maxAge,
   prompt,
   loginHint,
