@@ -6,6 +6,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import { versionHeader } from '#schemas/capabilities.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { CommandError, exitCodes } from '../exit.ts'
 import { isLoopback } from './address.ts'
@@ -38,6 +39,8 @@ export interface Http {
   readonly server: string
   /** How many were sent, those of a sign-in aside. */
   readonly requests: () => number
+  /** As its answers told so far. */
+  readonly serverVersion: () => string | undefined
   /** Whatever the status is. */
   readonly send: (request: HttpRequest) => Promise<HttpAnswer>
   readonly close: () => Promise<void>
@@ -112,6 +115,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const { server, trace } = options
   const dispatcher = createDispatcher(options)
   let counted = 0
+  let version: string | undefined
 
   const once = async (asked: HttpRequest): Promise<HttpAnswer> => {
     const { method, path, headers = {}, body: sent, slow = false, uncounted = false } = asked
@@ -139,6 +143,8 @@ export const createHttp = (options: HttpOptions): Http => {
       })
       const text = await read(answer.body)
       say(String(answer.statusCode))
+      const told = answer.headers[versionHeader]
+      if (typeof told === 'string') version = told
       const body =
         isJson(answer.headers['content-type']) && text !== '' ? parse(server, text) : text
       return { status: answer.statusCode, headers: answer.headers, body }
@@ -167,7 +173,13 @@ export const createHttp = (options: HttpOptions): Http => {
       }
   }
 
-  return { server, requests: () => counted, send, close: () => dispatcher.destroy() }
+  return {
+    server,
+    requests: () => counted,
+    serverVersion: () => version,
+    send,
+    close: () => dispatcher.destroy(),
+  }
 }
 
 const stranger = (server: string, message: string): UnreachableError =>

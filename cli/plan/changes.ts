@@ -120,3 +120,27 @@ export const immutableProblems = (
       place: placeOf(`${pointer}/${field}`) ?? placeOf(pointer) ?? null,
     }))
 }
+
+/** Fields that a newer server has: the files cannot name them, and a document is always written as a whole. */
+export const newerProblems = (
+  { desired, actual }: Match,
+  { fields }: Change,
+  { placeOf }: ChangeContext,
+): PlanProblem[] => {
+  const { kind, key, pointer } = desired
+  const strange = actual
+    ? Object.keys(actual.body).filter((name) => kind.spec.properties?.[name] === undefined)
+    : []
+  if (strange.length === 0 || fields.length === 0) return []
+  return [
+    {
+      code: 'newer-server',
+      kind: kind.kind,
+      key,
+      message:
+        `${nameOf(kind.kind, key)} has what this iamctl does not know and would take away: ${strange.join(', ')}; ` +
+        'use an iamctl of the version that the server has',
+      place: placeOf(pointer) ?? null,
+    },
+  ]
+}

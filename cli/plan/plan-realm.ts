@@ -11,7 +11,13 @@ import type { Place as SourcePlace } from '../diagnostics.ts'
 import type { SecretSource } from '../load/loaded.ts'
 import type { Actual, ActualDocument } from './actual.ts'
 import { inApplyOrder } from './apply-order.ts'
-import { type ChangeContext, changeOf, immutableProblems, secretKey } from './changes.ts'
+import {
+  type ChangeContext,
+  changeOf,
+  immutableProblems,
+  newerProblems,
+  secretKey,
+} from './changes.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletions.ts'
 import { follow } from './follow.ts'
 import { isDoomed, leftOut, placeOf, unmanagedIn, warningsAbout } from './left-out.ts'
@@ -222,6 +228,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...renames.problems,
       ...conflicts.problems,
       ...planned.flatMap(({ match: one }) => immutableProblems(one, context)),
+      ...planned.flatMap(({ match: one, change }) => newerProblems(one, change, context)),
       ...(takeOver ? [] : ownershipProblems(changes)),
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
     ]),

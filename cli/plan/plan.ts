@@ -91,6 +91,8 @@ export const problemExitCodes = {
   /** Another source owns it. */
   owned: exitCodes.conflict,
   protected: exitCodes.guarded,
+  /** The document has what only a newer version knows, and the change would take it away. */
+  'newer-server': exitCodes.error,
   /** The files have a section that the caller may not read. */
   unreadable: exitCodes.denied,
 } as const satisfies Record<string, ExitCode>

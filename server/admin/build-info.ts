@@ -1,5 +1,6 @@
 /** What is running: the release, and where it was built. From source the build is not known and says so. */
 
+import { capabilities } from '#schemas/capabilities.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
 /** Written into the bundle by build.ts. */
@@ -17,4 +18,5 @@ export const buildInfo = () => ({
     commit: { id: typeof IAMCTL_BUILD_COMMIT === 'undefined' ? null : IAMCTL_BUILD_COMMIT },
   },
   runtime: { node: process.version },
+  api: { capabilities },
 })

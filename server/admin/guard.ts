@@ -6,6 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { versionHeader } from '#schemas/capabilities.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem, type ProblemCode } from '#schemas/problems.ts'
@@ -20,6 +21,7 @@ import type { AdminSession } from '#server/sessions/admin-session.ts'
 import { csrfBinding, type Sessions } from '#server/sessions/sessions.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { AdminTokens } from './bearer.ts'
+import { release } from './build-info.ts'
 
 export interface GuardParts {
   readonly copy: Copy
@@ -161,6 +163,11 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
   app.addHook('onSend', async (request, { statusCode }) => {
     const outcome = safeMethods.has(request.method) ? undefined : outcomeOf(statusCode)
     if (outcome) await metrics.adminWrite(realmOf(request), request.method, outcome)
+  })
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header(versionHeader, release.version)
+    done()
   })
 
   app.decorateRequest('caller', null)

@@ -38,6 +38,7 @@ const infoSchema = bodyOf({
   }),
   git: bodyOf({ commit: bodyOf({ id: { type: ['string', 'null'] } }) }),
   runtime: bodyOf({ node: { type: 'string' } }),
+  api: bodyOf({ capabilities: { type: 'array', items: { type: 'string' } } }),
 })
 
 const describe = (operationId: string, summary: string, response: object) => ({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { capabilities } from '#schemas/capabilities.ts'
 import { createApp } from '#server/app.ts'
 import type { Parts } from '#server/parts.ts'
 import manifest from '../../package.json' with { type: 'json' }
@@ -90,6 +91,7 @@ describe.each(backends)('health on $name', (backend) => {
       build: { name: 'iamctl', version: manifest.version, time: null },
       git: { commit: { id: null } },
       runtime: { node: process.version },
+      api: { capabilities },
     })
   })
 })

@@ -2,7 +2,10 @@
 
 import { type Connection, type ConnectOptions, connect } from '../../client/connect.ts'
 import { ProblemError } from '../../client/errors.ts'
+import type { Http } from '../../client/http.ts'
+import { serverInfo, skewOf, skewText } from '../../client/skew.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { note } from '../../views/human/note.ts'
 import { askHidden } from '../../views/human/prompt.ts'
 import { traceLine } from '../../views/human/trace.ts'
 import { isInteractive } from '../../views/streams.ts'
@@ -33,6 +36,26 @@ export const connectOptions = (
   askPassword,
 })
 
+/** One of the two may speak of what the other does not know yet. */
+const isMisunderstanding = (error: unknown): boolean => {
+  if (error instanceof CommandError) return isMisunderstanding(error.cause)
+  return error instanceof ProblemError && [400, 404, 405, 415, 422].includes(error.status)
+}
+
+const versionOf = async (http: Http): Promise<string | undefined> =>
+  http.serverVersion() ?? (await serverInfo(http)).version
+
+/** Versions that are close are only worth a word where something went wrong. */
+const tellSkew = (
+  invocation: Invocation,
+  version: string | undefined,
+  which: 'any' | 'far',
+): void => {
+  const skew = skewOf(version)
+  if (skew === null || invocation.output === 'json' || (which === 'far' && !skew.isFar)) return
+  note(invocation, `note: ${skewText(skew)}`)
+}
+
 /**
  * Closes the connection whatever happens, so that nothing keeps the program from ending. `estate` is that of the files
  * which the command works on; else it is the one around.
@@ -44,7 +67,13 @@ export const withConnection = async <T>(
 ): Promise<T> => {
   const connection = await connect(connectOptions(invocation, estate))
   try {
-    return await work(connection)
+    const result = await work(connection)
+    tellSkew(invocation, connection.http.serverVersion(), 'far')
+    return result
+  } catch (error) {
+    if (isMisunderstanding(error))
+      tellSkew(invocation, await versionOf(connection.http).catch(() => undefined), 'any')
+    throw error
   } finally {
     if (invocation.debug) traceLine(`${connection.api.requests()} requests`)
     await connection.close()
