@@ -16,6 +16,8 @@ export interface Lists {
   readonly grants: readonly Grant[]
   readonly clientAuthMethods: readonly ClientAuthMethod[]
   readonly responseModes: readonly ResponseMode[]
+  /** The languages that pages are written in. */
+  readonly locales: readonly string[]
 }
 
 export type Metadata = Readonly<Record<string, unknown>>
@@ -42,8 +44,12 @@ export const scopesOf = async ({ view }: Issuer): Promise<string[]> => {
   return [...new Set([openidScope, ...standard, ...names])]
 }
 
+/** As pages choose theirs: a realm that names none offers all. */
+const localesOf = ({ settings: { supportedLocales } }: Issuer, locales: readonly string[]) =>
+  locales.filter((one) => supportedLocales.length === 0 || supportedLocales.includes(one))
+
 export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata> => {
-  const { endpoints, grants, clientAuthMethods, responseModes } = lists
+  const { endpoints, grants, clientAuthMethods, responseModes, locales } = lists
   const methods = clientAuthMethods.map(({ name }) => name)
   const proving = methods.filter((name) => name !== 'none')
   const addresses = endpoints.flatMap(({ member, path }) =>
@@ -58,11 +64,13 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
     grant_types_supported: grants.map(({ name }) => wireName(name)),
     subject_types_supported: ['public', 'pairwise'],
     id_token_signing_alg_values_supported: signingAlgorithms,
+    authorization_signing_alg_values_supported: signingAlgorithms,
     token_endpoint_auth_methods_supported: methods,
     introspection_endpoint_auth_methods_supported: proving,
     revocation_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: codeChallengeMethods,
     claim_types_supported: ['normal'],
+    ui_locales_supported: localesOf(issuer, locales),
     claims_supported: claimsSupported,
     ...Object.assign({}, ...clientAuthMethods.map(({ metadata }) => metadata)),
     ...Object.assign({}, ...endpoints.map(({ metadata }) => metadata)),

@@ -6,6 +6,7 @@ import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
+import { change } from './relying-party.ts'
 
 describe.each(backends)('the metadata of a realm on $name', (backend) => {
   let site: OidcSite
@@ -49,7 +50,19 @@ describe.each(backends)('the metadata of a realm on $name', (backend) => {
       expect.arrayContaining(['openid', 'profile', 'email', 'orders:read']),
     )
     expect(body.code_challenge_methods_supported).toEqual(['S256'])
-    expect(body.id_token_signing_alg_values_supported).toEqual(['RS256', 'PS256'])
+    for (const member of ['id_token', 'authorization', 'userinfo'])
+      expect(body[`${member}_signing_alg_values_supported`]).toEqual(['RS256', 'PS256'])
+  })
+
+  it('names the languages that the realm offers', async () => {
+    const locales = async (): Promise<string[]> =>
+      (await site.get('/.well-known/openid-configuration')).body.ui_locales_supported
+    const all = await locales()
+    expect(all).toContain('en')
+    await change(site, '/settings', { supportedLocales: ['en', 'xx'], defaultLocale: 'en' })
+    expect(await locales()).toEqual(['en'])
+    await change(site, '/settings', { supportedLocales: [] })
+    expect(await locales()).toEqual(all)
   })
 
   it('may be read by every page, without credentials, and is not sent again', async () => {

@@ -55,6 +55,12 @@ describe.each(backends)('introspection and revocation on $name', (backend) => {
   it('tells a client that the token is not for nothing but that (CVE-2026-37979)', async () => {
     const { status, body } = await site.post('/introspect', as(stranger, await site.token(service)))
     expect([status, body]).toEqual([200, { active: false }])
+    const [event] = await site.events('INTROSPECT_TOKEN')
+    expect(event).toMatchObject({
+      outcome: 'FAILURE',
+      actor: stranger.id,
+      resourceId: service.id,
+    })
   })
 
   it('wants a client that authenticates', async () => {

@@ -32,7 +32,8 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
   const responseModes = createResponseModes(parts)
   const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
   const preflights = createPreflights(parts.issuers)
-  const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes })
+  const { locales } = parts.pages
+  const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes, locales })
   const dpop = createDpop(parts)
   const shared = { ...parts, clientKeys, grants, authenticateClient, preflights, dpop }
   const rules = createAuthorizeRules(shared, responseModes)

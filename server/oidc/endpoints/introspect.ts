@@ -4,6 +4,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client } from '#schemas/kinds/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
@@ -16,11 +17,18 @@ import type { OidcParts } from '../parts.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface IntrospectParts
-  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'clock'> {
+  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'clock' | 'recorder'> {
   readonly authenticateClient: AuthenticateClient
 }
 
 export type Introspection = { readonly active: boolean; readonly [member: string]: unknown }
+
+/** Who asks, and where. */
+interface Question {
+  readonly issuer: Issuer
+  readonly caller: TokenClient
+  readonly sourceIp: string
+}
 
 const path = '/introspect'
 const inactive: Introspection = { active: false }
@@ -37,16 +45,40 @@ const isFor = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): bo
   client.clientId === clientId || [claims['aud']].flat().includes(clientId)
 
 export const introspect = (parts: IntrospectParts): Endpoint => {
-  const { issuers, verifier, grantsStore, clock, authenticateClient } = parts
+  const { issuers, verifier, grantsStore, clock, recorder, authenticateClient } = parts
+
+  /** Who asks about a token that is good, and none of theirs, may have got it where it should not have been. */
+  const recordForeign = async (
+    { issuer, caller, sourceIp }: Question,
+    { client }: VerifiedToken,
+  ): Promise<void> => {
+    await recorder.append(
+      [],
+      [
+        {
+          type: 'INTROSPECT_TOKEN',
+          realm: issuer.name,
+          actor: caller.id,
+          sourceIp,
+          outcome: 'FAILURE',
+          resourceType: Client.resourceType,
+          resourceId: client.id,
+          detail: 'the token is of another client, and for others',
+        },
+      ],
+    )
+  }
 
   const accessToken = async (
-    issuer: Issuer,
-    caller: TokenClient,
+    question: Question,
     value: string,
   ): Promise<Introspection | undefined> => {
-    const verified = await verifier.accessToken(issuer, value)
+    const verified = await verifier.accessToken(question.issuer, value)
     if (!verified) return undefined
-    if (!isFor(caller, verified)) return inactive
+    if (!isFor(question.caller, verified)) {
+      await recordForeign(question, verified)
+      return inactive
+    }
     const { claims, user } = verified
     const bound = claims['cnf'] !== undefined
     return {
@@ -58,8 +90,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
   }
 
   const refreshToken = async (
-    issuer: Issuer,
-    caller: TokenClient,
+    { issuer, caller }: Question,
     value: string,
   ): Promise<Introspection> => {
     const found = await grantsStore.findRefreshToken(issuer.name, value)
@@ -89,8 +120,8 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
     const { client, method } = await authenticateClient(issuer, request, form)
     if (method === 'none') throw invalidClient('a public client may not introspect')
     const value = form.require('token')
-    const answer =
-      (await accessToken(issuer, client, value)) ?? (await refreshToken(issuer, client, value))
+    const question = { issuer, caller: client, sourceIp: request.ip }
+    const answer = (await accessToken(question, value)) ?? (await refreshToken(question, value))
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
   }
 
@@ -108,6 +139,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
         },
         required: ['token'],
         replies: { 200: answerSchema, ...refusals(400, 401) },
+        events: ['INTROSPECT_TOKEN'],
       })
       app.post<RealmRoute>(urlOf(path), description, handle)
     },
