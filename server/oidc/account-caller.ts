@@ -10,7 +10,7 @@ import { xsrfHeader } from '#server/http/cookies.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { noToken, refuseToken } from './bearer.ts'
+import { noToken, refuseScope, refuseToken } from './bearer.ts'
 import type { OidcParts } from './parts.ts'
 import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
@@ -23,6 +23,12 @@ export type AccountCaller = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<UserRow>
+
+/**
+ * A client that the user has to allow things reaches the account only where the user has allowed that: consents given
+ * to others are none of its business. Clients of the house need no scope beside `openid`.
+ */
+const accountScope = 'account'
 
 /** As the request spells it, whatever its parameters are: `/realms/{realm}` is the issuer's. */
 const addressOf = ({ url }: Issuer, request: FastifyRequest): string => {
@@ -40,6 +46,8 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
     // Whoever exchanged the user's token acts for the user elsewhere, not upon the account.
     if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
       throw refuseToken(issuer, 'it was exchanged')
+    if (token.client.doc.consentRequired && !token.scope.includes(accountScope))
+      throw refuseScope(issuer, accountScope)
     return token.user
   }
 

@@ -16,12 +16,17 @@ const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 /** Where a resource says who issues tokens for it (RFC 9728 §5.1). */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
 
-const challenge = ({ name, url }: Issuer, error?: ErrorCode, description?: string): string =>
+const challenge = (
+  { name, url }: Issuer,
+  error?: ErrorCode,
+  description?: string,
+  scope?: string,
+): string =>
   [
     `Bearer realm="${name}"`,
     ...(error === undefined ? [] : [`error="${error}"`]),
     ...(description === undefined ? [] : [`error_description="${description}"`]),
-    ...(error === 'insufficient_scope' ? ['scope="openid"'] : []),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
     `resource_metadata="${url}${resourceMetadataPath}"`,
   ].join(', ')
 
@@ -37,12 +42,14 @@ export const refuseToken = (issuer: Issuer, detail: string): OAuthError =>
     },
   })
 
-export const refuseScope = (issuer: Issuer): OAuthError =>
-  insufficientScope('the access token lacks the scope openid', {
+export const refuseScope = (issuer: Issuer, scope: string): OAuthError => {
+  const description = `the scope ${scope} is needed`
+  return insufficientScope(description, {
     headers: {
-      'www-authenticate': challenge(issuer, 'insufficient_scope', 'the scope openid is needed'),
+      'www-authenticate': challenge(issuer, 'insufficient_scope', description, scope),
     },
   })
+}
 
 /** In the header, or in the form of a POST; never in the address, which is written to logs (RFC 9700 §4.3.2). */
 export const presentedToken = (

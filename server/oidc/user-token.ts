@@ -57,6 +57,6 @@ export const userTokenOf = async (
   })
   const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
   const user = userOf(issuer, verified)
-  if (!scope.includes(openidScope)) throw refuseScope(issuer)
+  if (!scope.includes(openidScope)) throw refuseScope(issuer, openidScope)
   return { ...verified, user, scope }
 }

@@ -184,6 +184,26 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect((await left(ann)).length).toBe(2)
   })
 
+  it('are for a client that itself needs consent only where the user allowed it the account', async () => {
+    await site.admin('POST', '/client-scopes', { name: 'account' })
+    const guest = await site.client({
+      clientId: 'guest',
+      consentRequired: true,
+      scopes: ['account'],
+    })
+    const ann = await newcomer()
+    const as = async (...scope: string[]) => {
+      const { grant } = await issueGrant(site, guest, ann, { scope })
+      return { authorization: `Bearer ${await accessTokenOf(site, guest, ann, grant, scope)}` }
+    }
+    const refused = await site.get(path, await as('openid'))
+    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+    expect(refused.headers.get('www-authenticate')).toContain('scope="account"')
+    expect((await remove(addressOf(maps), await as('openid'))).status).toBe(403)
+    expect((await site.get(path, await as('openid', 'account'))).status).toBe(200)
+    expect((await remove(addressOf(maps), await as('openid', 'account'))).status).toBe(204)
+  })
+
   it('want the proof of a bound token for the very address (RFC 9449 §7.1)', async () => {
     const ann = await newcomer()
     const { privateKey, publicKey } = await generateKeyPair('ES256')
