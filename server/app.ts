@@ -82,6 +82,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       engine: createSignInEngine({
         ...parts,
         pages,
+        baseUrl: config.http.baseUrl,
         onLogin: metrics.login,
         onChallenge: metrics.mfaChallenge,
       }),

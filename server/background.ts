@@ -3,11 +3,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import type { RunningJobs } from '#server/events/jobs/queue.ts'
+import { webhookDeliveries } from '#server/events/webhooks/deliveries.ts'
 import { startFanOut } from '#server/events/webhooks/fan-out.ts'
+import { createDisableWebhook } from '#server/resources/disable-webhook.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Parts } from './parts.ts'
 
-export const jobHandlers = (parts: Parts): readonly JobHandler[] => [...housekeeping(parts)]
+export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
+  ...housekeeping(parts),
+  parts.post.handler as JobHandler,
+  webhookDeliveries({
+    ...parts,
+    send: parts.sendDelivery,
+    disable: createDisableWebhook(parts.writer),
+  }),
+]
 
 /** How soon clients are told of sessions that another node, or nobody in particular, has ended. */
 const tellMs = 2_000

@@ -9,6 +9,7 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
+import { createPost } from '#server/accounts/post.ts'
 import { createUsers } from '#server/accounts/users.ts'
 import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
@@ -20,6 +21,7 @@ import { createOutbox } from '#server/events/outbox.ts'
 import { createPersonalKeys } from '#server/events/personal-keys.ts'
 import { createReadRecords } from '#server/events/records.ts'
 import { createTotals } from '#server/events/totals.ts'
+import { createSender } from '#server/events/webhooks/sender.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
@@ -185,12 +187,15 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       metrics,
       jobs,
       outbox,
+      sendDelivery: createSender({ storage, clock, outgoing, reveal: vault.reveal }),
       health: createHealth({ storage, config, clock, siblings }),
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),
+      codeKey: deriveKey(root, 'sign-in-codes'),
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       outgoing,
       messaging,
+      post: createPost({ jobs, messaging, copy, clock, key: deriveKey(root, 'messages') }),
       realmKeys,
       issuers,
       mint,

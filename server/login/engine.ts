@@ -159,6 +159,20 @@ export const createEngine = (parts: EngineParts) => {
     return refused(error, 401)
   }
 
+  const store = async (
+    visitor: Visitor,
+    { signIn, execution }: Asked,
+    notes: unknown,
+    statements: readonly Statement[] = [],
+    events: readonly AuditEvent[] = [],
+  ): Promise<SignIn> => {
+    const { state } = signIn
+    const kept = { ...state, notes: { ...state.notes, [execution.path]: notes } }
+    const saving = signIns.save(signIn, kept, visitor.browser)
+    await recorder.commit([...statements, ...saving.statements], events)
+    return saving.saved
+  }
+
   const answering = (visitor: Visitor, asked: Asked): AnswerContext => {
     const { signIn, user, step, execution } = asked
     const { realm, settings } = visitor
@@ -187,7 +201,13 @@ export const createEngine = (parts: EngineParts) => {
       },
       prove: async (method, check, passed = {}) => {
         const who = passed.user ?? user
-        if (!who) return refused('wrong-code', 401)
+        if (!who) {
+          const name = signIn.state.name ?? ''
+          const failure = audit(visitor, 'LOGIN_FAILURE', 'FAILURE', name, 'unknown-user')
+          await recorder.append([], [failure])
+          parts.onLogin?.(realm, 'failure')
+          return refused('wrong-code', 401)
+        }
         const factor = step.factor === true
         const proof = { realm, settings, user: who, address, method, factor, check }
         const result = await authenticator.prove(proof, (found) =>
@@ -195,13 +215,12 @@ export const createEngine = (parts: EngineParts) => {
         )
         return counted(visitor, result, 'wrong-code')
       },
-      again: async (notes, statements = []) => {
-        const { state } = signIn
-        const kept = { ...state, notes: { ...state.notes, [execution.path]: notes } }
-        const saving = signIns.save(signIn, kept, visitor.browser)
-        await recorder.commit([...statements, ...saving.statements], [])
-        return { kind: 'again', signIn: saving.saved }
-      },
+      keep: async (notes) =>
+        answering(visitor, { ...asked, signIn: await store(visitor, asked, notes) }),
+      again: async (notes, statements) => ({
+        kind: 'again',
+        signIn: await store(visitor, asked, notes, statements),
+      }),
     }
   }
 
@@ -230,18 +249,18 @@ export const createEngine = (parts: EngineParts) => {
 
     async show(
       visitor: Visitor,
-      { signIn, user, step, execution }: Asked,
+      asked: Asked,
       reply: FastifyReply,
       pageOf: (signIn: SignIn) => AskedPage,
     ): Promise<FastifyReply> {
+      const { signIn, user, step, execution } = asked
       const shown = await step.show(contextOf(visitor, signIn.state, user, execution))
       if (step.factor) parts.onChallenge?.(visitor.realm)
       if (shown.notes === undefined) return shown.send(reply, pageOf(signIn))
-      const notes = { ...signIn.state.notes, [execution.path]: shown.notes }
-      const saving = signIns.save(signIn, { ...signIn.state, notes }, visitor.browser)
-      const statements = [...(shown.statements ?? []), ...saving.statements]
-      await recorder.commit(statements, shown.events ?? [])
-      return shown.send(reply, pageOf(saving.saved))
+      const { notes, statements, events } = shown
+      const saved = await store(visitor, asked, notes, statements, events)
+      shown.stored?.()
+      return shown.send(reply, pageOf(saved))
     },
 
     async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {

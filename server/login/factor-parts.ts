@@ -2,8 +2,10 @@
 
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
+import type { Post } from '#server/accounts/post.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Pages } from '#server/http/pages.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
@@ -18,4 +20,10 @@ export interface FactorParts {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly factors: Factors
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  /** Signs what a code or link is remembered by. */
+  readonly codeKey: Uint8Array
+  /** Links in messages begin with it, whatever a request says. */
+  readonly baseUrl: string
 }

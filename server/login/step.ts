@@ -110,6 +110,8 @@ export interface AnswerContext extends StepContext {
   attempt(name: string, password: string, passed?: Passed): Promise<Answered>
   /** A proof by the user who is known; `method` names it in the audit event. */
   prove(method: string, check: () => Promise<Checked>, passed?: Passed): Promise<Answered>
+  /** Stores notes before the answer is looked at: a try is used up whatever comes of it. */
+  keep(notes: unknown): Promise<AnswerContext>
   /** Stores notes and shows the page anew. */
   again(notes: unknown, statements?: readonly Statement[]): Promise<Answered>
 }
@@ -120,6 +122,8 @@ export interface Shown {
   readonly notes?: unknown
   readonly statements?: readonly Statement[]
   readonly events?: readonly AuditEvent[]
+  /** Called once that is done: wakes whoever sends messages. */
+  readonly stored?: () => void
 }
 
 export interface Step {

@@ -82,6 +82,10 @@ export const openSite = async (
     pages,
     keyring: keyringFrom([randomBytes(32)]),
     factors: createFactors(storage),
+    messaging: { ready: async () => ({ ready: false, reason: 'there is none here' }) },
+    post: { statements: () => [], wake: () => undefined },
+    codeKey: randomBytes(32),
+    baseUrl,
     onLogin,
   })
   app.register(

@@ -2,9 +2,11 @@
 
 import type { FactorParts } from '../factor-parts.ts'
 import type { Step } from '../step.ts'
+import { emailCode } from './email-code.ts'
 import { identify } from './identify.ts'
 import { password } from './password.ts'
 import { recoveryCode } from './recovery-code.ts'
+import { smsCode } from './sms-code.ts'
 import { totp } from './totp.ts'
 import { usernamePassword } from './username-password.ts'
 
@@ -14,4 +16,6 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   password(parts),
   totp(parts),
   recoveryCode(parts),
+  emailCode(parts),
+  smsCode(parts),
 ]
