@@ -120,7 +120,9 @@ export const formats: Readonly<Record<string, Format>> = {
     message: 'must be one line, without control characters',
   },
   host: {
-    test: (value) => /^[a-z0-9_:[\]]([a-z0-9_.:[\]-]*[a-z0-9_.:[\]])?$/i.test(value),
+    test: (value) =>
+      /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(value) ||
+      /^\[?[0-9a-f]*(?::[0-9a-f.]*){2,}\]?$/i.test(value),
     message: 'must be a host name or an address, without port or path',
   },
   color: {

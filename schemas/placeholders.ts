@@ -47,7 +47,7 @@ export const placeholderErrors = (
       code: 'unknown-placeholder',
       message: `there is no placeholder {{${name.slice(0, longestShown)}}}; there are ${all}`,
     }))
-  if (text.replace(marked, '').includes('{{'))
+  if (text.includes('{{{') || text.replace(marked, '').includes('{{'))
     errors.push({
       field,
       code: 'unknown-placeholder',

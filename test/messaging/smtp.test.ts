@@ -6,13 +6,16 @@ import type { Outcome } from '#server/messaging/sender.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { type MailPeer, mailUser, partsOf, startMailPeer } from './mail-peer.ts'
+import { removeProviders } from './providers.ts'
 
 const [backend] = backends
 if (!backend) throw new Error('there is no backend')
 
 let server: TestServer
 let peer: MailPeer
-let base: string
+/** Made once: a realm costs a signing key. Who changes more of it than its providers makes another. */
+let base = '/admin/realms/mail'
+const realm = (): string => base.slice('/admin/realms/'.length)
 
 const to = 'alice@customer.example'
 const put = (provider: object): Promise<Answer> =>
@@ -35,7 +38,7 @@ const smtp = (config: object = {}, more: object = {}): object => ({
 const test = (body: object = { to }): Promise<Answer> =>
   server.admin.send('POST', `${base}/messaging/providers/EMAIL/test`, body)
 const send = async (more: object = {}): Promise<Outcome> => {
-  const view = await server.parts.copy.fresh(base.slice('/admin/realms/'.length))
+  const view = await server.parts.copy.fresh(realm())
   if (!view) throw new Error('no realm')
   return server.parts.messaging.send({
     view,
@@ -49,13 +52,19 @@ const send = async (more: object = {}): Promise<Outcome> => {
 }
 
 let realms = 0
+const ownRealm = async (): Promise<void> => {
+  realms += 1
+  base = await server.createRealm(`mail-${realms}`)
+}
+
 beforeAll(async () => {
   server = await startServer(backend, { env: { IAMCTL_OUTGOING_ALLOW: 'localhost,127.0.0.1' } })
   peer = await startMailPeer()
+  await server.createRealm('mail')
 })
 beforeEach(async () => {
-  realms += 1
-  base = await server.createRealm(`mail-${realms}`)
+  base = '/admin/realms/mail'
+  await removeProviders(server, 'mail')
   peer.mails.length = 0
 })
 afterAll(async () => {
@@ -105,6 +114,7 @@ describe('a provider by SMTP', () => {
   })
 
   it('tells no password to a server without TLS, unless TLS is not required', async () => {
+    await ownRealm()
     const plain = await startMailPeer({ disabledCommands: ['STARTTLS'], authOptional: true })
     await put(smtp({ port: plain.port }))
     expect((await test()).body.error).toContain('no trusted TLS connection')
@@ -172,6 +182,7 @@ describe('what is not configured', () => {
   })
 
   it('turns a template off', async () => {
+    await ownRealm()
     await put(smtp())
     const off = { templateKey: 'otp-email', channel: 'EMAIL', body: 'x', enabled: false }
     await server.admin.send('PUT', `${base}/messaging/templates`, off)
@@ -187,6 +198,7 @@ describe('a mail', () => {
   const evil = 'x\r\nBcc: evil@evil.example\r\n\r\n<h1>'
 
   it('has no header that a value, a name or a subject brings along', async () => {
+    await ownRealm()
     await put(smtp())
     await server.admin.send('PUT', `${base}/settings`, { displayName: evil })
     await server.admin.send('PUT', `${base}/messaging/templates`, {
@@ -246,6 +258,7 @@ describe('a mail', () => {
   })
 
   it('in HTML has its values escaped, and a text for who shows none', async () => {
+    await ownRealm()
     await put(smtp())
     await server.admin.send('PUT', `${base}/messaging/templates`, {
       templateKey: 'magic-link-email',
@@ -272,6 +285,7 @@ describe('a mail', () => {
   })
 
   it('is in the language of the user, else of the realm, else in English', async () => {
+    await ownRealm()
     await put(smtp())
     const subjects = async (more: object): Promise<string | undefined> => {
       peer.mails.length = 0
@@ -281,12 +295,11 @@ describe('a mail', () => {
     const spoken = (locale: string) => ({
       user: { username: 'a', attributes: { locale: [locale] } },
     })
-    const realm = base.slice('/admin/realms/'.length)
-    expect(await subjects(spoken('nl-BE'))).toBe(`Je code voor ${realm}`)
-    expect(await subjects(spoken('xx'))).toBe(`Your code for ${realm}`)
+    expect(await subjects(spoken('nl-BE'))).toBe(`Je code voor ${realm()}`)
+    expect(await subjects(spoken('xx'))).toBe(`Your code for ${realm()}`)
     await server.admin.send('PUT', `${base}/settings`, { defaultLocale: 'es' })
     expect(await subjects(spoken('xx'))).toMatch(/^=\?UTF-8\?Q\?Tu_c/)
-    expect(await subjects({ ...spoken('nl'), locale: 'en' })).toBe(`Your code for ${realm}`)
+    expect(await subjects({ ...spoken('nl'), locale: 'en' })).toBe(`Your code for ${realm()}`)
     await server.admin.send('PUT', `${base}/messaging/templates`, {
       templateKey: 'otp-email',
       channel: 'EMAIL',
@@ -296,12 +309,13 @@ describe('a mail', () => {
     })
     expect(await subjects(spoken('nl'))).toBe('Onze eigen 123456')
     await server.admin.send('PUT', `${base}/settings`, { supportedLocales: ['en', 'de'] })
-    expect(await subjects(spoken('nl'))).toBe(`Your code for ${realm}`)
+    expect(await subjects(spoken('nl'))).toBe(`Your code for ${realm()}`)
   })
 })
 
 describe('testing a provider', () => {
   it('is audited without the recipient, and cannot be used to write to many', async () => {
+    await ownRealm()
     const statuses: number[] = []
     for (let i = 0; i < 11; i += 1) statuses.push((await test()).status)
     expect(statuses).toEqual([...Array(10).fill(200), 429])

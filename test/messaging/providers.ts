@@ -1,0 +1,10 @@
+/** Takes the messaging providers of a realm away, so that tests can share one. */
+
+import type { TestServer } from '../support/server.ts'
+
+export const removeProviders = async (server: TestServer, realm: string): Promise<void> => {
+  const path = `/admin/realms/${realm}/messaging/providers`
+  const { body } = await server.admin.send('GET', path)
+  for (const { channel, driver } of body)
+    await server.admin.send('DELETE', `${path}/${channel}/${driver}`)
+}
