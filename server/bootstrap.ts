@@ -1,10 +1,9 @@
 /** The first start on an empty database: the master realm and its administrator. */
 
 import { readFileSync } from 'node:fs'
-import { permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
-import type { Caller } from '#server/http/caller.ts'
+import { systemCaller } from '#server/http/caller.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { type FirstAdmin, masterRealm, type Realms } from '#server/resources/realms.ts'
 
@@ -13,12 +12,6 @@ export interface Bootstrapped {
   readonly username: string
   /** Only where the server made it up. */
   readonly password: string | null
-}
-
-const system: Caller = {
-  actor: 'system',
-  sourceIp: '127.0.0.1',
-  permissions: new Set(permissionKeys),
 }
 
 const passwordIn = (file: string): string => {
@@ -48,7 +41,7 @@ export const bootstrap = async (
   if (await realms.find(masterRealm)) return null
   const admin: FirstAdmin = adminOf(config)
   try {
-    await realms.create({ realm: masterRealm, admin }, system)
+    await realms.create({ realm: masterRealm, admin }, systemCaller)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     // Another node made it a moment ago.

@@ -3,7 +3,7 @@
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import type { Permission } from '#schemas/permissions.ts'
+import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 
 export interface Caller {
@@ -18,6 +18,13 @@ export interface Caller {
   readonly permissions: ReadonlySet<Permission>
   /** May read, compare and try out, and change nothing: whoever writes asks `refuseUnlessDry`. */
   readonly planOnly?: boolean
+}
+
+/** Who writes when nobody asked for it. */
+export const systemCaller: Caller = {
+  actor: 'system',
+  sourceIp: '127.0.0.1',
+  permissions: new Set(permissionKeys),
 }
 
 /**

@@ -7,6 +7,7 @@
 import { sql } from 'kysely'
 import { isObject } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
+import { Webhook } from '#schemas/kinds/webhook.ts'
 import { credentialContext } from '#server/accounts/credentials.ts'
 import { pushTokenContext } from '#server/accounts/push-tokens.ts'
 import { emissionContext } from '#server/events/emission.ts'
@@ -57,6 +58,14 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
       json,
       secretContext(
         { realm: text(row, 'realm'), kind: Client.kind, id: text(row, 'client_id') },
+        '/secret',
+      ),
+    ),
+  'webhook_secrets.previous': (json, row, one) =>
+    one(
+      json,
+      secretContext(
+        { realm: text(row, 'realm'), kind: Webhook.kind, id: text(row, 'webhook_id') },
         '/secret',
       ),
     ),

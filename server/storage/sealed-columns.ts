@@ -26,6 +26,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('credentials', ['id'], 'secret'),
   sealed('signing_keys', ['id'], 'private_key'),
   sealed('client_secrets', ['client_id'], 'previous'),
+  sealed('webhook_secrets', ['webhook_id'], 'previous'),
   sealed('push_tokens', ['id'], 'token'),
   sealed('personal_keys', ['user_id'], 'key'),
   sealed('audit_emission', ['name'], 'auth'),

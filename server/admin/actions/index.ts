@@ -44,6 +44,7 @@ import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
+import { type WebhookActionParts, webhookActions } from './webhooks.ts'
 import { whoami } from './whoami.ts'
 
 export interface ActionParts
@@ -61,7 +62,8 @@ export interface ActionParts
     MessagingTestParts,
     PushTokenParts,
     RevisionParts,
-    SessionParts {
+    SessionParts,
+    WebhookActionParts {
   readonly config: Pick<Config, 'http'>
   readonly realms: Realms
 }
@@ -108,6 +110,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   previewMessage(parts),
   ...sessionActions(parts),
   setNotBefore(parts),
+  ...webhookActions(parts),
   whoami(parts.storage),
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),

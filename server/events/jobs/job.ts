@@ -66,7 +66,7 @@ export interface JobHandler<P = unknown> {
   readonly firstAfterMs?: number
   /** Aborted when the server stops or the lease is lost. An error counts as `retry`. */
   run(job: Job<P>, signal: AbortSignal): Promise<Outcome>
-  /** Before a job becomes dead; possibly more than once. */
+  /** The last wait is over: before the job becomes dead, possibly more than once. */
   dead?(job: Job<P>, reason: string): Promise<void>
 }
 

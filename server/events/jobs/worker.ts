@@ -145,12 +145,11 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
 
   /** A failure past the last wait is the end of a job; whoever cares is told before that is written. */
   const decide = async (row: Claimed, outcome: Outcome): Promise<Outcome> => {
-    const late = outcome.kind === 'retry' && row.attempts > waits.length
-    if (!late && outcome.kind !== 'dead') return outcome
-    const { reason, result } = outcome
-    await handler.dead?.(jobOf(row), reason)
-    logger.warn({ queue, job: row.job_id, realm: row.realm, target: row.target, reason }, 'gave up')
-    return { kind: 'dead', reason, ...(result === undefined ? {} : { result }) }
+    if (outcome.kind !== 'retry' || row.attempts <= waits.length) return outcome
+    await handler.dead?.(jobOf(row), outcome.reason)
+    const { realm, target } = row
+    logger.warn({ queue, job: row.job_id, realm, target, reason: outcome.reason }, 'gave up')
+    return { ...outcome, kind: 'dead' }
   }
 
   const waitFor = (attempts: number): number => {

@@ -33,6 +33,8 @@ export interface OutgoingRequest {
   maxBytes?: number | undefined
   /** Narrows what is allowed in general; it cannot widen it. */
   schemes?: readonly Scheme[] | undefined
+  /** Gives up when the caller does. */
+  signal?: AbortSignal | undefined
 }
 
 export interface OutgoingResponse {
@@ -91,7 +93,8 @@ export function createOutgoing({
     async request(request: OutgoingRequest): Promise<OutgoingResponse> {
       const narrowed = schemes.filter((scheme) => request.schemes?.includes(scheme) ?? true)
       const url = checkUrl(request.url, { schemes: narrowed, allowed })
-      const signal = AbortSignal.timeout(request.timeoutMs ?? timeoutMs)
+      const limit = AbortSignal.timeout(request.timeoutMs ?? timeoutMs)
+      const signal = request.signal ? AbortSignal.any([limit, request.signal]) : limit
       const exchange = async (): Promise<OutgoingResponse> => {
         const response = await send(await agent(), url, request, signal)
         return receive(response, url.host, request.maxBytes ?? maxBytes)

@@ -12,6 +12,7 @@ import { samlClient } from './saml-client.ts'
 import { withSharedRules } from './shared-rules.ts'
 import { subjectClaim } from './subject-claim.ts'
 import { type UserBehaviourParts, user } from './user.ts'
+import { webhook } from './webhook.ts'
 
 export const createBehaviours = (parts: UserBehaviourParts): Behaviours =>
   withSharedRules({
@@ -25,4 +26,5 @@ export const createBehaviours = (parts: UserBehaviourParts): Behaviours =>
     'saml-client': samlClient,
     'subject-claim': subjectClaim,
     user: user(parts),
+    webhook,
   })

@@ -1,0 +1,149 @@
+/** What became of a webhook's deliveries, sending one again, and trying out the receiver. */
+
+import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { AuditRecord, Recorder } from '#server/events/audit.ts'
+import type { Jobs } from '#server/events/jobs/queue.ts'
+import {
+  createDeliveryList,
+  type DeliveryPage,
+  deliveryStatuses,
+} from '#server/events/webhooks/delivery-list.ts'
+import { webhookQueue } from '#server/events/webhooks/fan-out.ts'
+import { payloadOf } from '#server/events/webhooks/payload.ts'
+import type { SendDelivery } from '#server/events/webhooks/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import { findIn } from '#server/resources/find.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { actionEvent } from '../event.ts'
+
+export interface WebhookActionParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly clock: Clock
+  readonly jobs: Pick<Jobs, 'wake'>
+  readonly sendDelivery: SendDelivery
+}
+
+const optionalNumber = { type: ['integer', 'null'] } as const
+const optionalText = { type: ['string', 'null'] } as const
+
+const deliverySchema = bodyOf({
+  id: { type: 'string', format: 'uuid', description: 'The `webhook-id` of every attempt.' },
+  status: { type: 'string', enum: [...deliveryStatuses] },
+  eventId: { ...optionalText, description: 'Null once the event is not kept any more.' },
+  eventType: optionalText,
+  attempts: { type: 'integer' },
+  createdAt: { type: 'integer' },
+  nextAttemptAt: optionalNumber,
+  finishedAt: optionalNumber,
+  lastAttemptAt: optionalNumber,
+  responseStatus: { ...optionalNumber, description: 'What the receiver answered last.' },
+  durationMs: optionalNumber,
+  reason: { ...optionalText, description: 'Why the last attempt did not arrive.' },
+})
+
+const common = { permission: 'manage-realm', resourceType: Webhook.resourceType } as const
+
+const webhookIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
+  findIn(view, Webhook, params['id'] ?? '')
+
+export const webhookActions = (parts: WebhookActionParts): Action[] => {
+  const { recorder, clock, jobs, sendDelivery } = parts
+  const deliveries = createDeliveryList(parts)
+  const done = (context: ActionContext, { id }: StoredDocument, detail: string) =>
+    actionEvent(context, 'ADMIN_ACTION', { type: Webhook.resourceType, id }, detail)
+
+  return [
+    {
+      ...common,
+      operationId: 'list-webhook-deliveries',
+      method: 'GET',
+      path: '/webhooks/:id/deliveries',
+      summary: 'Deliveries of a webhook, newest first; those that arrived for three days',
+      query: bodyOf(
+        {
+          status: { type: 'string', enum: [...deliveryStatuses] },
+          first: { type: 'integer', minimum: 0, default: 0 },
+          max: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
+        },
+        [],
+      ),
+      reply: { status: 200, schema: { type: 'array', items: deliverySchema } },
+      handle: async (context) =>
+        deliveries.list((await webhookIn(context)).id, context.query as unknown as DeliveryPage),
+    },
+    {
+      ...common,
+      operationId: 'redeliver-webhook-delivery',
+      method: 'POST',
+      path: '/webhooks/:id/deliveries/:deliveryId/redeliver',
+      events: ['ADMIN_ACTION'],
+      summary: 'Sends a delivery again, at once and under the same id',
+      reply: { status: 200, schema: deliverySchema },
+      handle: async (context) => {
+        const webhook = await webhookIn(context)
+        const id = context.params['deliveryId'] ?? ''
+        const find = async () => {
+          const found = await deliveries.find(webhook.id, id)
+          if (!found) throw new Problem('not-found', `there is no delivery "${id}"`)
+          return found
+        }
+        await find()
+        if (!contentOf<WebhookDoc>(webhook).enabled)
+          throw new Problem('conflict', 'the webhook is disabled: enable it first')
+        await recorder.commit(
+          [deliveries.redeliver(webhook.id, id)],
+          [done(context, webhook, `delivery ${id} is sent again`)],
+        )
+        jobs.wake(webhookQueue)
+        return find()
+      },
+    },
+    {
+      ...common,
+      operationId: 'test-webhook',
+      method: 'POST',
+      path: '/webhooks/:id/test',
+      events: ['ADMIN_ACTION'],
+      summary: 'Sends a signed test delivery, once, and answers what came of it',
+      reply: {
+        status: 200,
+        schema: bodyOf({
+          id: { type: 'string', format: 'uuid', description: 'The `webhook-id` that was sent.' },
+          delivered: { type: 'boolean' },
+          responseStatus: optionalNumber,
+          durationMs: { type: 'integer' },
+          reason: optionalText,
+        }),
+      },
+      handle: async (context) => {
+        const webhook = await webhookIn(context)
+        const { realm, caller } = context
+        const id = newId()
+        const record: AuditRecord = {
+          id: newId(),
+          ts: new Date(clock.now()).toISOString(),
+          kind: 'audit',
+          category: 'ADMIN',
+          type: 'ADMIN_ACTION',
+          realm,
+          actor: caller.actor,
+          sourceIp: caller.sourceIp,
+          resourceType: Webhook.resourceType,
+          resourceId: webhook.id,
+          outcome: 'SUCCESS',
+          detail: 'test delivery',
+        }
+        const answer = await sendDelivery(webhook, { id, body: payloadOf(id, record) })
+        const { delivered, status, durationMs, reason } = answer
+        const told = delivered ? `test delivery: ${status}` : `test delivery failed: ${reason}`
+        await recorder.append([], [done(context, webhook, told)])
+        return { id, delivered, responseStatus: status, durationMs, reason }
+      },
+    },
+  ]
+}
