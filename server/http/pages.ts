@@ -77,7 +77,7 @@ export const createPages = ({
   templatesDir = findTemplates(),
   cookies,
 }: PagesOptions = {}): Pages => {
-  const assets = readAssets(join(templatesDir, 'assets'))
+  const assets = readAssets(templatesDir)
   const localeCookie = cookies?.locale
   const { locales, send } = createRenderer({ templatesDir, assets, localeCookie })
   const functions = Object.fromEntries(

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Branding, brandStyle } from '../branding.ts'
 
@@ -25,7 +25,7 @@ interface Asset {
 export type BrandingOf = (realm: string) => Promise<Branding | null>
 
 export interface Assets {
-  /** The path of a file, by its name in the folder. */
+  /** The path of a script by its name, or of `pages.css`. */
   pathOf(file: string): string
   /** The path of a realm's style; none where it has none. */
   stylePath(realm: string, branding: Branding): string | undefined
@@ -54,13 +54,27 @@ const send = (reply: FastifyReply, asked: string, found: Asset): FastifyReply =>
     .type(found.type)
     .send(found.body)
 
-export const readAssets = (folder: string): Assets => {
-  const files = new Map(
-    readdirSync(folder).map((file) => {
-      const ending = extname(file)
-      return [file, asset(file.slice(0, -ending.length), ending, readFileSync(join(folder, file)))]
-    }),
-  )
+/** The style sheet is written in parts, in the order of their precedence, and sent as one. */
+const parts = ['base', 'controls', 'steps', 'account', 'media']
+
+const readSheet = (folder: string): string =>
+  parts
+    .map((part) => readFileSync(join(folder, `${part}.css`), 'utf8'))
+    .join('')
+    .replace(/\/\*.*?\*\//gs, '')
+    .replace(/\s+/g, ' ')
+
+const readScripts = (folder: string): [string, Asset][] =>
+  readdirSync(folder).map((file) => [
+    file,
+    asset(basename(file, '.js'), '.js', readFileSync(join(folder, file))),
+  ])
+
+export const readAssets = (templatesDir: string): Assets => {
+  const files = new Map([
+    ['pages.css', asset('pages', '.css', readSheet(join(templatesDir, 'styles')))],
+    ...readScripts(join(templatesDir, 'scripts')),
+  ])
   return {
     pathOf(file) {
       const found = files.get(file)

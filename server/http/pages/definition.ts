@@ -2,7 +2,7 @@
 
 import type { PageContext } from './context.ts'
 
-/** The scripts in `templates/pages/assets`, each for pages that cannot do without. */
+/** The scripts in `templates/pages/scripts`, each for pages that cannot do without. */
 export type Script = 'submit' | 'webauthn' | 'poll' | 'codes'
 
 export interface Allowed<Model extends PageContext> {

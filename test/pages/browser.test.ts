@@ -1,20 +1,19 @@
-/** The pages in a real browser: judged by axe, by keyboard, without scripts, and by the policy they are sent with. */
+/** Every page in a real browser: judged by axe, by keyboard, without scripts, and by the policy it is sent with. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import formbody from '@fastify/formbody'
 import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Branding } from '#server/http/branding.ts'
-import { createPages } from '#server/http/pages.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
-import { bareServer } from './bare-server.ts'
+import { examples } from './examples.ts'
+import { exampleServer, rtlLocale } from './server.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-const brandings: Readonly<Record<string, Branding>> = {
+const brandings: Record<string, Branding> = {
   plain: {},
   yellow: {
     displayName: 'Nordwind Energie',
@@ -57,70 +56,14 @@ const trap = () => {
 }
 const cdn = trap()
 const thief = trap()
-let evil: Branding = {}
 
-const { app } = bareServer()
-const pages = createPages()
-const posted: unknown[] = []
+const { app, posted } = exampleServer(brandings)
 let browser: Browser
 let base = ''
 
 beforeAll(async () => {
-  pages.routes(app)
-  app.register(formbody)
-  app.get<{ Params: { kind: string; brand: string } }>('/p/:kind/:brand', (request, reply) => {
-    const { kind, brand } = request.params
-    const form = { action: '/form', csrf: 'token' }
-    const context = { realm: 'acme', branding: brandings[brand] ?? evil, ...form }
-    const extras = { emailAllowed: true, resetUrl: '/reset', registerUrl: '/register' }
-    if (kind === 'login')
-      return pages.login(reply, { ...context, ...extras, rememberMe: true, notice: 'signed-out' })
-    if (kind === 'failed')
-      return pages.login(reply, { ...context, error: 'credentials', username: 'alice' })
-    if (kind === 'signed-in')
-      return pages.signedIn(reply, { ...context, username: 'alice', name: 'Alice Sørensen' })
-    const asked = { application: 'Fahrplan & Karten', username: 'alice' }
-    if (kind === 'consent')
-      return pages.consent(reply, {
-        ...context,
-        ...asked,
-        identity: true,
-        scopes: ['Your name and profile', 'Access while you are away'],
-      })
-    if (kind === 'account')
-      return pages.account(reply, { ...context, ...asked, name: 'Alice Sørensen' })
-    const words = { identity: true, scopes: ['Your name and profile'] }
-    const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
-    if (kind === 'device')
-      return pages.device(reply, { ...context, username: 'alice', wrong: 'BCDF-GHJK' })
-    if (kind === 'device-confirm')
-      return pages.deviceConfirm(reply, { ...context, ...asked, ...words, userCode: 'BCDF-GHJK' })
-    if (kind === 'device-done') return pages.deviceDone(reply, { ...context, allowed: true })
-    if (kind === 'approvals')
-      return pages.approvals(reply, {
-        ...context,
-        username: 'alice',
-        notice: 'denied',
-        wishes: [
-          { ...wish, id: 'one', message: 'W4SCT' },
-          { ...wish, id: 'two' },
-        ],
-      })
-    if (kind === 'refused')
-      return pages.error(reply, {
-        ...context,
-        error: 'application',
-        detail: 'the redirect_uri is not one of the client',
-        requestId: 'r-1',
-      })
-    return pages.error(reply, { ...context, error: 'internal', requestId: 'r-1', backUrl: '/' })
-  })
-  app.post('/form', (request, reply) => {
-    posted.push(request.body)
-    return pages.signedIn(reply, { realm: 'acme', username: 'alice', action: '/form', csrf: 'x' })
-  })
   const stolen = `${await thief.open()}/stolen`
-  evil = {
+  brandings['evil'] = {
     displayName: '<img src=x onerror="document.title=1">',
     logoUrl: `${await cdn.open()}/logo.svg"onerror="document.title=1`,
     welcomeText: '<script>document.title=1</script>',
@@ -159,50 +102,64 @@ const violations = async (page: Page): Promise<string[]> => {
   return result.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-const phone = { width: 360, height: 640 }
+const phone = { width: 360, height: 740 }
 const desktop = { width: 1280, height: 800 }
-const kinds = [
-  'login',
-  'failed',
-  'signed-in',
-  'consent',
-  'account',
-  'device',
-  'device-confirm',
-  'device-done',
-  'approvals',
-  'refused',
-  'error',
-]
-const schemes = ['light', 'dark'] as const
+
+/** Pages that together show every part that takes its colours from the realm. */
+const colourful = ['login', 'login-failed', 'choose-method', 'push', 'account-delete']
+
 const looks = [
-  ...Object.keys(brandings).map((brand) => [brand, 'desktop', desktop] as const),
-  ['plain', 'phone', phone] as const,
-].flatMap(([brand, size, viewport]) =>
-  schemes.map((scheme) => [brand, scheme, size, viewport] as const),
-)
+  ['light', 'ltr', 'desktop', desktop, 'en'],
+  ['dark', 'rtl', 'phone', phone, rtlLocale],
+] as const
 
 describe('the pages in a browser', () => {
   it.each(looks)(
     'have no accessibility violation: %s, %s, %s',
-    async (brand, colorScheme, _size, viewport) => {
+    async (colorScheme, _direction, _size, viewport, locale) => {
       const context = await browser.newContext({ colorScheme, viewport })
       const page = await context.newPage()
-      for (const kind of kinds) {
-        await page.goto(`${base}/p/${kind}/${brand}`)
-        expect(await violations(page), kind).toEqual([])
+      for (const example of Object.keys(examples)) {
+        await page.goto(`${base}/${example}?locale=${locale}&impersonated`)
+        expect(await violations(page), example).toEqual([])
         const [content, window] = await page.evaluate<[number, number]>(
           '[document.documentElement.scrollWidth, innerWidth]',
         )
-        expect(content, `${kind} is not wider than the window`).toBeLessThanOrEqual(window)
+        expect(content, `${example} is not wider than the window`).toBeLessThanOrEqual(window)
       }
       await context.close()
     },
+    120_000,
   )
+
+  it.each(
+    Object.keys(brandings).flatMap((brand) =>
+      (['light', 'dark'] as const).map((scheme) => [brand, scheme] as const),
+    ),
+  )('can be read in the colours of the realm: %s, %s', async (brand, colorScheme) => {
+    const context = await browser.newContext({ colorScheme, viewport: desktop })
+    const page = await context.newPage()
+    for (const example of colourful) {
+      await page.goto(`${base}/${example}?brand=${brand}`)
+      expect(await violations(page), example).toEqual([])
+    }
+    await context.close()
+  })
+
+  it.each(['de', 'fr'])('have room for the long words of other languages: %s', async (locale) => {
+    const context = await browser.newContext({ viewport: { width: 320, height: 640 } })
+    const page = await context.newPage()
+    for (const example of Object.keys(examples)) {
+      await page.goto(`${base}/${example}?locale=${locale}`)
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+      expect(width, example).toBeLessThanOrEqual(320)
+    }
+    await context.close()
+  })
 
   it('can be zoomed to 400 % without scrolling sideways (WCAG 1.4.10)', async () => {
     const viewport = { width: 320, height: 256 }
-    const width = await visit('/p/login/grey', { viewport }, (page) =>
+    const width = await visit('/login?brand=grey', { viewport }, (page) =>
       page.evaluate<number>('document.documentElement.scrollWidth'),
     )
     expect(width).toBeLessThanOrEqual(320)
@@ -210,7 +167,7 @@ describe('the pages in a browser', () => {
 
   it('follow the scheme of the system and the colours of the realm', async () => {
     const colors = (scheme: 'light' | 'dark') =>
-      visit('/p/login/yellow', { colorScheme: scheme, viewport: desktop }, (page) =>
+      visit('/login?brand=yellow', { colorScheme: scheme, viewport: desktop }, (page) =>
         page.evaluate<string[]>(`['body', '.card', 'button'].map((selector) =>
           getComputedStyle(document.querySelector(selector)).backgroundColor)`),
       )
@@ -227,7 +184,7 @@ describe('the pages in a browser', () => {
 
   it('sign in by keyboard alone, without scripts', async () => {
     posted.length = 0
-    const heading = await visit('/p/login/plain', { javaScriptEnabled: false }, async (page) => {
+    const heading = await visit('/login', { javaScriptEnabled: false }, async (page) => {
       await page.locator('#username:focus').waitFor()
       await page.keyboard.type('alice')
       await page.keyboard.press('Tab')
@@ -236,15 +193,15 @@ describe('the pages in a browser', () => {
       await page.waitForURL('**/form')
       return page.textContent('h1')
     })
-    expect(heading).toBe('You are signed in')
+    expect(heading).toBe('Your account is ready')
     expect(posted).toEqual([
       { _csrf: 'token', username: 'alice', password: 'correct horse', rememberMe: 'true' },
     ])
   })
 
   it('are found by their labels and roles', async () => {
-    await visit('/p/failed/plain', {}, async (page) => {
-      expect(await page.title()).toBe('Error: Sign in · acme')
+    await visit('/login-failed', {}, async (page) => {
+      expect(await page.title()).toBe('Error: Sign in · plain')
       expect(await page.getByLabel('Username').inputValue()).toBe('alice')
       const password = page.getByLabel('Password')
       expect(await password.getAttribute('aria-invalid')).toBe('true')
@@ -258,7 +215,7 @@ describe('the pages in a browser', () => {
   })
 
   it('show where the focus is', async () => {
-    await visit('/p/login/plain', {}, async (page) => {
+    await visit('/login', {}, async (page) => {
       for (let stop = 0; stop < 6; stop += 1) {
         const outline = await page.evaluate<string>(
           'getComputedStyle(document.activeElement).outlineStyle + getComputedStyle(document.activeElement).outlineWidth',
@@ -269,20 +226,23 @@ describe('the pages in a browser', () => {
     })
   })
 
-  it.each(kinds)('run and fetch nothing that branding smuggles in: %s', async (kind) => {
-    const logos = cdn.visits()
-    await visit(`/p/${kind}/evil`, {}, async (page) => {
-      await page.waitForLoadState('networkidle')
-      expect(await page.title()).not.toBe('1')
-      expect(await page.locator('script, img:not(.logo)').count()).toBe(0)
+  it('run and fetch nothing that branding smuggles in', async () => {
+    await visit('/', {}, async (page) => {
+      for (const example of Object.keys(examples)) {
+        const logos = cdn.visits()
+        await page.goto(`${base}/${example}?brand=evil`)
+        expect(await page.title(), example).not.toBe('1')
+        const ours = 'script[src^="/assets/"], img.logo'
+        expect(await page.locator(`script, img`).count()).toBe(await page.locator(ours).count())
+        expect(cdn.visits(), example).toBeGreaterThan(logos)
+      }
     })
-    expect(cdn.visits()).toBeGreaterThan(logos)
     expect(thief.visits()).toBe(0)
   })
 
   it('refuse to be framed', async () => {
-    await visit('/p/login/plain', {}, async (page) => {
-      await page.setContent(`<iframe src="${base}/p/login/plain"></iframe>`)
+    await visit('/signed-in', {}, async (page) => {
+      await page.setContent(`<iframe src="${base}/login"></iframe>`)
       const frame = page.frames()[1]
       await frame?.waitForLoadState()
       expect(await frame?.locator('form').count()).toBe(0)

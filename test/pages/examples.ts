@@ -1,0 +1,311 @@
+/** One filled-in example of every page, or several where it can look quite different; with a server that shows them. */
+import type { FastifyReply } from 'fastify'
+import type { FormPage, Impersonation, Pages } from '#server/http/pages.ts'
+
+type Show = (pages: Pages, reply: FastifyReply, page: FormPage) => FastifyReply
+
+const time = 1_700_000_000_000
+const username = 'alice@nordwind.example'
+const challenge = 'Y2hhbGxlbmdlLWNoYWxsZW5nZS1jaGFsbGVuZ2UtMQ'
+const requestOptions = { challenge, rpId: 'localhost', allowCredentials: [], timeout: 60_000 }
+const creationOptions = {
+  challenge,
+  rp: { id: 'localhost', name: 'Nordwind' },
+  user: { id: 'dXNlci0x', name: username, displayName: 'Alice Sørensen' },
+  pubKeyCredParams: [{ alg: -7, type: 'public-key' }],
+  excludeCredentials: [],
+}
+const step = { username, canRestart: true, hasOthers: true }
+const asked = { application: 'Fahrplan & Karten', username: 'alice' }
+const words = { identity: true, scopes: ['Your name and profile', 'Access while you are away'] }
+const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
+const names = { email: 'alice@nordwind.example', firstName: 'Alice', lastName: 'Sørensen' }
+const mine = {
+  username: 'alice',
+  name: 'Alice Sørensen',
+  signOutUrl: '/form',
+  sections: (
+    ['profile', 'password', 'factors', 'sessions', 'identities', 'applications', 'data'] as const
+  ).map((id) => ({ id, url: `/account/${id}` })),
+}
+const otpauthUrl =
+  'otpauth://totp/Nordwind%20Energie:alice%40nordwind.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Nordwind%20Energie'
+
+export const impersonation: Impersonation = {
+  by: 'admin',
+  username: 'alice',
+  action: '/form',
+  csrf: 'token',
+}
+
+export const examples: Readonly<Record<string, Show>> = {
+  login: (pages, reply, page) =>
+    pages.login(reply, {
+      ...page,
+      emailAllowed: true,
+      rememberMe: true,
+      resetUrl: '/reset',
+      registerUrl: '/register',
+      notice: 'signed-out',
+      passkey: requestOptions,
+      providers: [
+        { name: 'Google', url: '/google' },
+        { name: 'Nordwind Staff', url: '/staff' },
+      ],
+    }),
+  'login-failed': (pages, reply, page) =>
+    pages.login(reply, { ...page, error: 'credentials', username: 'alice' }),
+  identify: (pages, reply, page) =>
+    pages.identify(reply, {
+      ...page,
+      emailAllowed: true,
+      rememberMe: false,
+      passkey: requestOptions,
+      registerUrl: '/register',
+    }),
+  password: (pages, reply, page) =>
+    pages.password(reply, { ...page, ...step, resetUrl: '/reset', error: 'credentials' }),
+  'signed-in': (pages, reply, page) =>
+    pages.signedIn(reply, {
+      ...page,
+      username: 'alice',
+      name: 'Alice Sørensen',
+      accountUrl: '/account',
+    }),
+  'sign-out': (pages, reply, page) =>
+    pages.signOut(reply, { ...page, ...asked, fields: { a: 'b' } }),
+  'signed-out': (pages, reply, page) =>
+    pages.signedOut(reply, { ...page, application: 'Karten', target: '/next', frames: [] }),
+  totp: (pages, reply, page) => pages.totp(reply, { ...page, ...step, label: 'Pixel 9' }),
+  'totp-failed': (pages, reply, page) =>
+    pages.totp(reply, { ...page, ...step, error: 'wrong-code' }),
+  'mail-code': (pages, reply, page) =>
+    pages.mailCode(reply, { ...page, ...step, sentTo: 'a•••@nordwind.example', resent: true }),
+  'sms-code': (pages, reply, page) =>
+    pages.smsCode(reply, { ...page, ...step, sentTo: '•••• 42', error: 'expired-code' }),
+  'magic-link': (pages, reply, page) =>
+    pages.magicLink(reply, { ...page, ...step, sentTo: 'a•••@nordwind.example' }),
+  'recovery-code': (pages, reply, page) => pages.recoveryCode(reply, { ...page, ...step }),
+  webauthn: (pages, reply, page) =>
+    pages.webauthn(reply, { ...page, ...step, options: requestOptions }),
+  passkey: (pages, reply, page) =>
+    pages.passkey(reply, {
+      ...page,
+      ...step,
+      options: requestOptions,
+      error: 'not-recognised',
+    }),
+  push: (pages, reply, page) =>
+    pages.push(reply, { ...page, ...step, number: '47', device: 'Pixel 9', statusUrl: '/status' }),
+  qr: (pages, reply, page) =>
+    pages.qr(reply, {
+      ...page,
+      ...step,
+      text: 'https://id.nordwind.example/realms/nordwind/qr/Zk3vQ8rT1xw0',
+      statusUrl: '/status',
+    }),
+  'confirm-sign-in': (pages, reply, page) =>
+    pages.confirmSignIn(reply, {
+      ...page,
+      ...asked,
+      ipAddress: '203.0.113.9',
+      createdAt: time,
+      asksNumber: true,
+    }),
+  'confirm-link': (pages, reply, page) =>
+    pages.confirmLink(reply, { ...page, purpose: 'sign-in', username, fields: { token: 't' } }),
+  'confirm-deletion': (pages, reply, page) =>
+    pages.confirmLink(reply, {
+      ...page,
+      purpose: 'delete-account',
+      username,
+      fields: { token: 't' },
+    }),
+  'choose-method': (pages, reply, page) =>
+    pages.chooseMethod(reply, {
+      ...page,
+      ...step,
+      methods: [
+        { id: '1', kind: 'passkey' },
+        { id: '2', kind: 'totp', label: 'Pixel 9' },
+        { id: '3', kind: 'sms-code', label: '•••• 42' },
+        { id: '4', kind: 'recovery-code' },
+      ],
+    }),
+  consent: (pages, reply, page) => pages.consent(reply, { ...page, ...asked, ...words }),
+  account: (pages, reply, page) =>
+    pages.account(reply, { ...page, ...asked, name: 'Alice Sørensen' }),
+  'choose-organization': (pages, reply, page) =>
+    pages.chooseOrganization(reply, {
+      ...page,
+      ...step,
+      hasOthers: false,
+      optional: true,
+      organizations: [
+        { id: '1', name: 'Nordwind Energie' },
+        { id: '2', name: 'Halvorsen & Daughters Shipping Company' },
+      ],
+    }),
+  terms: (pages, reply, page) =>
+    pages.terms(reply, {
+      ...page,
+      text: 'Use the service as it is meant.\n\nBe kind to others. '.repeat(12),
+      url: '/terms',
+    }),
+  device: (pages, reply, page) =>
+    pages.device(reply, { ...page, username: 'alice', wrong: 'BCDF-GHJK' }),
+  'device-confirm': (pages, reply, page) =>
+    pages.deviceConfirm(reply, { ...page, ...asked, ...words, userCode: 'BCDF-GHJK' }),
+  'device-done': (pages, reply, page) => pages.deviceDone(reply, { ...page, allowed: true }),
+  approvals: (pages, reply, page) =>
+    pages.approvals(reply, {
+      ...page,
+      username: 'alice',
+      notice: 'denied',
+      wishes: [
+        { ...wish, id: 'one', message: 'W4SCT' },
+        { ...wish, id: 'two' },
+      ],
+    }),
+  register: (pages, reply, page) =>
+    pages.register(reply, {
+      ...page,
+      asksUsername: true,
+      termsUrl: '/terms',
+      minLength: 12,
+      values: { ...names, username: 'alice' },
+      errors: {
+        username: [{ id: 'taken' }],
+        password: [{ id: 'password.minLength', values: { count: '12' } }],
+        terms: [{ id: 'required' }],
+      },
+      loginUrl: '/login',
+    }),
+  'forgot-password': (pages, reply, page) =>
+    pages.forgotPassword(reply, { ...page, emailAllowed: true, loginUrl: '/login' }),
+  'forgot-sent': (pages, reply, page) => pages.forgotSent(reply, { ...page, loginUrl: '/login' }),
+  'reset-password': (pages, reply, page) =>
+    pages.resetPassword(reply, { ...page, username, minLength: 12 }),
+  'update-password': (pages, reply, page) =>
+    pages.updatePassword(reply, {
+      ...page,
+      username,
+      minLength: 12,
+      reason: 'expired',
+      errors: { passwordConfirm: [{ id: 'mismatch' }] },
+    }),
+  'verify-email': (pages, reply, page) =>
+    pages.verifyEmail(reply, { ...page, email: username, asksCode: true }),
+  'update-profile': (pages, reply, page) =>
+    pages.updateProfile(reply, { ...page, values: { firstName: 'Alice' } }),
+  done: (pages, reply, page) =>
+    pages.done(reply, { ...page, what: 'email-verified', continueUrl: '/next' }),
+  'configure-totp': (pages, reply, page) =>
+    pages.configureTotp(reply, {
+      ...page,
+      username,
+      otpauthUrl,
+      secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+      canCancel: true,
+    }),
+  'register-passkey': (pages, reply, page) =>
+    pages.registerPasskey(reply, { ...page, username, options: creationOptions, canCancel: true }),
+  'recovery-codes': (pages, reply, page) =>
+    pages.recoveryCodes(reply, {
+      ...page,
+      username,
+      codes: Array.from({ length: 12 }, (_, index) => `k7wq-${1000 + index * 37}-mzp${index % 10}`),
+    }),
+  'account-profile': (pages, reply, page) =>
+    pages.accountProfile(reply, {
+      ...page,
+      ...mine,
+      notice: 'saved',
+      values: names,
+      emailVerified: true,
+    }),
+  'account-password': (pages, reply, page) =>
+    pages.accountPassword(reply, {
+      ...page,
+      ...mine,
+      minLength: 12,
+      hasPassword: true,
+      errors: { currentPassword: [{ id: 'wrong-password' }] },
+    }),
+  'account-factors': (pages, reply, page) =>
+    pages.accountFactors(reply, {
+      ...page,
+      ...mine,
+      factors: [
+        { id: '1', kind: 'totp', label: 'Pixel 9', createdAt: time, lastUsedAt: time },
+        { id: '2', kind: 'recovery-codes', createdAt: time, left: 9 },
+      ],
+      addable: ['passkey', 'webauthn', 'push'],
+    }),
+  'account-sessions': (pages, reply, page) =>
+    pages.accountSessions(reply, {
+      ...page,
+      ...mine,
+      list: [
+        {
+          id: '1',
+          browser: 'Firefox, Linux',
+          ipAddress: '203.0.113.9',
+          startedAt: time,
+          lastUsedAt: time,
+          current: true,
+        },
+        {
+          id: '2',
+          browser: 'Safari, iPhone',
+          ipAddress: '2001:db8::7334',
+          startedAt: time,
+          lastUsedAt: time,
+          applications: ['Fahrplan & Karten', 'Wiki'],
+        },
+      ],
+    }),
+  'account-identities': (pages, reply, page) =>
+    pages.accountIdentities(reply, {
+      ...page,
+      ...mine,
+      identities: [
+        { id: 'google', provider: 'Google', linkedAs: 'alice.s@mail.example' },
+        { id: 'github', provider: 'GitHub' },
+      ],
+    }),
+  'account-applications': (pages, reply, page) =>
+    pages.accountApplications(reply, {
+      ...page,
+      ...mine,
+      consents: [
+        {
+          clientId: 'maps',
+          application: 'Fahrplan & Karten',
+          scopes: words.scopes,
+          grantedAt: time,
+        },
+      ],
+    }),
+  'account-empty': (pages, reply, page) =>
+    pages.accountApplications(reply, { ...page, ...mine, consents: [] }),
+  'account-data': (pages, reply, page) =>
+    pages.accountData(reply, { ...page, ...mine, exportUrl: '/export', deleteUrl: '/delete' }),
+  'account-delete': (pages, reply, page) =>
+    pages.accountDelete(reply, {
+      ...page,
+      ...mine,
+      hasPassword: true,
+      cancelUrl: '/account/data',
+      errors: { username: [{ id: 'mismatch' }] },
+    }),
+  error: (pages, reply, page) =>
+    pages.error(reply, { ...page, error: 'flow-expired', requestId: 'r-1', backUrl: '/' }),
+  'error-application': (pages, reply, page) =>
+    pages.error(reply, {
+      ...page,
+      error: 'application',
+      detail: 'the redirect_uri is not one of the client',
+      requestId: 'r-1',
+    }),
+}

@@ -1,0 +1,54 @@
+/** Shows every example at `/<example>`, with what the query says: `brand`, `locale`, `impersonated`. */
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import formbody from '@fastify/formbody'
+import type { Branding } from '#server/http/branding.ts'
+import { createCookies } from '#server/http/cookies.ts'
+import { createPages, findTemplates } from '#server/http/pages.ts'
+import { bareServer } from '../http/bare-server.ts'
+import { examples, impersonation } from './examples.ts'
+
+/** Stands for the languages that are written from right to left; all but its name is English. */
+export const rtlLocale = 'he'
+
+const withRtl = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+  cpSync(findTemplates(), folder, { recursive: true })
+  const texts = { dir: 'rtl', language: 'עִבְרִית' }
+  writeFileSync(join(folder, 'messages', `${rtlLocale}.json`), JSON.stringify(texts))
+  return folder
+}
+
+export const exampleServer = (brandings: Readonly<Record<string, Branding>>) => {
+  const templatesDir = withRtl()
+  const { app } = bareServer()
+  const cookies = createCookies('http://127.0.0.1')
+  const pages = createPages({ templatesDir, cookies })
+  const posted: unknown[] = []
+  pages.routes(app, async (realm) => brandings[realm] ?? null)
+  app.register(formbody)
+  app.get('/status', async () => ({ status: 'PENDING' }))
+  app.get<{
+    Params: { example: string }
+    Querystring: { brand?: string; locale?: string; impersonated?: string }
+  }>('/:example', (request, reply) => {
+    const { brand = 'plain', locale, impersonated } = request.query
+    const { [request.params.example]: show } = examples
+    if (!show) return reply.callNotFound()
+    return show(pages, reply, {
+      realm: brand,
+      branding: brandings[brand],
+      ...pages.language(request, { defaultLocale: locale ?? 'en' }),
+      action: '/form',
+      csrf: 'token',
+      impersonation: impersonated === undefined ? undefined : impersonation,
+    })
+  })
+  app.post('/form', (request, reply) => {
+    posted.push(request.body)
+    return pages.done(reply, { realm: 'plain', what: 'registered' })
+  })
+  app.addHook('onClose', async () => rmSync(templatesDir, { recursive: true }))
+  return { app, pages, posted }
+}
