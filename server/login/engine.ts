@@ -12,7 +12,7 @@ import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { levelOf } from './flow/levels.ts'
 import { pinFlow } from './flow/pinned-flow.ts'
-import { type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
+import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
 import { newState, type SignInState } from './flow/state.ts'
 import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
 import {
@@ -176,7 +176,7 @@ export const createEngine = (parts: EngineParts) => {
   const answering = (visitor: Visitor, asked: Asked): AnswerContext => {
     const { signIn, user, step, execution } = asked
     const { realm, settings } = visitor
-    const context = contextOf(visitor, signIn.state, user, execution)
+    const context = contextOf(visitor, signIn, user, execution)
     const address = context.address
     return {
       ...context,
@@ -238,7 +238,7 @@ export const createEngine = (parts: EngineParts) => {
     ): Promise<SignIn> {
       const flow = await pinFlow(visitor.view, alias)
       const done = provedBefore(flow.nodes, known.amr ?? [])
-      return { realm: visitor.realm, state: newState(flow, { ...known, done }) }
+      return newSignIn(visitor.realm, newState(flow, { ...known, done }))
     },
 
     /** What is asked now; nothing where nobody could go on. */
@@ -254,7 +254,7 @@ export const createEngine = (parts: EngineParts) => {
       pageOf: (signIn: SignIn) => AskedPage,
     ): Promise<FastifyReply> {
       const { signIn, user, step, execution } = asked
-      const shown = await step.show(contextOf(visitor, signIn.state, user, execution))
+      const shown = await step.show(contextOf(visitor, signIn, user, execution))
       if (step.factor) parts.onChallenge?.(visitor.realm)
       if (shown.notes === undefined) return shown.send(reply, pageOf(signIn))
       const { notes, statements, events } = shown

@@ -71,7 +71,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
 
   const contextOf = (
     { request, realm, settings, view }: Visitor,
-    state: SignInState,
+    { handle, state }: SignIn,
     user: UserRow | undefined,
     execution: PinnedExecution,
   ): StepContext => ({
@@ -80,6 +80,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
     settings,
     view,
     execution,
+    handle,
     state,
     user,
     address: request.ip,
@@ -90,37 +91,41 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
   const mayEnrol = async (user: UserRow, { amr }: SignInState): Promise<boolean> =>
     levelOf(amr) === twoFactors || !(await hasFactor(user))
 
-  const judgeOf = (visitor: Visitor, state: SignInState, user: UserRow | undefined): Judge => ({
+  const judgeOf = (visitor: Visitor, signIn: SignIn, user: UserRow | undefined): Judge => ({
     isCondition: (id) => conditions.has(id),
     holds: async (execution) =>
       (await conditions
         .get(execution.authenticator)
-        ?.holds(contextOf(visitor, state, user, execution))) ?? false,
+        ?.holds(contextOf(visitor, signIn, user, execution))) ?? false,
     suits: async (execution) => {
       const step = steps.get(execution.authenticator)
       if (!step) return 'unavailable'
       if (!user)
-        return step.identifies || (step.blind && state.name !== undefined) ? 'ready' : 'unavailable'
-      if (!step.suits || (await step.suits(contextOf(visitor, state, user, execution))))
+        return step.identifies || (step.blind && signIn.state.name !== undefined)
+          ? 'ready'
+          : 'unavailable'
+      if (!step.suits || (await step.suits(contextOf(visitor, signIn, user, execution))))
         return 'ready'
-      return step.enrolment !== undefined && (await mayEnrol(user, state)) ? 'enrol' : 'unavailable'
+      return step.enrolment !== undefined && (await mayEnrol(user, signIn.state))
+        ? 'enrol'
+        : 'unavailable'
     },
   })
 
   /** What the user must do beside the flow. */
   const nextAction = async (
     visitor: Visitor,
-    state: SignInState,
+    signIn: SignIn,
     user: UserRow,
   ): Promise<{ step: Step; execution: PinnedExecution } | undefined> => {
     const listed: readonly string[] = JSON.parse(user.required_actions)
     for (const action of actions.values()) {
       const path = actionPath(action.id)
-      if (state.done.includes(path)) continue
+      if (signIn.state.done.includes(path)) continue
       const { id: authenticator } = action
       const execution = { path, requirement: 'REQUIRED', authenticator, config: {} } as const
       const isListed = listed.includes(action.id)
-      if (isListed || (await action.isDue?.(contextOf(visitor, state, user, execution))))
+      if (isListed || (await action.isDue?.(contextOf(visitor, signIn, user, execution))))
         return { step: action, execution }
     }
     return undefined
@@ -133,7 +138,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
     user: UserRow | undefined,
   ): Promise<Next> => {
     const { state } = signIn
-    const judge = judgeOf(visitor, state, user)
+    const judge = judgeOf(visitor, signIn, user)
     const { next, conditions: learnt } = await nextOf(state.flow, state, judge)
     const known = { ...signIn, state: { ...state, conditions: learnt } }
     if (next.kind === 'stuck') return next
@@ -146,7 +151,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
         : { kind: 'stuck' }
     }
     if (!user || state.amr.length === 0) return { kind: 'stuck' }
-    const action = await nextAction(visitor, state, user)
+    const action = await nextAction(visitor, signIn, user)
     return action
       ? { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
       : { kind: 'passed' }

@@ -21,6 +21,7 @@ import { installPageErrors } from '#server/http/page-errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
 import { describeAnswer, describeAsk, describeShow, describeSignIn } from './description.ts'
 import { type Engine, retryAfter } from './engine.ts'
@@ -41,7 +42,7 @@ export interface LoginParts {
   readonly csrf: Csrf
   readonly pages: Pages
   readonly engine: Engine
-  readonly signIns: Pick<SignIns, 'find'>
+  readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
   readonly copy: Pick<Copy, 'fresh'>
   /** The realm that cannot be switched off. */
   readonly master: string
@@ -77,10 +78,10 @@ const firstPath = (realm: string, handle: string | undefined, { path }: Entry): 
   return `/realms/${realm}/${path}${query}`
 }
 
-const stepPath = ({ realm, state, stored }: SignIn): string =>
-  stored === undefined
+const stepPath = ({ realm, handle, state, version }: SignIn): string =>
+  version === undefined
     ? firstPath(realm, state.pending, entryOf(state.entry))
-    : `${pathOf(realm, 'login')}/${stored.handle}`
+    : `${pathOf(realm, 'login')}/${handle}`
 
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
@@ -152,7 +153,7 @@ const createHandlers = (parts: LoginParts) => {
       formTargets: pending?.formTargets,
       csrf,
       username: refusal?.values?.['username'] ?? user?.username ?? pending?.username,
-      canRestart: signIn.stored !== undefined,
+      canRestart: signIn.version !== undefined,
       hasOthers: others.length > 0,
       ...(refusal && { refusal, status: refusal.status }),
     })
@@ -269,12 +270,25 @@ const createHandlers = (parts: LoginParts) => {
   ): Promise<FastifyReply> =>
     reply.redirect(stepPath(await engine.choose(turn.visitor, asked, node)), 303)
 
+  /** What does not end with a session may be gone on with wherever its mail is read. */
+  const openedByLink = async (
+    request: SignInRequest,
+    realm: string,
+    handle: string,
+  ): Promise<SignIn | undefined> => {
+    const token = linkToken(request) || readForm(request.body)('token')
+    const found = token === '' ? undefined : await signIns.findOfAny(realm, handle)
+    const { state } = found ?? {}
+    return state?.withoutSession && opensSignIn(state.notes, token) ? found : undefined
+  }
+
   /** The sign-in that the address names, where it is of this browser and goes on; else the way to begin anew. */
   const later = async (request: SignInRequest, reply: FastifyReply) => {
     const visit = await visits(request)
     const { realm, signIn: handle } = request.params
     const value = browser.preLoginCookie(request, realm)
-    const signIn = value === undefined ? undefined : await signIns.find(realm, handle, value)
+    const own = value === undefined ? undefined : await signIns.find(realm, handle, value)
+    const signIn = own ?? (await openedByLink(request, realm, handle))
     if (!signIn || !visit.isOpen) return { gone: true } as const
     const turn = await turnOf(request, reply, visit, signIn.state.pending)
     return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
@@ -284,10 +298,11 @@ const createHandlers = (parts: LoginParts) => {
     const { realm } = request.params
     const settings = await parts.settingsOf(realm)
     const hasCookies = browser.preLoginCookie(request, realm) !== undefined
+    const hasLink = linkToken(request) !== ''
     return pages.error(reply, {
       ...pageContext(pages, request, realm, settings),
       status: 403,
-      error: hasCookies ? 'flow-expired' : 'cookies',
+      error: hasLink ? 'wrong-browser' : hasCookies ? 'flow-expired' : 'cookies',
       requestId: request.id,
       backUrl: pathOf(realm, 'login'),
     })
@@ -314,7 +329,7 @@ const createHandlers = (parts: LoginParts) => {
     if (!asked || !isOurs) return show(reply, turn, asked, refused('expired', 403))
     if (form('step') === 'restart') {
       await recorder.append(engine.end(signIn), [])
-      return reply.redirect(stepPath({ ...signIn, stored: undefined }), 303)
+      return reply.redirect(stepPath({ ...signIn, version: undefined }), 303)
     }
     if (form('step') === 'other') return reply.redirect(`${stepPath(signIn)}?choose`, 303)
     if (form('method') !== '') return choose(reply, turn, asked, form('method'))

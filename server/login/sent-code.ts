@@ -37,8 +37,10 @@ export const newCode = (
   return { code, sent: { digest: digestOf(key, owner, code), sentAt: now, tries: 0, sendings } }
 }
 
-export const maySendAgain = ({ sentAt, sendings }: SentCode, now: number): boolean =>
-  sendings < mostSendings && now - sentAt >= pauseMs
+export const maySendAgain = (
+  { sentAt, sendings }: Pick<SentCode, 'sentAt' | 'sendings'>,
+  now: number,
+): boolean => sendings < mostSendings && now - sentAt >= pauseMs
 
 export const isOver = ({ sentAt, tries }: SentCode, now: number): boolean =>
   tries >= mostTries || now - sentAt >= codeLifetimeMs

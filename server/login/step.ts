@@ -96,6 +96,8 @@ export interface StepContext {
   readonly settings: SettingsDoc
   readonly view: RealmView
   readonly execution: PinnedExecution
+  /** Names the sign-in in the addresses of its pages. */
+  readonly handle: string
   readonly state: SignInState
   /** Who is signing in, once that is known. */
   readonly user: UserRow | undefined

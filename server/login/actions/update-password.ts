@@ -15,6 +15,7 @@ export const takeNewPassword = async (
   parts: Parts,
   { user, settings, ...context }: AnswerContext,
   form: Form,
+  event: 'UPDATE_CREDENTIAL' | 'RESET_PASSWORD' = 'UPDATE_CREDENTIAL',
 ): Promise<Answered> => {
   if (!user) return refused('unavailable', 403)
   const password = form('password')
@@ -32,7 +33,7 @@ export const takeNewPassword = async (
       ...prepared.statements,
       ...(form('signOutOthers') === 'true' ? parts.sessions.revokeAllOf(user.id) : []),
     ],
-    events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', 'password')],
+    events: [ownEvent(context, user, event, 'password')],
   })
 }
 

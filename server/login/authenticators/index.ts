@@ -3,9 +3,11 @@
 import type { FactorParts } from '../factor-parts.ts'
 import type { Step } from '../step.ts'
 import { emailCode } from './email-code.ts'
+import { emailLink } from './email-link.ts'
 import { identify } from './identify.ts'
 import { password } from './password.ts'
 import { recoveryCode } from './recovery-code.ts'
+import { resetPassword } from './reset-password.ts'
 import { smsCode } from './sms-code.ts'
 import { totp } from './totp.ts'
 import { usernamePassword } from './username-password.ts'
@@ -18,4 +20,6 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   recoveryCode(parts),
   emailCode(parts),
   smsCode(parts),
+  emailLink(parts),
+  resetPassword(parts),
 ]

@@ -6,6 +6,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { SignInRow } from '#server/storage/sign-in-tables.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { SignInState } from './state.ts'
 
@@ -14,22 +15,31 @@ export const signInLifetimeMs = 30 * 60_000
 /** Fails when the sign-in went on, or ended, in another tab at the same moment. */
 export const signInGuard = 'sign-in'
 
-/** Nothing is stored of one that has only been begun. */
 export interface SignIn {
   readonly realm: string
+  readonly handle: string
   readonly state: SignInState
-  readonly stored?: { readonly handle: string; readonly version: number } | undefined
+  /** None while nothing is stored: it has only been begun. */
+  readonly version?: number | undefined
 }
+
+export const newSignIn = (realm: string, state: SignInState): SignIn => ({
+  realm,
+  handle: randomToken(),
+  state,
+})
 
 export interface SignIns {
   /** Nothing unless it is of this browser and alive. */
   find(realm: string, handle: string, browser: string): Promise<SignIn | undefined>
-  /** Stores what it has become. */
+  /** Whatever browser it is of: for who shows otherwise that it is theirs. */
+  findOfAny(realm: string, handle: string): Promise<SignIn | undefined>
+  /** Stores what it has become; from then on it is of this browser. */
   save(
     signIn: SignIn,
     state: SignInState,
     browser: string,
-  ): { readonly saved: SignIn & Required<Pick<SignIn, 'stored'>>; readonly statements: Statement[] }
+  ): { readonly saved: SignIn; readonly statements: Statement[] }
   end(signIn: SignIn): Statement[]
   forgetStatements(): Statement[]
 }
@@ -42,63 +52,81 @@ export const createSignIns = ({
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
-}): SignIns => ({
-  async find(realm, handle, browser) {
-    if (!made.test(handle)) return undefined
-    const row = await db
-      .selectFrom('sign_ins')
-      .selectAll()
-      .where('id', '=', sha256(handle))
-      .where('realm', '=', realm)
-      .where('expires_at', '>', clock.now())
-      .executeTakeFirst()
-    if (!row || !constantTimeEqual(row.browser, sha256(browser))) return undefined
-    return { realm, state: JSON.parse(row.state), stored: { handle, version: row.version } }
-  },
+}): SignIns => {
+  const rowOf = async (realm: string, handle: string): Promise<SignInRow | undefined> =>
+    made.test(handle)
+      ? db
+          .selectFrom('sign_ins')
+          .selectAll()
+          .where('id', '=', sha256(handle))
+          .where('realm', '=', realm)
+          .where('expires_at', '>', clock.now())
+          .executeTakeFirst()
+      : undefined
 
-  save({ realm, stored }, state, browser) {
-    const user_id = state.userId ?? null
-    const json = JSON.stringify(state)
-    if (!stored) {
-      const handle = randomToken()
-      const now = clock.now()
-      const row = {
-        id: sha256(handle),
-        realm,
-        browser: sha256(browser),
-        user_id,
-        state: json,
-        version: 1,
-        created_at: now,
-        expires_at: now + signInLifetimeMs,
-      }
-      const saved = { realm, state, stored: { handle, version: 1 } }
-      return { saved, statements: insertRows(db, 'sign_ins', [row]) }
+  const signInOf = ({ realm, state, version }: SignInRow, handle: string): SignIn => ({
+    realm,
+    handle,
+    state: JSON.parse(state),
+    version,
+  })
+
+  const begin = ({ realm, handle }: SignIn, state: SignInState, browser: string): Statement[] => {
+    const now = clock.now()
+    const row = {
+      id: sha256(handle),
+      realm,
+      browser: sha256(browser),
+      user_id: state.userId ?? null,
+      state: JSON.stringify(state),
+      version: 1,
+      created_at: now,
+      expires_at: now + signInLifetimeMs,
     }
-    const version = stored.version + 1
-    const update = db
-      .updateTable('sign_ins')
-      .set({ state: json, user_id, version })
-      .where('id', '=', sha256(stored.handle))
-      .where('version', '=', stored.version)
-    const saved = { realm, state, stored: { handle: stored.handle, version } }
-    return { saved, statements: [guarded(update, signInGuard)] }
-  },
+    return insertRows(db, 'sign_ins', [row])
+  }
 
-  end: ({ stored }) =>
-    stored
-      ? [
-          guarded(
-            db
-              .deleteFrom('sign_ins')
-              .where('id', '=', sha256(stored.handle))
-              .where('version', '=', stored.version),
-            signInGuard,
-          ),
-        ]
-      : [],
+  return {
+    async find(realm, handle, browser) {
+      const row = await rowOf(realm, handle)
+      return row && constantTimeEqual(row.browser, sha256(browser))
+        ? signInOf(row, handle)
+        : undefined
+    },
 
-  forgetStatements: () => [
-    statement(db.deleteFrom('sign_ins').where('expires_at', '<=', clock.now())),
-  ],
-})
+    async findOfAny(realm, handle) {
+      const row = await rowOf(realm, handle)
+      return row && signInOf(row, handle)
+    },
+
+    save(signIn, state, browser) {
+      const { handle, version } = signIn
+      const saved = { ...signIn, state, version: (version ?? 0) + 1 }
+      if (version === undefined) return { saved, statements: begin(signIn, state, browser) }
+      const update = db
+        .updateTable('sign_ins')
+        .set({
+          state: JSON.stringify(state),
+          user_id: state.userId ?? null,
+          browser: sha256(browser),
+          version: saved.version,
+        })
+        .where('id', '=', sha256(handle))
+        .where('version', '=', version)
+      return { saved, statements: [guarded(update, signInGuard)] }
+    },
+
+    end: ({ handle, version }) => {
+      if (version === undefined) return []
+      const row = db
+        .deleteFrom('sign_ins')
+        .where('id', '=', sha256(handle))
+        .where('version', '=', version)
+      return [guarded(row, signInGuard)]
+    },
+
+    forgetStatements: () => [
+      statement(db.deleteFrom('sign_ins').where('expires_at', '<=', clock.now())),
+    ],
+  }
+}

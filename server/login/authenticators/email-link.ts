@@ -1,0 +1,103 @@
+/**
+ * A link sent to the email address. It is good once and for ten minutes. It ends a sign-in only in the browser that the
+ * sign-in began in, so that nobody can be made to finish what another began; a forgotten password may be set anew
+ * wherever the mail is read, and then belongs to that browser alone. Opening it asks first: mail scanners follow links too.
+ */
+
+import { maskedRecipient } from '#server/messaging/recipients.ts'
+import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import { codeLifetimeMs, codeMinutes, maySendAgain } from '../sent-code.ts'
+import { refused, type Shown, type Step, type StepContext, stepError } from '../step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'baseUrl'>
+
+interface Notes {
+  /** Of the token in the link. */
+  readonly linkDigest: string
+  readonly sentAt: number
+  readonly sendings: number
+  readonly resent?: boolean
+}
+
+/** Whether a token is that of a link on which the sign-in waits; for a browser that is not its own. */
+export const opensSignIn = (notes: Readonly<Record<string, unknown>>, token: string): boolean =>
+  Object.values(notes).some((one) => {
+    const { linkDigest } = (one ?? {}) as Partial<Notes>
+    return linkDigest !== undefined && constantTimeEqual(linkDigest, sha256(token))
+  })
+
+export const linkToken = ({ query }: StepContext['request']): string => {
+  const value: unknown =
+    typeof query === 'object' && query !== null && Object.hasOwn(query, 'token')
+      ? Reflect.get(query, 'token')
+      : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+export const emailLink = ({ pages, clock, messaging, post, baseUrl }: Parts): Step => {
+  const sentTo = ({ user, state }: StepContext): string => {
+    const shown = state.amr.length > 0 ? (user?.email ?? '') : (state.name ?? '')
+    return shown.includes('@') ? maskedRecipient('EMAIL', shown) : ''
+  }
+
+  /** For a name that nobody has everything is the same, but for the message. */
+  const send = ({ realm, handle, user, state }: StepContext, sendings: number) => {
+    const token = randomToken()
+    const now = clock.now()
+    const link = `${baseUrl}/realms/${realm}/login/${handle}?token=${token}`
+    const notes: Notes = { linkDigest: sha256(token), sentAt: now, sendings }
+    const letter = {
+      realm,
+      channel: 'EMAIL',
+      templateKey: state.withoutSession ? 'reset-password' : 'magic-link-email',
+      values: { link, ttl: codeMinutes },
+      expiresAt: now + codeLifetimeMs,
+    } as const
+    const to = user?.email
+    return { notes, statements: user && to ? post.statements({ ...letter, user, to }) : [] }
+  }
+
+  return {
+    id: 'email-link',
+    amr: 'mca',
+    blind: true,
+    suits: async ({ user, view }) =>
+      Boolean(user?.email) && (await messaging.ready(view, 'EMAIL')).ready,
+    show: async (context) => {
+      const known = context.notes as Notes | undefined
+      const token = linkToken(context.request)
+      const shown: Shown = {
+        send: (reply, page) =>
+          known && token !== ''
+            ? pages.confirmLink(reply, { ...page, purpose: 'sign-in', fields: { token } })
+            : pages.magicLink(reply, {
+                ...page,
+                sentTo: sentTo(context),
+                resent: known?.resent,
+                error: stepError(page.refusal),
+              }),
+      }
+      if (known) return shown
+      const { notes, statements } = send(context, 1)
+      return { ...shown, notes, statements, stored: post.wake }
+    },
+    answer: async (context, form) => {
+      const notes = context.notes as Notes | undefined
+      if (!notes) return refused('expired')
+      const now = clock.now()
+      if (form('step') === 'resend') {
+        if (!maySendAgain(notes, now)) return refused('too-many', 429)
+        const sent = send(context, notes.sendings + 1)
+        const again = await context.again({ ...sent.notes, resent: true }, sent.statements)
+        post.wake()
+        return again
+      }
+      const token = form('token')
+      if (token === '') return refused('expired')
+      if (now - notes.sentAt >= codeLifetimeMs) return refused('expired', 401)
+      const matches = constantTimeEqual(notes.linkDigest, sha256(token))
+      return context.prove('email-link', async () => ({ matches, statements: [] }))
+    },
+  }
+}

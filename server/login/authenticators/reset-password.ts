@@ -1,0 +1,23 @@
+/** A new password for somebody who has shown to be the user by other means. */
+
+import { takeNewPassword } from '../actions/update-password.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import type { Step } from '../step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock'>
+
+export const resetPassword = (parts: Parts): Step => ({
+  id: 'reset-password',
+  // Never of somebody who has only given a name.
+  suits: async ({ user, state }) => user !== undefined && state.amr.length > 0,
+  show: async ({ user, settings }) => ({
+    send: (reply, page) =>
+      parts.pages.resetPassword(reply, {
+        ...page,
+        username: user?.username ?? '',
+        minLength: settings.passwordPolicy.length,
+        errors: page.refusal?.errors,
+      }),
+  }),
+  answer: (context, form) => takeNewPassword(parts, context, form, 'RESET_PASSWORD'),
+})
