@@ -2,6 +2,7 @@
 
 import type { EventRecord } from '../client/records.ts'
 import type { ApplyOutcome } from './outcome.ts'
+import type { LoggedMessage } from './server-log.ts'
 
 export interface Administrator {
   readonly username: string
@@ -58,6 +59,7 @@ export type Happening =
   /** The realm is applied and its page answers; or it is not, and the files must be put right first. */
   | { readonly type: 'ready'; readonly milliseconds: number; readonly applied: boolean }
   | { readonly type: 'event'; readonly event: EventRecord; readonly actorName: string }
+  | { readonly type: 'message'; readonly message: LoggedMessage }
   | { readonly type: 'server-log'; readonly level: string; readonly message: string }
   | { readonly type: 'not-watched'; readonly folder: string; readonly message: string }
   | { readonly type: 'stopping' }

@@ -84,7 +84,8 @@ const answers = async (url: string): Promise<boolean> => {
 const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
   ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
   ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
-  ...['--log-level', 'info', '--shutdown-timeout', String(shutdownSeconds)],
+  // Nobody on a laptop has a mail server: what users would be sent is shown.
+  ...['--log-level', 'info', '--log-messages', '--shutdown-timeout', String(shutdownSeconds)],
 ]
 
 export const startServerChild = (options: ServerChildOptions): ServerChild => {

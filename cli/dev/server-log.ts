@@ -1,10 +1,20 @@
-/** What the server's log tells a person who develops: audit events, and what went wrong. Requests are left out. */
+/** What the server's log tells a person who develops: audit events, messages, and what went wrong. Requests are left out. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { EventRecord } from '../client/records.ts'
 
+/** A message to a user that was written to the log because nothing is there that could send it. */
+export interface LoggedMessage {
+  readonly realm: string
+  readonly channel: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
 export type LogLine =
   | { readonly type: 'event'; readonly event: EventRecord }
+  | { readonly type: 'message'; readonly message: LoggedMessage }
   | { readonly type: 'trouble'; readonly level: string; readonly message: string }
   | { readonly type: 'other' }
   /** No line of the log: what a process writes that fails before it has one. */
@@ -40,6 +50,17 @@ const eventOf = (value: Readonly<Record<string, unknown>>): EventRecord => {
   }
 }
 
+const loggedMessage = (value: Readonly<Record<string, unknown>>): LoggedMessage => {
+  const text = (name: string): string => textIn(value, name) ?? ''
+  return {
+    realm: text('realm'),
+    channel: text('channel'),
+    to: text('to'),
+    subject: text('subject'),
+    text: text('text'),
+  }
+}
+
 const messageOf = (value: Readonly<Record<string, unknown>>): string => {
   const { err } = value
   const reason = isObject(err) ? textIn(err, 'message') : null
@@ -50,6 +71,7 @@ export const readLogLine = (line: string): LogLine => {
   const value = parse(line)
   if (!isObject(value)) return { type: 'text', text: line }
   if (value['kind'] === 'audit') return { type: 'event', event: eventOf(value) }
+  if (value['kind'] === 'message') return { type: 'message', message: loggedMessage(value) }
   const { level } = value
   return serious.has(level)
     ? { type: 'trouble', level: String(level), message: messageOf(value) }

@@ -50,6 +50,7 @@ const createLog = (show: Show, nameOf: ActorNames) => {
   let told: Promise<void> = Promise.resolve()
   return (line: LogLine): void => {
     if (line.type === 'trouble') show({ ...line, type: 'server-log' })
+    if (line.type === 'message') show(line)
     if (line.type !== 'event') return
     const { event } = line
     told = told.then(async () =>

@@ -25,6 +25,7 @@ describe('the configuration', () => {
       data: resolve('data'),
       workers: 1,
       logLevel: 'info',
+      logMessages: false,
       exitWithParent: false,
     })
     expect(config.database.url).toBe(`sqlite:${resolve('data', 'iamctl.db')}`)
@@ -40,6 +41,17 @@ describe('the configuration', () => {
       port: 9002,
     })
     expect(loadConfig({ env }).http.port).toBe(9001)
+  })
+
+  it('writes messages to the log on this machine only', () => {
+    const flags = { logMessages: true }
+    expect(loadConfig({ flags }).runtime.logMessages).toBe(true)
+    for (const baseUrl of [
+      'https://id.example',
+      'http://127.0.0.1.evil.example',
+      'http://10.0.0.1',
+    ])
+      expect(() => loadConfig({ flags: { ...flags, baseUrl } })).toThrow('--log-messages')
   })
 
   it('derives the base URL from the port and the database from the data folder', () => {

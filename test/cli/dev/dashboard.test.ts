@@ -220,6 +220,32 @@ describe('events', () => {
   })
 })
 
+describe('messages to users', () => {
+  const message = {
+    realm: 'acme',
+    channel: 'EMAIL',
+    to: 'alice@acme.example',
+    subject: 'Sign in to acme',
+    text: 'Hello alice,\n\nsign in with this link:\n\nhttp://127.0.0.1:8080/x?y=1\n',
+  }
+  const shown = (more: object): string =>
+    screen(stateAfter(...started, { type: 'message', message: { ...message, ...more } }))
+      .map((line) => line.trim())
+      .join('')
+
+  it('are shown with the link that is in them, to its end, else with their words', () => {
+    const link = `http://127.0.0.1:8080/realms/acme/login/link?token=${'abcdefghij'.repeat(12)}`
+    expect(shown({ text: `Hello,\n\nsign in:\n\n${link}\n` })).toContain(
+      `EMAIL           acme  to alice@acme.example  Sign in to acme  ${link}`,
+    )
+    expect(shown({ text: '123456 is\nyour code' })).toContain('123456 is your code')
+  })
+
+  it('obey nothing either', () => {
+    expect(shown({ text: '\u001b[2J', to: '\u001b]0;x\u0007' })).not.toContain('\u001b')
+  })
+})
+
 describe('the lines of an apply', () => {
   it('tell what is new by name, and what changes field by field', () => {
     const changes = [

@@ -14,6 +14,12 @@ describe('a line of the log', () => {
     })
   })
 
+  it('is a message to a user where the server has nothing to send it with', () => {
+    const message = { realm: 'acme', channel: 'SMS', to: '+31612345678', subject: '', text: '123' }
+    const line = { level: 'info', kind: 'message', id: 'x', ...message, msg: 'message' }
+    expect(readLogLine(JSON.stringify(line))).toEqual({ type: 'message', message })
+  })
+
   it('is trouble from a warning on, with the reason', () => {
     const line = { level: 'error', msg: 'stopping failed', err: { message: 'disk full' } }
     expect(readLogLine(JSON.stringify(line))).toEqual({

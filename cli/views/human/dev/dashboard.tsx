@@ -5,7 +5,7 @@ import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
 import type { Controls, DevView } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
 import { eventLine, type ShownEvent } from './events.ts'
-import { allot, cutTo, wrapped } from './layout.ts'
+import { allot, broken, cutTo, wrapped } from './layout.ts'
 import type { Line, Tone } from './lines.ts'
 import { type PageRow, pageRows } from './pages.ts'
 import { type DashboardState, initialState, nextState } from './state.ts'
@@ -132,26 +132,28 @@ const LastApply = ({
   )
 }
 
+const eventRows = (events: readonly ShownEvent[], width: number): Line[] =>
+  events.flatMap((event) => {
+    const tone = event.failed ? 'error' : 'normal'
+    const text = `  ${clockOf(event.at)}  ${eventLine(event)}`
+    return (event.whole ? broken(text, width) : [text]).map((row) => ({ tone, text: row }))
+  })
+
 const Events = ({
-  events,
+  lines,
   space,
 }: {
-  readonly events: readonly ShownEvent[]
+  readonly lines: readonly Line[]
   readonly space: number
 }): ReactElement => (
   <>
     <Row>
       <Text dimColor>Events</Text>
     </Row>
-    {(space === 0 ? [] : events.slice(-space)).map((event, i) => (
+    {(space === 0 ? [] : lines.slice(-space)).map((line, i) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: a row of the screen, whatever event it shows
       <Row key={i}>
-        <Tinted
-          line={{
-            tone: event.failed ? 'error' : 'normal',
-            text: `  ${clockOf(event.at)}  ${eventLine(event)}`,
-          }}
-        />
+        <Tinted line={line} />
       </Row>
     ))}
   </>
@@ -168,11 +170,12 @@ export const Screen = ({
 }): ReactElement => {
   const pages = pageRows(state)
   const changes = fitted(state.lastApply?.lines ?? [], columns - 2)
+  const events = eventRows(state.events, columns - 2)
   const space = allot(rows, {
     pages: pages.length,
     notes: state.notes.length,
     changes: changes.length,
-    events: state.events.length,
+    events: events.length,
   })
   return (
     <Box flexDirection="column" width={columns} height={rows} paddingX={1} overflow="hidden">
@@ -187,7 +190,7 @@ export const Screen = ({
       <Gap />
       <LastApply last={state.lastApply} lines={changes} space={space.changes} />
       <Gap />
-      <Events events={state.events} space={space.events} />
+      <Events lines={events} space={space.events} />
       <Box flexGrow={1} />
       <Row>
         <Text dimColor>{'q quit   r apply again'}</Text>

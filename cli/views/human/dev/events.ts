@@ -1,9 +1,13 @@
-/** Audit events on one line each; a row of administrative ones, as an apply makes it, as one line with their number. */
+/**
+ * Audit events and messages on one line each; a row of administrative events, as an apply makes it, as one line with
+ * their number.
+ */
 
 import type { Stamped } from '../../../dev/happenings.ts'
 import { harmless } from '../text.ts'
 
 export type EventHappening = Extract<Stamped, { type: 'event' }>
+export type MessageHappening = Extract<Stamped, { type: 'message' }>
 
 export interface ShownEvent {
   readonly at: Date
@@ -11,6 +15,8 @@ export interface ShownEvent {
   readonly failed: boolean
   /** How many alike there were in a row. */
   readonly count: number
+  /** Never cut off: a link is of no use without its end. */
+  readonly whole?: true
   /** Those that have it in common are shown as one; null is like nothing else. */
   readonly alike: string | null
 }
@@ -41,6 +47,26 @@ export const shownEvent = (happening: EventHappening): ShownEvent => {
     failed,
     count: 1,
     alike: isAdmin ? [type, realm, actorName, outcome].join('\n') : null,
+  }
+}
+
+/** With the link in it, else its words. */
+export const shownMessage = ({ at, message }: MessageHappening): ShownEvent => {
+  const { realm, channel, to, subject, text } = message
+  const [link] = /https?:\/\/\S+/.exec(text) ?? []
+  const words = [channel.padEnd(14), realm, `to ${to}`, subject, link ?? text.trim()]
+  return {
+    at,
+    text: harmless(
+      words
+        .filter((word) => word !== '')
+        .join('  ')
+        .replaceAll(/\s*\n\s*/g, ' '),
+    ),
+    failed: false,
+    count: 1,
+    whole: true,
+    alike: null,
   }
 }
 

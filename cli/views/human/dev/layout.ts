@@ -42,6 +42,14 @@ export const cutTo = <T>(items: readonly T[], space: number): Cut<T> => {
   return { shown, more: space > 0 ? items.length - shown.length : 0 }
 }
 
+/** Breaks a text wherever the screen ends. */
+export const broken = (text: string, width: number): string[] => {
+  const pieces: string[] = []
+  for (let at = 0; at < text.length; at += Math.max(1, width))
+    pieces.push(text.slice(at, at + Math.max(1, width)))
+  return pieces
+}
+
 const continued = '      '
 
 /** Breaks a text between words where it is wider than the screen; a word that is wider itself stays whole. */

@@ -66,6 +66,11 @@ const linesOf = (happening: Stamped): string[] => {
           ? `ready after ${secondsOf(happening.milliseconds)}; watching for changes, Ctrl-C stops`
           : 'waiting for the files to be put right; Ctrl-C stops',
       ]
+    case 'message': {
+      const { realm, channel, to, subject, text } = happening.message
+      const lines = [subject, ...text.split('\n')].filter((line) => line.trim() !== '')
+      return [`${channel} of ${realm} to ${to}`, ...lines.map((line) => `  ${line}`)].map(harmless)
+    }
     case 'stopping':
       return ['stopping']
     default:

@@ -1,7 +1,7 @@
 /** What the dashboard shows, as a value: every happening makes the next one of it. */
 
 import type { Administrator, RealmLinks, Stamped, TestUser } from '../../../dev/happenings.ts'
-import { isWorthShowing, type ShownEvent, shownEvent, withEvent } from './events.ts'
+import { isWorthShowing, type ShownEvent, shownEvent, shownMessage, withEvent } from './events.ts'
 import { headlineOf, type Line, outcomeLines } from './lines.ts'
 import { noteOf } from './words.ts'
 
@@ -67,6 +67,11 @@ const happened = (state: DashboardState, happening: Stamped): DashboardState => 
       const events = withEvent(state.events, shownEvent(happening)).slice(-keptEvents)
       return { ...state, events }
     }
+    case 'message':
+      return {
+        ...state,
+        events: withEvent(state.events, shownMessage(happening)).slice(-keptEvents),
+      }
     case 'stopping':
       return { ...state, phase: 'stopping' }
     default:
