@@ -7,6 +7,8 @@ import { placeholderErrors } from '#schemas/placeholders.ts'
 import { seeds } from '#schemas/seeds.ts'
 import { builtInText } from '#server/messaging/built-in.ts'
 import { textOfHtml } from '#server/messaging/html-text.ts'
+import { createMessaging } from '#server/messaging/sender.ts'
+import { createLogger } from '#server/platform/logger.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
@@ -159,6 +161,57 @@ describe('the texts that come with the server', () => {
   it('are all the files of the folder', () => {
     const files = readdirSync(new URL('../../templates/messages', import.meta.url)).sort()
     expect(files).toEqual(['de.json', 'en.json', 'es.json', 'fr.json', 'nl.json'])
+  })
+})
+
+describe('a server that writes messages to its log', () => {
+  const write = async () => {
+    const lines: string[] = []
+    const { parts } = server
+    const messaging = createMessaging({
+      ...parts,
+      logger: createLogger({ destination: { write: (line) => void lines.push(line) } }),
+      reveal: parts.vault.reveal,
+      logMessages: true,
+    })
+    const view = await parts.copy.fresh('acme')
+    if (!view) throw new Error('no realm')
+    const to = 'alice@customer.example'
+    const values = { code: '123456', ttl: '5' }
+    const delivery = { view, templateKey: 'otp-email', channel: 'EMAIL', to, values } as const
+    return {
+      ready: await messaging.ready(view, 'EMAIL'),
+      outcome: await messaging.send(delivery),
+      lines,
+    }
+  }
+
+  it('does so for a realm that has no provider, and for no other', async () => {
+    const { ready, outcome, lines } = await write()
+    expect(ready).toEqual({ ready: true })
+    expect(outcome).toMatchObject({ status: 'sent', driver: 'log' })
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        kind: 'message',
+        realm: 'acme',
+        channel: 'EMAIL',
+        to: 'alice@customer.example',
+        subject: 'Your code for acme',
+        text: expect.stringContaining('123456'),
+      },
+    ])
+    await server.admin.send('PUT', '/admin/realms/acme/messaging/providers', {
+      channel: 'EMAIL',
+      driver: 'smtp',
+      enabled: false,
+      config: { host: 'mail.example', port: 25 },
+    })
+    const reason = 'no messaging provider for EMAIL is enabled'
+    expect(await write()).toEqual({
+      ready: { ready: false, reason },
+      outcome: { status: 'inert', reason },
+      lines: [],
+    })
   })
 })
 
