@@ -10,7 +10,9 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { grantedScopes, openidScope } from '#server/tokens/scopes.ts'
 import { createCibaRequests } from '../ciba-requests.ts'
+import { createSignedAuthentication } from '../ciba-signed.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
 import { pollInterval } from '../decoupled-requests.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import {
@@ -28,6 +30,7 @@ import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface BackchannelParts extends OidcParts {
   readonly authenticateClient: AuthenticateClient
+  readonly clientKeys: ClientKeys
 }
 
 const path = '/backchannel-authentication'
@@ -67,9 +70,9 @@ const description = describe({
     requested_expiry: 'Seconds until the request expires.',
     client_notification_token: 'What the client wants to be told with (ping).',
     resource: 'What the token is for (RFC 8707); may be repeated.',
+    request: 'All of these as claims that the client signed, instead (§7.1.1).',
     ...clientParameters,
   },
-  required: ['scope'],
   replies: { 200: answerSchema, ...refusals(400, 401) },
 })
 
@@ -98,6 +101,7 @@ const notificationOf = ({ doc }: TokenClient, form: Parameters): string | undefi
 export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => {
   const { issuers, authenticateClient, users, sessions, verifier, mint } = parts
   const requests = createCibaRequests(parts)
+  const parametersOf = createSignedAuthentication(parts)
 
   const ofIdToken = async (
     issuer: Issuer,
@@ -142,13 +146,13 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const form = formOf(request)
+    const sent = formOf(request)
     const issuer = await freshIssuer(issuers, request)
-    const { client, method } = await authenticateClient(issuer, request, form)
+    const { client, method } = await authenticateClient(issuer, request, sent)
     if (method === 'none' || !client.doc.grantTypes.includes('CIBA'))
       throw unauthorizedClient('the client may not use CIBA')
-    for (const name of ['request', 'user_code'])
-      if (form.get(name) !== undefined) throw invalidRequest(`${name} is not supported`)
+    const form = await parametersOf(issuer, client, sent)
+    if (form.get('user_code') !== undefined) throw invalidRequest('user_code is not supported')
     const scope = grantedScopes(client, form.require('scope'))
     if (!scope.includes(openidScope)) throw invalidScope('the scope openid is missing')
     const [lifetimeSeconds, message] = [lifetimeOf(form), messageOf(form)]
@@ -178,6 +182,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     member: 'backchannel_authentication_endpoint',
     metadata: {
       backchannel_token_delivery_modes_supported: ['poll', 'ping'],
+      backchannel_authentication_request_signing_alg_values_supported: clientSigningAlgorithms,
       backchannel_user_code_parameter_supported: false,
     },
     routes: (app) => {

@@ -6,12 +6,13 @@ import type { SentRequest } from '../authorize-request.ts'
 import { invalidRequest, oauthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import { type PushedRequests, pushedPrefix } from '../pushed-requests.ts'
-import { createReadRequestObject, type RequestObjectParts } from './request-object.ts'
+import type { SignedRequestParts } from '../signed-requests.ts'
+import { createReadRequestObject } from './request-object.ts'
 
 const requestUriNotSupported = oauthError('request_uri_not_supported')
 const invalidRequestUri = oauthError('invalid_request_uri')
 
-export interface WholeRequestParts extends RequestObjectParts {
+export interface WholeRequestParts extends SignedRequestParts {
   readonly pushedRequests: Pick<PushedRequests, 'find'>
 }
 
