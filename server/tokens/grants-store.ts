@@ -8,6 +8,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables.ts'
 import type {
@@ -120,6 +121,42 @@ const expiring = [
   'ciba_requests',
 ] as const
 
+const findGrant = preparedQuery('grant', (db, { id }: { id: string }) =>
+  db.selectFrom('token_grants').selectAll().where('id', '=', id),
+)
+
+const touchGrant = preparedStatement((db, { id, now }: { id: string; now: number }) =>
+  db.updateTable('token_grants').set({ last_used_at: now }).where('id', '=', id),
+)
+
+const findCode = preparedQuery('code', (db, { id, realm }: { id: string; realm: string }) =>
+  db.selectFrom('authorization_codes').selectAll().where('id', '=', id).where('realm', '=', realm),
+)
+
+const useCode = preparedStatement(
+  (db, { id, now }: { id: string; now: number }) =>
+    db
+      .updateTable('authorization_codes')
+      .set({ used_at: now })
+      .where('id', '=', id)
+      .where('used_at', 'is', null),
+  { rows: 1, guard: codeGuard },
+)
+
+const findRefreshToken = preparedQuery('refresh-token', (db, { id }: { id: string }) =>
+  db.selectFrom('refresh_tokens').selectAll().where('id', '=', id),
+)
+
+const keepRefreshToken = preparedStatement(
+  (db, { id, expiresAt }: { id: string; expiresAt: number }) =>
+    db
+      .updateTable('refresh_tokens')
+      .set({ expires_at: expiresAt })
+      .where('id', '=', id)
+      .where('used_at', 'is', null),
+  { rows: 1, guard: refreshGuard },
+)
+
 export const createGrantsStore = ({
   storage: { db },
   clock,
@@ -127,12 +164,7 @@ export const createGrantsStore = ({
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }): GrantsStore => {
-  const grantRow = (id: string) => db.selectFrom('token_grants').selectAll().where('id', '=', id)
-
-  const touch = (id: string): Statement =>
-    statement(
-      db.updateTable('token_grants').set({ last_used_at: clock.now() }).where('id', '=', id),
-    )
+  const touch = (id: string): Statement => touchGrant(db, { id, now: clock.now() })
 
   return {
     newGrantId: newId,
@@ -155,7 +187,7 @@ export const createGrantsStore = ({
       return { grant, statements: insertRows(db, 'token_grants', [grant]) }
     },
 
-    find: (id) => grantRow(id).executeTakeFirst(),
+    find: async (id) => (await findGrant(db, { id }))[0],
     scopeOf: ({ scope }) => JSON.parse(scope) as string[],
     dataOf: ({ data }) => JSON.parse(data) as GrantData,
 
@@ -174,24 +206,9 @@ export const createGrantsStore = ({
       return { code, statements: insertRows(db, 'authorization_codes', [row]) }
     },
 
-    findCode: (realm, code) =>
-      db
-        .selectFrom('authorization_codes')
-        .selectAll()
-        .where('id', '=', sha256(code))
-        .where('realm', '=', realm)
-        .executeTakeFirst(),
+    findCode: async (realm, code) => (await findCode(db, { id: sha256(code), realm }))[0],
 
-    useCode: ({ id }) => [
-      guarded(
-        db
-          .updateTable('authorization_codes')
-          .set({ used_at: clock.now() })
-          .where('id', '=', id)
-          .where('used_at', 'is', null),
-        codeGuard,
-      ),
-    ],
+    useCode: ({ id }) => [useCode(db, { id, now: clock.now() })],
 
     createRefreshToken(grantId, lifetimeSeconds) {
       const refreshToken = randomToken()
@@ -208,12 +225,8 @@ export const createGrantsStore = ({
     },
 
     async findRefreshToken(realm, token) {
-      const row = await db
-        .selectFrom('refresh_tokens')
-        .selectAll()
-        .where('id', '=', sha256(token))
-        .executeTakeFirst()
-      const grant = row && (await grantRow(row.grant_id).executeTakeFirst())
+      const [row] = await findRefreshToken(db, { id: sha256(token) })
+      const [grant] = row ? await findGrant(db, { id: row.grant_id }) : []
       return row && grant?.realm === realm ? { token: row, grant } : undefined
     },
 
@@ -242,14 +255,7 @@ export const createGrantsStore = ({
     },
 
     keepRefreshToken: ({ id, grant_id }, expiresAt) => [
-      guarded(
-        db
-          .updateTable('refresh_tokens')
-          .set({ expires_at: expiresAt })
-          .where('id', '=', id)
-          .where('used_at', 'is', null),
-        refreshGuard,
-      ),
+      keepRefreshToken(db, { id, expiresAt }),
       touch(grant_id),
     ],
 

@@ -62,11 +62,11 @@ const isOurs = (alg: unknown): alg is SigningAlgorithm =>
 /** Longer than any token of ours. */
 const longest = 64_000
 
-/** What one of the realm's keys signed, or nothing. Times and audience are the caller's to judge. */
-export const readJwt = async (
-  keys: RealmKeySet,
-  token: string,
-): Promise<VerifiedJwt | undefined> => {
+interface Verified extends VerifiedJwt {
+  readonly key: RealmKey
+}
+
+const verify = async (keys: RealmKeySet, token: string): Promise<Verified | undefined> => {
   const parts = token.length > longest ? [] : token.split('.')
   const [head = '', body = '', signature = ''] = parts
   if (parts.length !== 3 || !/^[\w-]+$/.test(signature)) return undefined
@@ -77,5 +77,23 @@ export const readJwt = async (
   const claims = decode(body)
   if (!key || !claims || typeof typ !== 'string') return undefined
   const good = await key.verify(alg, `${head}.${body}`, Buffer.from(signature, 'base64url'))
-  return good ? { typ, claims } : undefined
+  return good ? { key, typ, claims } : undefined
+}
+
+/** What one of the realm's keys signed, or nothing. Times and audience are the caller's to judge. */
+export type ReadJwt = (keys: RealmKeySet, token: string) => Promise<VerifiedJwt | undefined>
+
+/** A signature that was good stays good as long as the realm has the key: the last `most` are not verified again. */
+export const createReadJwt = (most = 1000): ReadJwt => {
+  const known = new Map<string, Verified>()
+  return async (keys, token) => {
+    const before = known.get(token)
+    if (before && keys.find(before.key.kid) === before.key) return before
+    const verified = await verify(keys, token)
+    if (!verified) return undefined
+    known.set(token, verified)
+    const [oldest] = known.keys()
+    if (known.size > most && oldest !== undefined) known.delete(oldest)
+    return verified
+  }
 }

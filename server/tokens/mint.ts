@@ -23,7 +23,7 @@ import { rememberPerClient, type TokenClient } from './client.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
 import type { Issuer } from './realm.ts'
-import { type HeldRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
+import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
 import { openidScope } from './scopes.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
 
@@ -76,6 +76,8 @@ export interface IdTokenRequest {
   readonly code?: string | undefined
   /** Names of claims that the request asks for one by one (OIDC Core §5.5). */
   readonly requestedClaims?: readonly string[] | undefined
+  /** What the server itself adds, as to the access token. */
+  readonly claims?: Claims | undefined
 }
 
 export type UserinfoRequest = Pick<
@@ -163,9 +165,12 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     target: Target,
     { issuer, client, user, scope, requestedClaims = [] }: UserinfoRequest,
   ): Promise<Claims> => {
-    const mappers = await mappersFor(issuer.view, client, scope)
-    const input = await inputOf(issuer, client, user)
-    return collectClaims([...mappersNamed(requestedClaims), ...mappers], target, input)
+    const ofScopes = await mappersFor(issuer.view, client, scope)
+    const mappers = [...mappersNamed(requestedClaims), ...ofScopes]
+    const input = mappers.some(({ mapper }) => mapper.usesRoles)
+      ? await inputOf(issuer, client, user)
+      : { user: mappedUser(user), roles: noRoles, client }
+    return collectClaims(mappers, target, input)
   }
 
   /** All claims that do not change from one token to the next. */
@@ -231,6 +236,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       const iat = Math.floor(clock.now() / 1000)
       return sign(issuer, client, 'JWT', {
         ...(await mapped('id', request)),
+        ...request.claims,
         iss: issuer.url,
         sub: await subjects.subjectOf(issuer.view, client, user),
         aud: client.clientId,

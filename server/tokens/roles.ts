@@ -1,8 +1,9 @@
 /**
  * The roles that a user or a service account holds: directly, through groups and the groups above, and through
- * composites. Names are read from memory; a user costs two queries for what it is a member of.
+ * composites. Names are read from memory; a user costs one query for what it is a member of.
  */
 
+import { sql } from 'kysely'
 import { parentKeyOf } from '#schemas/kind.ts'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { ClientRole } from '#schemas/kinds/client-role.ts'
@@ -11,6 +12,7 @@ import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 
 export interface HeldRoles {
@@ -80,26 +82,36 @@ const found = async (
   return documents
 }
 
+/** What the user has directly: ids of roles and groups. */
+const readHeld = preparedQuery('roles-and-groups', (db, { userId }: { userId: string }) =>
+  db
+    .selectFrom('user_roles')
+    .select([sql.lit(Role.kind).as('kind'), 'role_id as id'])
+    .where('user_id', '=', userId)
+    .unionAll(
+      db
+        .selectFrom('user_groups')
+        .select([sql.lit(Group.kind).as('kind'), 'group_id as id'])
+        .where('user_id', '=', userId),
+    ),
+)
+
 export const rolesOfUser = async (
   { db }: Pick<Storage, 'db'>,
   view: RealmView,
   userId: string,
 ): Promise<HeldRoles> => {
-  const [direct, memberships] = await Promise.all([
-    db.selectFrom('user_roles').select('role_id').where('user_id', '=', userId).execute(),
-    db.selectFrom('user_groups').select('group_id').where('user_id', '=', userId).execute(),
-  ])
-  const roleIds = direct.map(({ role_id }) => role_id)
+  const held = await readHeld(db, { userId })
+  const idsOf = (kind: string): string[] =>
+    held.filter((one) => one.kind === kind).map(({ id }) => id)
+  const roleIds = idsOf(Role.kind)
   const realmRoles = await found(roleIds, (id) => view.byId(Role.kind, id))
   const known = new Set(realmRoles.map(({ id }) => id))
   const clientRoles = await found(
     roleIds.filter((id) => !known.has(id)),
     (id) => view.byId(ClientRole.kind, id),
   )
-  const groups = await found(
-    memberships.map(({ group_id }) => group_id),
-    (id) => view.byId(Group.kind, id),
-  )
+  const groups = await found(idsOf(Group.kind), (id) => view.byId(Group.kind, id))
   const names = [...realmRoles.map(({ key }) => key), ...(await rolesOfGroups(view, groups))]
   return {
     realm: await closure(view, names),

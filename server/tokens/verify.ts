@@ -1,9 +1,8 @@
 /**
  * Whether what the realm signed is still good: the signature and the times, and then whether the client, the grant,
- * its session and its user are still there. Nothing is remembered between two questions.
+ * its session and its user are still there. Of that nothing is remembered between two questions.
  */
 
-import { sql } from 'kysely'
 import { Client } from '#schemas/kinds/client.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -14,7 +13,8 @@ import type { TokenGrantRow } from '#server/storage/token-tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import type { Claims } from './claims/mapper.ts'
 import { clientOf, type TokenClient } from './client.ts'
-import { readJwt } from './jwt.ts'
+import { createReadJwt } from './jwt.ts'
+import { createLiveness, type Standing } from './liveness.ts'
 import type { Issuer } from './realm.ts'
 
 export interface LiveGrant {
@@ -49,85 +49,28 @@ const text = (value: unknown): string | undefined =>
   typeof value === 'string' && refusal(value) === undefined ? value : undefined
 
 export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts): Verifier => {
-  const grant: Verifier['grant'] = async ({ name, settings }, grantId) => {
+  const readJwt = createReadJwt()
+  const liveness = createLiveness(db)
+
+  /** The grant behind a token, where nothing has ended it. */
+  const liveGrant = ({ settings }: Issuer, { grant }: Standing): LiveGrant | undefined => {
     const now = clock.now()
-    const row = await db
-      .selectFrom('token_grants as g')
-      .leftJoin('users as u', 'u.id', 'g.user_id')
-      .leftJoin('sessions as s', (join) =>
-        join
-          .onRef('s.sid', '=', 'g.sid')
-          .onRef('s.realm', '=', 'g.realm')
-          .on('s.expires_at', '>', now)
-          .on('s.last_access', '>', idleSince(settings, now)),
-      )
-      .selectAll('u')
-      .select([
-        'g.id as grant_id',
-        'g.client_id',
-        'g.user_id',
-        'g.sid',
-        'g.offline',
-        'g.scope',
-        'g.data',
-        'g.created_at as granted_at',
-        'g.last_used_at',
-        'g.expires_at',
-        's.id as session_id',
-        sql<number | null>`(select max(at) from not_before where realm = g.realm and (
-          subject_kind = 'realm'
-          or (subject_kind = 'client' and subject_id = g.client_id)
-          or (subject_kind = 'user' and subject_id = g.user_id)))`.as('not_before'),
-      ])
-      .where('g.id', '=', grantId)
-      .where('g.realm', '=', name)
-      .where('g.expires_at', '>', now)
-      .executeTakeFirst()
-    if (!row) return undefined
-    const { grant_id, client_id, user_id, sid, offline, scope, data, granted_at, ...others } = row
-    const { last_used_at, expires_at, session_id, not_before, ...user } = others
-    if (not_before !== null && granted_at < not_before) return undefined
-    if (offline === 0 && sid !== null && session_id === null) return undefined
-    if (user_id !== null && (user.enabled !== 1 || user.locked !== 0)) return undefined
-    const found: TokenGrantRow = {
-      id: grant_id,
-      realm: name,
-      client_id,
-      user_id,
-      sid,
-      offline,
-      scope,
-      data,
-      created_at: granted_at,
-      last_used_at,
-      expires_at,
-    }
-    return { grant: found, user: user_id === null ? undefined : (user as UserRow) }
+    if (!grant || grant.row.expires_at <= now) return undefined
+    const { row, user, session, notBefore } = grant
+    if (notBefore !== null && row.created_at < notBefore) return undefined
+    const isSessionAlive =
+      session && session.expires_at > now && session.last_access > idleSince(settings, now)
+    if (row.offline === 0 && row.sid !== null && !isSessionAlive) return undefined
+    if (row.user_id !== null && (user?.enabled !== 1 || user.locked !== 0)) return undefined
+    return { grant: row, user }
   }
+
+  const grant: Verifier['grant'] = async (issuer, grantId) =>
+    liveGrant(issuer, await liveness({ realm: issuer.name, grantId }))
 
   const signed: Verifier['signed'] = async ({ view, url }, token) => {
     const read = await readJwt(await keys.of(view), token)
     return read?.claims['iss'] === url ? read : undefined
-  }
-
-  /** Whether the token itself was revoked, or everything from its time. */
-  const isRevoked = async (
-    { name }: Issuer,
-    clients: readonly TokenClient[],
-    jti: string,
-    issuedAt: number,
-  ): Promise<boolean> => {
-    const ids = sql.join(clients.map(({ id }) => id))
-    const { revoked, since } = await db
-      .selectNoFrom([
-        sql<number | null>`(select 1 from revoked_tokens where jti = ${jti})`.as('revoked'),
-        sql<number | null>`(select max(at) from not_before where realm = ${name} and (
-          subject_kind = 'realm' or (subject_kind = 'client' and subject_id in (${ids}))))`.as(
-          'since',
-        ),
-      ])
-      .executeTakeFirstOrThrow()
-    return revoked !== null || (since !== null && issuedAt < since)
   }
 
   /** The service account that a token without a grant is about. */
@@ -159,12 +102,17 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
       if (!client?.doc.enabled) return undefined
       const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
       if (gid === undefined && !account) return undefined
-      const [revoked, live] = await Promise.all([
-        isRevoked(issuer, account ? [client, account] : [client], jti, iat * 1000),
-        gid === undefined ? undefined : grant(issuer, text(gid) ?? ''),
-      ])
-      if (revoked || (gid !== undefined && !live)) return undefined
-      return { claims, client, ...(account ? { account } : {}), ...live }
+      const standing = await liveness({
+        realm: issuer.name,
+        jti,
+        clientId: client.id,
+        ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
+      })
+      const { revoked, clientNotBefore } = standing
+      if (revoked || (clientNotBefore !== null && iat * 1000 < clientNotBefore)) return undefined
+      if (account) return { claims, client, account }
+      const live = liveGrant(issuer, standing)
+      return live && { claims, client, ...live }
     },
   }
 }

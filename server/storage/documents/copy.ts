@@ -5,6 +5,7 @@
  */
 
 import type { Storage } from '../contract.ts'
+import { preparedQuery } from '../prepared.ts'
 import { documentOf, type StoredDocument } from './document.ts'
 import * as reads from './reads.ts'
 
@@ -50,6 +51,10 @@ export interface Copy {
 
 const unitKey = (realm: string, kind: string, key?: string): string =>
   key === undefined ? `${realm}\n${kind}` : `${realm}\n${kind}\n${key}`
+
+const readPosition = preparedQuery('realm-position', (db, { name }: { name: string }) =>
+  db.selectFrom('realms').select(['created_at', 'seq', 'revision']).where('name', '=', name),
+)
 
 export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const { db } = storage
@@ -201,7 +206,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   /** The same view as long as nothing has changed, so that what follows from it can be kept by it. */
   const catchUp = async (realm: string): Promise<RealmView | undefined> => {
-    const row = await reads.realmRow(db, realm)
+    const [row] = await readPosition(db, { name: realm })
     if (!row) {
       forget(realm)
       return undefined

@@ -14,7 +14,7 @@ import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { AppendQueue } from './append.ts'
-import { migratingClient, readingPool, writingPool } from './connections.ts'
+import { migratingClient, planningOnce, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 import { announcement, RealmListener } from './listener.ts'
 import { transact } from './transaction.ts'
@@ -49,7 +49,7 @@ function postgresStorage(
 ): Storage {
   const reading = watched(readingPool(url, readers), logger)
   const writing = watched(writingPool(url, WRITERS), logger)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reading }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: planningOnce(reading) }) })
   const database = { pool: writing, label }
   const queue = new AppendQueue(database)
   const underWay = new Set<Promise<unknown>>()

@@ -4,6 +4,7 @@ import { type ClaimMapper, named } from './mapper.ts'
 
 export const groups: ClaimMapper = {
   id: 'oidc-group-membership-mapper',
+  usesRoles: true,
   claims: ({ config, roles }) => {
     const names =
       config['full.path'] === 'false'

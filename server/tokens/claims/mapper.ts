@@ -32,6 +32,8 @@ export interface MappedClaim {
 
 export interface ClaimMapper {
   readonly id: ClaimMapperId
+  /** Only then are roles and groups read, for tokens that would have none otherwise. */
+  readonly usesRoles?: true
   /** What it adds to tokens; nothing where there is no value. */
   claims?(input: MapperInput): readonly MappedClaim[]
   /** What it adds to the audience of access tokens. */

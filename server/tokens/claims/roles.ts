@@ -21,12 +21,14 @@ const prefixed = (
 
 export const realmRoles: ClaimMapper = {
   id: 'oidc-usermodel-realm-role-mapper',
+  usesRoles: true,
   claims: ({ config, roles }) =>
     prefixed(config, roles.realm, config['usermodel.realmRoleMapping.rolePrefix']),
 }
 
 export const clientRoles: ClaimMapper = {
   id: 'oidc-usermodel-client-role-mapper',
+  usesRoles: true,
   claims: ({ config, roles }) => {
     const wanted = config['usermodel.clientRoleMapping.clientId']
     const prefix = config['usermodel.clientRoleMapping.rolePrefix']

@@ -1,0 +1,83 @@
+/**
+ * Queries and statements that are made once and used many times: building and compiling one costs several times what
+ * SQLite needs to run it, and PostgreSQL plans a text anew unless it has a name.
+ */
+
+import type { CompiledQuery, Kysely } from 'kysely'
+import type { Statement } from './contract.ts'
+import type { Tables } from './tables.ts'
+
+/** What each use gives, by name. */
+type Values = Readonly<Record<string, string | number | null>>
+
+interface Compilable<R> {
+  compile(): CompiledQuery<R>
+}
+
+/** Stands for a value where the query is built. */
+class Slot {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+type Build<P, R> = (db: Kysely<Tables>, values: P) => Compilable<R>
+
+interface Template<R> {
+  readonly query: CompiledQuery<R>
+  fill(values: Values): unknown[]
+}
+
+const templateOf = <P extends Values, R>(db: Kysely<Tables>, build: Build<P, R>): Template<R> => {
+  // The query takes a slot as it would take the value, which it passes on unseen.
+  const slots = new Proxy({}, { get: (_, name) => new Slot(String(name)) }) as P
+  const query = build(db, slots).compile()
+  return {
+    query,
+    fill: (values) =>
+      query.parameters.map((given) => (given instanceof Slot ? values[given.name] : given)),
+  }
+}
+
+/** One template for a database. */
+const templates = <P extends Values, R>(build: Build<P, R>) => {
+  const made = new WeakMap<Kysely<Tables>, Template<R>>()
+  return (db: Kysely<Tables>): Template<R> => {
+    const before = made.get(db)
+    if (before) return before
+    const template = templateOf(db, build)
+    made.set(db, template)
+    return template
+  }
+}
+
+const nameSyntax = /^\/\*([\w-]+)\*\//
+
+/** The name under which the database may keep how it runs the text. */
+export const preparedName = (sql: string): string | undefined => nameSyntax.exec(sql)?.[1]
+
+/** The name must be of this query alone. */
+export const preparedQuery = <P extends Values, R>(
+  name: string,
+  build: Build<P, R>,
+): ((db: Kysely<Tables>, values: P) => Promise<R[]>) => {
+  const templateFor = templates(build)
+  return async (db, values) => {
+    const { query, fill } = templateFor(db)
+    const sql = `/*${name}*/ ${query.sql}`
+    const { rows } = await db.executeQuery<R>({ ...query, sql, parameters: fill(values) })
+    return rows
+  }
+}
+
+export const preparedStatement = <P extends Values>(
+  build: Build<P, unknown>,
+  expect?: Statement['expect'],
+): ((db: Kysely<Tables>, values: P) => Statement) => {
+  const templateFor = templates(build)
+  return (db, values) => {
+    const { query, fill } = templateFor(db)
+    return { sql: query.sql, parameters: fill(values), ...(expect === undefined ? {} : { expect }) }
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * What stands behind a token at this moment: whether it was revoked, its grant with its user and session, and from when
+ * on older ones are refused. Read from the database at every question, of many requests at once.
+ */
+
+import { type Kysely, sql } from 'kysely'
+import { gathered } from '#server/storage/gathered.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
+import type { SessionRow, Tables, UserRow } from '#server/storage/tables.ts'
+import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+
+/** What is asked about; what is left out is not. Ids are of documents and rows. */
+export interface Asked {
+  readonly realm: string
+  readonly jti?: string
+  readonly clientId?: string
+  /** The client whose service account the token is about, where no grant is behind it. */
+  readonly accountId?: string
+  readonly grantId?: string
+}
+
+export interface Standing {
+  readonly revoked: boolean
+  /** What was issued before to the client, or about the account, is refused; epoch milliseconds. */
+  readonly clientNotBefore: number | null
+  readonly grant?: {
+    readonly row: TokenGrantRow
+    readonly user: UserRow | undefined
+    readonly session: Pick<SessionRow, 'expires_at' | 'last_access'> | undefined
+    readonly notBefore: number | null
+  }
+}
+
+const MOST = 64
+const columns = ['realm', 'jti', 'clientId', 'accountId', 'grantId'] as const
+
+/** The number of questions that a text is made for: few texts, so that each is planned once. */
+const sizeFor = (count: number): number => 2 ** Math.ceil(Math.log2(count))
+
+type Question = Record<'place' | 'realm' | 'jti' | 'client_id' | 'account_id' | 'grant_id', string>
+
+/** The question with this number, as a row of the table of questions. */
+const questionAt = (values: Readonly<Record<string, string>>, place: number) =>
+  sql`(${sql.lit(String(place))}, ${sql.join(columns.map((column) => values[`${column}${place}`]))})`
+
+const queryFor = (size: number) =>
+  preparedQuery(`liveness-${size}`, (db, values: Readonly<Record<string, string>>) => {
+    const questions = Array.from({ length: size }, (_, place) => questionAt(values, place))
+    return db
+      .with(
+        'asked(place, realm, jti, client_id, account_id, grant_id)',
+        () => sql<Question>`(values ${sql.join(questions)})`,
+      )
+      .selectFrom('asked as a')
+      .leftJoin('token_grants as g', (join) =>
+        join.onRef('g.id', '=', 'a.grant_id').onRef('g.realm', '=', 'a.realm'),
+      )
+      .leftJoin('users as u', 'u.id', 'g.user_id')
+      .leftJoin('sessions as s', (join) =>
+        join.onRef('s.sid', '=', 'g.sid').onRef('s.realm', '=', 'g.realm'),
+      )
+      .selectAll('u')
+      .select([
+        'a.place',
+        'g.id as grant_id',
+        'g.client_id as grant_client_id',
+        'g.user_id as grant_user_id',
+        'g.sid as grant_sid',
+        'g.offline as grant_offline',
+        'g.scope as grant_scope',
+        'g.data as grant_data',
+        'g.created_at as granted_at',
+        'g.last_used_at as grant_last_used_at',
+        'g.expires_at as grant_expires_at',
+        's.expires_at as session_expires_at',
+        's.last_access as session_last_access',
+        sql<number | null>`(select 1 from revoked_tokens where jti = a.jti)`.as('revoked'),
+        sql<number | null>`(select max(at) from not_before where realm = a.realm and (
+          subject_kind = 'realm'
+          or (subject_kind = 'client' and subject_id in (a.client_id, a.account_id))))`.as(
+          'client_not_before',
+        ),
+        sql<number | null>`(select max(at) from not_before where realm = g.realm and (
+          subject_kind = 'realm'
+          or (subject_kind = 'client' and subject_id = g.client_id)
+          or (subject_kind = 'user' and subject_id = g.user_id)))`.as('grant_not_before'),
+      ])
+  })
+
+type Row = Awaited<ReturnType<ReturnType<typeof queryFor>>>[number]
+
+const grantOf = (row: Row, realm: string): Standing['grant'] => {
+  const {
+    place: _place,
+    revoked: _revoked,
+    client_not_before: _clientNotBefore,
+    grant_id,
+    grant_client_id,
+    grant_user_id,
+    grant_sid,
+    grant_offline,
+    grant_scope,
+    grant_data,
+    granted_at,
+    grant_last_used_at,
+    grant_expires_at,
+    session_expires_at,
+    session_last_access,
+    grant_not_before,
+    ...user
+  } = row
+  if (grant_id === null) return undefined
+  return {
+    row: {
+      id: grant_id,
+      realm,
+      client_id: grant_client_id,
+      user_id: grant_user_id,
+      sid: grant_sid,
+      offline: grant_offline,
+      scope: grant_scope,
+      data: grant_data,
+      created_at: granted_at,
+      last_used_at: grant_last_used_at,
+      expires_at: grant_expires_at,
+    } as TokenGrantRow,
+    user: user.id === null ? undefined : (user as UserRow),
+    session:
+      session_expires_at === null || session_last_access === null
+        ? undefined
+        : { expires_at: session_expires_at, last_access: session_last_access },
+    notBefore: grant_not_before,
+  }
+}
+
+export type Liveness = (asked: Asked) => Promise<Standing>
+
+export const createLiveness = (db: Kysely<Tables>): Liveness => {
+  const queries = new Map<number, ReturnType<typeof queryFor>>()
+
+  return gathered(MOST, async (asked: readonly Asked[]) => {
+    const size = sizeFor(asked.length)
+    const query = queries.get(size) ?? queryFor(size)
+    queries.set(size, query)
+    const values: Record<string, string> = {}
+    for (let place = 0; place < size; place += 1) {
+      for (const column of columns) values[`${column}${place}`] = asked[place]?.[column] ?? ''
+    }
+    const standings: Standing[] = []
+    for (const row of await query(db, values)) {
+      const place = Number(row.place)
+      const grant = grantOf(row, asked[place]?.realm ?? '')
+      standings[place] = {
+        revoked: row.revoked !== null,
+        clientNotBefore: row.client_not_before,
+        ...(grant ? { grant } : {}),
+      }
+    }
+    return standings
+  })
+}
