@@ -1,4 +1,4 @@
-/** Calls about what lives in a realm and is no configuration: users, sessions, events and signing keys. */
+/** Calls about what lives in a realm and is no configuration: users, sessions, events, signing keys, deliveries. */
 
 import { type Call, path } from './call.ts'
 import { isProblem } from './errors.ts'
@@ -10,6 +10,7 @@ import type {
   SessionRecord,
   UserRecord,
 } from './records.ts'
+import { webhookCalls } from './webhooks.ts'
 
 const usersAtOnce = 1000
 const sessionsAtOnce = 1000
@@ -134,6 +135,7 @@ export interface LiveCalls {
   readonly sessions: ReturnType<typeof sessionCalls>
   readonly events: ReturnType<typeof eventCalls>
   readonly keys: ReturnType<typeof keyCalls>
+  readonly webhooks: ReturnType<typeof webhookCalls>
 }
 
 export const liveCalls = (call: Call): LiveCalls => ({
@@ -141,4 +143,5 @@ export const liveCalls = (call: Call): LiveCalls => ({
   sessions: sessionCalls(call),
   events: eventCalls(call),
   keys: keyCalls(call),
+  webhooks: webhookCalls(call),
 })

@@ -24,6 +24,7 @@ import { addSessions } from './sessions.ts'
 import { addExport, addImport } from './transfer.ts'
 import { addUsers } from './users.ts'
 import { addValidate } from './validate.ts'
+import { addWebhooks } from './webhooks.ts'
 
 export interface CommandGroup {
   readonly heading: string
@@ -51,7 +52,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'A live realm:',
-    commands: [addGet, addDelete, addUsers, addSessions, addEvents, addKeys],
+    commands: [addGet, addDelete, addUsers, addSessions, addEvents, addKeys, addWebhooks],
   },
   {
     heading: 'Who and where you are:',

@@ -1,0 +1,60 @@
+/** `iamctl webhooks …`: names and flags. */
+
+import { type Command, Option } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addOutputOptions, addRealmOptions } from './options.ts'
+
+const webhook = ['<webhook>', 'name or id of the webhook'] as const
+const statuses = ['pending', 'delivered', 'failed']
+
+export const addWebhooks = (program: Command): void => {
+  const webhooks = program
+    .command('webhooks')
+    .description('see what became of deliveries, send one again, try a receiver out')
+  const deliveries = webhooks
+    .command('deliveries')
+    .description('deliveries of a webhook, newest first')
+    .argument(...webhook)
+    .addOption(new Option('--status <status>', 'only those').choices(statuses))
+    .option('--limit <number>', 'how many at most', '50')
+    .addHelpText(
+      'after',
+      '\nExample:\n  iamctl webhooks deliveries siem --realm acme --status failed',
+    )
+    .action(async (name: string, _flags, command: Command) => {
+      const { listDeliveries } = await import('./run/webhooks.ts')
+      await listDeliveries(invocationOf(command), name)
+    })
+  const redeliver = webhooks
+    .command('redeliver')
+    .description('send deliveries again, at once and under the same id')
+    .argument(...webhook)
+    .argument('[id]', 'of the delivery')
+    .option('--failed', 'all that failed')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  iamctl webhooks redeliver siem 0198c0de-0000-7000-8000-000000000000 --realm acme
+  iamctl webhooks redeliver siem --failed --realm acme`,
+    )
+    .action(async (name: string, id: string | undefined, _flags, command: Command) => {
+      const run = await import('./run/webhooks.ts')
+      await run.redeliver(invocationOf(command), name, id)
+    })
+  const test = webhooks
+    .command('test')
+    .description(
+      'send a signed test delivery and tell what came of it; fails where it did not arrive',
+    )
+    .argument(...webhook)
+    .addHelpText('after', '\nExample:\n  iamctl webhooks test siem --realm acme')
+    .action(async (name: string, _flags, command: Command) => {
+      const { testWebhook } = await import('./run/webhooks.ts')
+      await testWebhook(invocationOf(command), name)
+    })
+  for (const command of [deliveries, redeliver, test]) {
+    addRealmOptions(command)
+    addOutputOptions(command)
+  }
+}
