@@ -40,6 +40,7 @@ const spec = fields({
   primaryColor: text('Colour of buttons and links.', { format: 'color' }),
   backgroundColor: text('Colour behind the page.', { format: 'color' }),
   welcomeText: text('Sentence on the sign-in page.'),
+  termsUrl: text('Where the terms are that users accept.', { format: 'https-url' }),
   customCss: text('Style rules added to the sign-in pages.', {
     format: 'css',
     maxLength: 20_000,

@@ -104,8 +104,9 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
         return step.identifies || (step.blind && signIn.state.name !== undefined)
           ? 'ready'
           : 'unavailable'
-      if (!step.suits || (await step.suits(contextOf(visitor, signIn, user, execution))))
-        return 'ready'
+      const context = contextOf(visitor, signIn, user, execution)
+      if (await step.isDone?.(context)) return 'done'
+      if (!step.suits || (await step.suits(context))) return 'ready'
       return step.enrolment !== undefined && (await mayEnrol(user, signIn.state))
         ? 'enrol'
         : 'unavailable'
@@ -125,8 +126,9 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
       const { id: authenticator } = action
       const execution = { path, requirement: 'REQUIRED', authenticator, config: {} } as const
       const isListed = listed.includes(action.id)
-      if (isListed || (await action.isDue?.(contextOf(visitor, signIn, user, execution))))
-        return { step: action, execution }
+      const context = contextOf(visitor, signIn, user, execution)
+      const isAsked = isListed || (await action.isDue?.(context))
+      if (isAsked && !(await action.isDone?.(context))) return { step: action, execution }
     }
     return undefined
   }

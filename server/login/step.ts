@@ -140,6 +140,8 @@ export interface Step {
   readonly blind?: boolean
   /** The required action by which a user who lacks it sets it up. */
   readonly enrolment?: string
+  /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
+  isDone?(context: StepContext): boolean | Promise<boolean>
   /** Whether this user can pass it; a step without needs none of the user's things. */
   suits?(context: StepContext): Promise<boolean>
   show(context: StepContext): Promise<Shown>

@@ -3,9 +3,19 @@
 import type { FactorParts } from '../factor-parts.ts'
 import type { RequiredAction } from '../step.ts'
 import { configureTotp } from './configure-totp.ts'
+import { configureRecoveryCodes } from './recovery-codes.ts'
+import { acceptTerms } from './terms.ts'
 import { updatePassword } from './update-password.ts'
+import { updateEmail, updateProfile, verifyProfile } from './update-profile.ts'
+import { verifyEmail } from './verify-email.ts'
 
 export const createRequiredActions = (parts: FactorParts): RequiredAction[] => [
+  acceptTerms(parts),
   updatePassword(parts),
+  updateProfile(parts),
+  verifyProfile(parts),
+  updateEmail(parts),
+  verifyEmail(parts),
   configureTotp(parts),
+  configureRecoveryCodes(parts),
 ]

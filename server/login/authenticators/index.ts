@@ -9,6 +9,7 @@ import { password } from './password.ts'
 import { recoveryCode } from './recovery-code.ts'
 import { resetPassword } from './reset-password.ts'
 import { smsCode } from './sms-code.ts'
+import { terms } from './terms.ts'
 import { totp } from './totp.ts'
 import { usernamePassword } from './username-password.ts'
 
@@ -22,4 +23,5 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   smsCode(parts),
   emailLink(parts),
   resetPassword(parts),
+  terms(parts),
 ]

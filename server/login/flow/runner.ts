@@ -15,8 +15,8 @@ import {
   type PinnedSubFlow,
 } from './pinned-flow.ts'
 
-/** `enrol`: the user has not got it yet, and may set it up here and now. */
-export type Suitability = 'ready' | 'enrol' | 'unavailable'
+/** `done`: there is nothing to ask. `enrol`: the user has not got it yet, and may set it up here and now. */
+export type Suitability = 'done' | 'ready' | 'enrol' | 'unavailable'
 
 /** What has happened to a flow so far. */
 export interface Progress {
@@ -101,6 +101,7 @@ export const nextOf = async (
   const ofExecution = async (execution: PinnedExecution): Promise<Next> => {
     if (progress.done.includes(execution.path)) return passed
     const suitability = await judge.suits(execution)
+    if (suitability === 'done') return passed
     if (execution.requirement === 'CONDITIONAL' && suitability !== 'ready') return passed
     if (suitability === 'unavailable') return stuck
     return { kind: 'ask', execution, enrol: suitability === 'enrol', others: [] }

@@ -1,0 +1,39 @@
+/** The terms of the realm. When they were accepted is kept as an attribute of the user, as Keycloak does it. */
+
+import type { Attributes } from '#server/accounts/user-record.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import type { AnswerContext, Answered, Form, RequiredAction } from '../step.ts'
+import { refused } from '../step.ts'
+import { completed } from './completed.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock'>
+
+const id = 'TERMS_AND_CONDITIONS'
+export const termsAttribute = 'terms_and_conditions'
+
+/** Passes the step with the user's consent; who declines does not go on. */
+export const takeTerms = async (
+  parts: Parts,
+  { user, pass }: AnswerContext,
+  form: Form,
+): Promise<Answered> => {
+  if (!user || form('decision') !== 'accept') return refused('denied', 403)
+  const attributes: Attributes = {
+    ...(JSON.parse(user.attributes) as Attributes),
+    [termsAttribute]: [String(Math.floor(parts.clock.now() / 1000))],
+  }
+  return pass({ statements: completed(parts, user, id, { attributes }) })
+}
+
+export const acceptTerms = (parts: Parts): RequiredAction => ({
+  id,
+  show: async ({ settings }) => ({
+    send: (reply, page) =>
+      parts.pages.terms(reply, {
+        ...page,
+        url: settings.termsUrl,
+        error: page.refusal && 'denied',
+      }),
+  }),
+  answer: (context, form) => takeTerms(parts, context, form),
+})
