@@ -63,7 +63,7 @@ const flows = [
   {
     alias: 'registration',
     description: 'Users who register themselves.',
-    authenticationExecutions: [run('registration-profile'), run('registration-password')],
+    authenticationExecutions: [run('register')],
   },
   {
     alias: 'reset-credentials',

@@ -187,7 +187,8 @@ export const createEngine = (parts: EngineParts) => {
         const ends = accepted.value.kind === 'signed-in'
         const guards: Statement[] = isProved ? [authenticator.stillAllowed(who)] : []
         const forgiven = ends && who ? bruteForce.forgiveStatements(realm, who.id) : []
-        await recorder.commit([...guards, ...forgiven, ...accepted.statements], accepted.events)
+        // Last: a user who registers is made by the statements.
+        await recorder.commit([...forgiven, ...accepted.statements, ...guards], accepted.events)
         return accepted.value
       },
       attempt: async (name, password, passed = {}) => {

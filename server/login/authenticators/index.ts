@@ -7,6 +7,7 @@ import { emailLink } from './email-link.ts'
 import { identify } from './identify.ts'
 import { password } from './password.ts'
 import { recoveryCode } from './recovery-code.ts'
+import { register } from './register.ts'
 import { resetPassword } from './reset-password.ts'
 import { smsCode } from './sms-code.ts'
 import { terms } from './terms.ts'
@@ -23,5 +24,6 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   smsCode(parts),
   emailLink(parts),
   resetPassword(parts),
+  register(parts),
   terms(parts),
 ]

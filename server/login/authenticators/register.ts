@@ -1,0 +1,108 @@
+/** Makes an account of what a new user gives: name, address and password, in one commit with what follows from it. */
+
+import { Role } from '#schemas/kinds/role.ts'
+import { newUserRow } from '#server/accounts/user-record.ts'
+import { type FieldErrors, passwordErrors } from '#server/http/pages.ts'
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { ownEvent } from '../actions/completed.ts'
+import { termsAttribute } from '../actions/terms.ts'
+import { profileErrors, readProfile } from '../actions/update-profile.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import { type Form, type Refusal, refused, type Step, type StepContext } from '../step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'clock' | 'users' | 'passwords'>
+
+/** Accounts that one address may make, or try to, in a row: each costs a hash. */
+const limit = { limit: 10, seconds: 600 }
+
+export const register = ({ pages, storage, clock, users, passwords }: Parts): Step => {
+  const limiter = createMemoryLimiter(clock, limit)
+
+  const defaultRoles = async ({ view, settings }: StepContext, userId: string) => {
+    const role = await view.get(Role.kind, settings.defaultRole)
+    return role ? [{ user_id: userId, role_id: role.id }] : []
+  }
+
+  const rowOf = ({ realm, settings }: StepContext, form: Form): UserRow => {
+    const { email, firstName, lastName } = readProfile(form)
+    const now = clock.now()
+    const accepted = { [termsAttribute]: [String(Math.floor(now / 1000))] }
+    const fields = {
+      username: form('username').trim(),
+      email: email || null,
+      firstName: firstName || null,
+      lastName: lastName || null,
+      attributes: settings.termsUrl === undefined ? {} : accepted,
+    }
+    return newUserRow(fields, { id: newId(), realm, now })
+  }
+
+  const lackOf = ({ settings }: StepContext, form: Form): FieldErrors<string> | undefined => {
+    const asked = ['username', 'email', 'password']
+    const terms = settings.termsUrl !== undefined && form('terms') !== 'true' ? ['terms'] : []
+    const missing = [...asked.filter((field) => form(field).trim() === ''), ...terms]
+    return missing.length === 0
+      ? undefined
+      : Object.fromEntries(missing.map((field) => [field, [{ id: 'required' }]]))
+  }
+
+  return {
+    id: 'register',
+    identifies: true,
+    show: async ({ realm, settings }) => ({
+      send: (reply, page) =>
+        pages.register(reply, {
+          ...page,
+          asksUsername: true,
+          minLength: settings.passwordPolicy.length,
+          termsUrl: settings.termsUrl,
+          values: page.refusal?.values,
+          errors: page.refusal?.errors,
+          error: page.refusal?.error === 'too-many' ? 'too-many' : undefined,
+          loginUrl: `/realms/${realm}/login`,
+        }),
+    }),
+    answer: async (context, form) => {
+      const { address, settings } = context
+      const values = { username: form('username').trim(), ...readProfile(form) }
+      const wrong = (errors: FieldErrors<string>): Refusal => ({
+        kind: 'refused',
+        status: 400,
+        errors,
+        values,
+      })
+      const missing = lackOf(context, form)
+      if (missing) return wrong(missing)
+      if ((await limiter.take(address)) > 0) return { ...refused('too-many', 429), values }
+      let user: UserRow
+      try {
+        user = rowOf(context, form)
+      } catch (error) {
+        return wrong(profileErrors(error))
+      }
+      const prepared = await passwords.prepare(settings, user, form('password'))
+      if (prepared.errors.length > 0) {
+        const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
+        return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
+      }
+      try {
+        return await context.pass({
+          user,
+          amr: ['pwd'],
+          statements: [
+            ...users.createStatements(user),
+            ...insertRows(storage.db, 'user_roles', await defaultRoles(context, user.id)),
+            ...prepared.statements,
+          ],
+          events: [ownEvent(context, user, 'REGISTER', 'self')],
+        })
+      } catch (error) {
+        return wrong(profileErrors(await users.explain(error, user)))
+      }
+    },
+  }
+}
