@@ -40,6 +40,7 @@ const foreseen = new Set([
   'StorageUnavailableError',
   'ListenError',
   'WorkerError',
+  'BackupError',
 ])
 
 /** A file or folder that cannot be used: the system's own words name it. */

@@ -1,6 +1,8 @@
 /** `iamctl server …`: names, flags and help. The server itself is loaded only when one of them runs. */
 
 import { type Command, Help, Option } from 'commander'
+import { invocationOf } from './invocation.ts'
+import { addOutputOptions } from './options.ts'
 
 /** Flag, what it takes (nothing: a switch), and what it is; the variable's name follows from the flag's. */
 type Flag = readonly [name: string, value: string, help: string]
@@ -15,6 +17,7 @@ const addressFlags: readonly Flag[] = [
 const processFlags: readonly Flag[] = [
   ['workers', 'number', 'processes that share the port; more than one needs PostgreSQL'],
   ['log-level', 'level', 'trace, debug, info, warn, error, fatal or silent; info unless given'],
+  ['log-messages', '', 'messages to users go to the log too, with their codes: for local work'],
   ['exit-with-parent', '', 'whether it stops when its standard input ends'],
 ]
 
@@ -60,6 +63,22 @@ const addFlags = (command: Command, heading: string, flags: readonly Flag[]): Co
 
 const addStorageFlags = (command: Command): Command => addFlags(command, 'Storage:', storageFlags)
 
+const addAllFlags = (command: Command): Command => {
+  addFlags(command, 'Address:', addressFlags)
+  addFlags(command, 'Process:', processFlags)
+  addStorageFlags(command)
+  addFlags(command, 'First administrator:', bootstrapFlags)
+  addFlags(command, 'Limits:', limitFlags)
+  return addFlags(command, 'Other services:', outsideFlags)
+}
+
+/** Without those that are about the output, or about the command itself: the server knows only its own. */
+const serverFlags = (command: Command): Record<string, unknown> => {
+  const output = addOutputOptions(command.createCommand()).options
+  const others = new Set([...output.map((one) => one.attributeName()), 'dryRun'])
+  return Object.fromEntries(Object.entries(command.opts()).filter(([name]) => !others.has(name)))
+}
+
 const startHelp = `
 Every option is also a variable, whose name is in brackets. The flag wins.
 Secrets are variables or files only: IAMCTL_MASTER_KEY, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD (or …_PASSWORD_HASH).
@@ -78,12 +97,91 @@ const addStart = (server: Command): Command => {
       const { start } = await import('./server.ts')
       await start(flags)
     })
-  addFlags(start, 'Address:', addressFlags)
-  addFlags(start, 'Process:', processFlags)
-  addStorageFlags(start)
-  addFlags(start, 'First administrator:', bootstrapFlags)
-  addFlags(start, 'Limits:', limitFlags)
-  return addFlags(start, 'Other services:', outsideFlags)
+  return addAllFlags(start)
+}
+
+const addCheckConfig = (server: Command): void => {
+  const check = server
+    .command('check-config')
+    .description('say whether the server would start, and what is unwise; nothing is changed')
+    .addHelpText(
+      'after',
+      `
+Takes every option and variable of the server. Exit codes: 0 it would start; 1 something is wrong.
+
+Examples:
+  iamctl server check-config --data /var/lib/iamctl --base-url https://id.example
+  iamctl server check-config -o json`,
+    )
+    .action(async (_flags, command: Command) => {
+      const { checkConfig } = await import('./server.ts')
+      await checkConfig(invocationOf(command), serverFlags(command))
+    })
+  addOutputOptions(addAllFlags(check))
+}
+
+const addBackup = (server: Command): void => {
+  const backup = server
+    .command('backup')
+    .description('write everything in the database to a file, while the server runs')
+    .argument('<file>', 'a new file; readable by its owner alone')
+    .addHelpText(
+      'after',
+      `
+The file is of one moment and the same for SQLite and PostgreSQL: \`iamctl server restore\` puts it into either. Secrets
+are in it sealed, as they are stored; the master key is not in it, and without that key nobody can use it. Keep both.
+
+Examples:
+  iamctl server backup /backups/$(date +%F).iamctl --data /var/lib/iamctl
+  IAMCTL_DATABASE_URL=postgres://iam@db/iam iamctl server backup iam.iamctl`,
+    )
+    .action(async (file: string, _flags, command: Command) => {
+      const { backup: run } = await import('./server.ts')
+      await run(invocationOf(command), serverFlags(command), file)
+    })
+  addOutputOptions(addStorageFlags(backup))
+}
+
+const addRestore = (server: Command): void => {
+  const restore = server
+    .command('restore')
+    .description('fill a new database from a backup; all of it, or nothing')
+    .argument('<file>', 'as `iamctl server backup` wrote it')
+    .addHelpText(
+      'after',
+      `
+The database must not exist yet (SQLite) or be empty (PostgreSQL); a server is started afterwards, and brings the tables of
+an older version up to date. The file is checked as a whole before anything is made. A backup of SQLite can be restored to
+PostgreSQL and the other way round. The master key must be the one that the backup was made under.
+
+Examples:
+  iamctl server restore /backups/2026-11-01.iamctl --data /var/lib/iamctl
+  IAMCTL_DATABASE_URL=postgres://iam@db/iam iamctl server restore iam.iamctl`,
+    )
+    .action(async (file: string, _flags, command: Command) => {
+      const { restore: run } = await import('./server.ts')
+      await run(invocationOf(command), serverFlags(command), file)
+    })
+  addOutputOptions(addStorageFlags(restore))
+}
+
+const addMigrate = (server: Command): void => {
+  const migrate = server
+    .command('migrate')
+    .description('bring the tables up to date, as a start of the server does')
+    .option('--dry-run', 'only list what would run')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  iamctl server migrate --dry-run --data /var/lib/iamctl
+  IAMCTL_DATABASE_URL=postgres://iam@db/iam iamctl server migrate`,
+    )
+    .action(async (flags: Record<string, unknown>, command: Command) => {
+      const { migrate: run } = await import('./server.ts')
+      await run(invocationOf(command), serverFlags(command), flags['dryRun'] === true)
+    })
+  addOutputOptions(addStorageFlags(migrate))
 }
 
 export const addServerCommands = (program: Command): void => {
@@ -108,4 +206,9 @@ A server may run meanwhile on PostgreSQL. It can be repeated after a crash.`,
       const { rotateMasterKey } = await import('./server.ts')
       await rotateMasterKey(flags)
     })
+
+  addCheckConfig(server)
+  addBackup(server)
+  addRestore(server)
+  addMigrate(server)
 }

@@ -1,13 +1,58 @@
-/** Runs the server. The one place of the CLI that knows it. */
+/** Runs the server and looks after it. The one place of the CLI that knows it. */
 
-import { rotated, started } from '../views/human/server.ts'
+import { exitCodes } from '../exit.ts'
+import { showFindings } from '../views/human/findings.ts'
+import { backedUp, migrated, restored, rotated, started } from '../views/human/server.ts'
+import { printJson } from '../views/json/json.ts'
+import type { Invocation } from './invocation.ts'
 
-export const start = async (flags: Record<string, unknown>): Promise<void> => {
+type Flags = Readonly<Record<string, unknown>>
+
+export const start = async (flags: Flags): Promise<void> => {
   const { serve } = await import('#server/main.ts')
   await serve({ flags, env: process.env, onReady: started })
 }
 
-export const rotateMasterKey = async (flags: Record<string, unknown>): Promise<void> => {
+export const rotateMasterKey = async (flags: Flags): Promise<void> => {
   const { rotate } = await import('#server/main.ts')
   rotated(await rotate({ flags, env: process.env }))
+}
+
+const operations = () => import('#server/operations.ts')
+
+/** As JSON on stdout, or told by a view. */
+const answer = <T>({ output }: Invocation, result: T, tell: (result: T) => void): void => {
+  if (output === 'json') printJson(result)
+  else tell(result)
+}
+
+export const checkConfig = async (invocation: Invocation, flags: Flags): Promise<void> => {
+  const { checkServer } = await operations()
+  const findings = await checkServer({ flags, env: invocation.env })
+  const isFine = findings.every(({ status }) => status !== 'error')
+  answer(invocation, { ok: isFine, findings }, () => showFindings(findings))
+  if (!isFine) process.exitCode = exitCodes.error
+}
+
+export const backup = async (invocation: Invocation, flags: Flags, file: string): Promise<void> => {
+  const { backup: run } = await operations()
+  answer(invocation, await run({ flags, env: invocation.env }, file), backedUp)
+}
+
+export const restore = async (
+  invocation: Invocation,
+  flags: Flags,
+  file: string,
+): Promise<void> => {
+  const { restore: run } = await operations()
+  answer(invocation, await run({ flags, env: invocation.env }, file), restored)
+}
+
+export const migrate = async (
+  invocation: Invocation,
+  flags: Flags,
+  dryRun: boolean,
+): Promise<void> => {
+  const { migrate: run } = await operations()
+  answer(invocation, await run({ flags, env: invocation.env }, { dryRun }), migrated)
 }

@@ -47,15 +47,58 @@ async function runNext(
   refuseNewer(label, migrations, applied)
   const next = migrations.find(({ name }) => !applied.has(name))
   if (next === undefined) return undefined
-  if (fresh) {
-    await run(
-      `create table schema_migrations (name ${dialect.columns.text} primary key, applied_at bigint not null)`,
-    )
-  }
-  for (const statement of next.statements(dialect.columns)) await run(statement)
-  // No parameters: the databases spell them differently, and the name is one of our own.
-  await run(`insert into schema_migrations values ('${next.name}', ${Date.now()})`)
+  if (fresh) await createList(run, dialect)
+  await apply(run, dialect, next, Date.now())
   return next.name
+}
+
+async function createList(run: RunSql, { columns }: Dialect): Promise<void> {
+  await run(
+    `create table schema_migrations (name ${columns.text} primary key, applied_at bigint not null)`,
+  )
+}
+
+async function apply(
+  run: RunSql,
+  { columns }: Dialect,
+  { name, statements }: Migration,
+  at: number,
+): Promise<void> {
+  for (const statement of statements(columns)) await run(statement)
+  // No parameters: the databases spell them differently, and the name is one of our own.
+  await run(`insert into schema_migrations values ('${name}', ${at})`)
+}
+
+/** The tables as they were when a backup was made, in the caller's transaction; a later start brings them up to date. */
+export async function createTables(
+  run: RunSql,
+  dialect: Dialect,
+  applied: readonly { readonly name: string; readonly appliedAt: number }[],
+  migrations: readonly Migration[] = all,
+): Promise<void> {
+  refuseNewer('of the backup', migrations, new Set(applied.map(({ name }) => name)))
+  await createList(run, dialect)
+  const times = new Map(applied.map(({ name, appliedAt }) => [name, appliedAt]))
+  for (const migration of migrations) {
+    const at = times.get(migration.name)
+    if (at !== undefined) await apply(run, dialect, migration, at)
+  }
+}
+
+/** Which migrations a database has and which it lacks; nothing is changed. */
+export async function schemaState(
+  { label, findTable, transaction }: MigrationSession,
+  migrations: readonly Migration[] = all,
+): Promise<{ readonly applied: readonly string[]; readonly pending: readonly string[] }> {
+  return transaction(async (run) => {
+    const fresh = (await run(findTable)).length === 0
+    const rows = fresh ? [] : await run('select name from schema_migrations order by name')
+    const applied = rows.map(({ name }) => String(name))
+    refuseNewer(label, migrations, new Set(applied))
+    const known = new Set(applied)
+    const pending = migrations.map(({ name }) => name).filter((name) => !known.has(name))
+    return { applied, pending }
+  })
 }
 
 function refuseNewer(

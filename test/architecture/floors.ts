@@ -33,6 +33,8 @@ const composition: ReadonlySet<string> = new Set([
   'server/workers.ts',
   'server/bootstrap.ts',
   'server/housekeeping.ts',
+  'server/operations.ts',
+  'server/check.ts',
   'server/background.ts',
 ])
 
@@ -40,6 +42,7 @@ const composition: ReadonlySet<string> = new Set([
 const exceptions: readonly { from: string; to: string; how: Import['how'] }[] = [
   // The CLI starts the server only when it is asked to, and loads nothing of it before.
   { from: 'cli/commands/server.ts', to: 'server/main.ts', how: 'dynamic' },
+  { from: 'cli/commands/server.ts', to: 'server/operations.ts', how: 'dynamic' },
   // The list of routes is made from a server that is put together for it.
   { from: 'server/admin/print-routes.ts', to: 'server/app.ts', how: 'dynamic' },
   { from: 'server/admin/print-routes.ts', to: 'server/parts.ts', how: 'dynamic' },

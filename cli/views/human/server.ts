@@ -1,4 +1,4 @@
-/** What a person reads when the server starts. On stderr: stdout belongs to the log. */
+/** What a person reads when the server starts, and when it is looked after. On stderr: stdout belongs to the log. */
 
 export interface Ready {
   readonly version: string
@@ -31,3 +31,61 @@ export const started = ({ version, url, database, admin }: Ready): void => {
 
 export const rotated = ({ resealed, kid }: { resealed: number; kid: string }): void =>
   print([`${resealed} values are sealed anew; everything is under master key ${kid}`])
+
+export interface BackedUp {
+  readonly file: string
+  readonly database: string
+  readonly bytes: number
+  readonly tables: number
+  readonly rows: number
+  readonly realms: number
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+
+export const backedUp = ({ file, database, bytes, rows, realms }: BackedUp): void =>
+  print([
+    `${file}: ${realms} realms, ${rows} rows of ${database}, ${sizeText(bytes)}`,
+    '  Secrets are in it as they are stored, sealed. The master key is NOT in it: keep that one as well, elsewhere.',
+    '  Password hashes and personal data are in it: treat it as you treat the database.',
+  ])
+
+export interface Restored {
+  readonly file: string
+  readonly database: string
+  readonly rows: number
+  readonly realms: number
+  readonly createdAt: string
+  readonly version: string
+  readonly masterKey: 'fits' | 'missing'
+}
+
+export const restored = (result: Restored): void => {
+  const { file, database, rows, realms, createdAt, version, masterKey } = result
+  print([
+    `${database}: ${realms} realms, ${rows} rows as of ${createdAt} (iamctl ${version}), from ${file}`,
+    masterKey === 'fits'
+      ? '  The master key fits: start it with `iamctl server`.'
+      : '  The master key is not here: put it where the server looks for it before you start one.',
+  ])
+}
+
+export interface Migrated {
+  readonly label: string
+  readonly exists: boolean
+  readonly applied: readonly string[]
+  readonly pending: readonly string[]
+  readonly dryRun: boolean
+}
+
+export const migrated = ({ label, exists, applied, pending, dryRun }: Migrated): void => {
+  const state = exists ? `has ${applied.length} migrations` : 'does not exist yet'
+  if (pending.length === 0) print([`${label} is up to date: it ${state}`])
+  else
+    print([
+      dryRun ? `${label} ${state}; these would run:` : `${label} ${state}; these were run:`,
+      ...pending.map((name) => `  ${name}`),
+      ...(dryRun && exists ? ['Before that: iamctl server backup FILE'] : []),
+    ])
+}

@@ -1,0 +1,239 @@
+/** `iamctl server backup` and `restore`: everything of one moment, beside a server that writes, to either database. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type Backend, backends } from '../support/backends.ts'
+import {
+  type Installation,
+  newInstallation,
+  newMasterKey,
+  runCli,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/server-process.ts'
+
+/** What a backup holds, in an order of its own. */
+const contents = (file: string): Record<string, string[]> => {
+  const lines = gunzipSync(readFileSync(file)).toString('utf8').trimEnd().split('\n')
+  const tables: Record<string, string[]> = {}
+  let columns: readonly string[] = []
+  let rows: string[] = []
+  for (const line of lines.slice(1, -1)) {
+    const value = JSON.parse(line)
+    if (Array.isArray(value)) {
+      const entries = columns.map((name, index): [string, unknown] => [name, value[index]])
+      rows.push(JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
+    } else {
+      columns = value.columns
+      rows = []
+      tables[value.table] = rows
+    }
+  }
+  for (const found of Object.values(tables)) found.sort()
+  return tables
+}
+
+/** Another installation with the master key of the first, on whichever database. */
+const sibling = async (backend: Backend, from: Installation): Promise<Installation> => {
+  const made = await newInstallation(backend)
+  const key = from.env['IAMCTL_MASTER_KEY'] ?? readFileSync(join(from.data, 'master.key'), 'utf8')
+  return { ...made, env: { ...made.env, IAMCTL_MASTER_KEY: key.trim() } }
+}
+
+const command = (name: string, { args, env }: Installation, ...more: string[]) =>
+  runCli(['server', name, ...args, ...more], env)
+
+const secret = 'the-secret-of-a-client-0123456789-0123456789'
+
+/** A server with something of everything that matters, and one more user for every call. */
+const filled = async (installation: Installation) => {
+  const server = await startServerProcess(installation)
+  const admin = await server.admin()
+  const at = '/admin/realms/acme'
+  expect((await admin.send('POST', '/admin/realms', { realm: 'acme' })).status).toBe(201)
+  await admin.send('POST', `${at}/roles`, { name: 'reader', description: 'Ä "quoted" \u{1f600}\n' })
+  await admin.send('POST', `${at}/clients`, { clientId: 'api', secret })
+  await admin.send('POST', `${at}/groups`, { name: 'Staff' })
+  const hook = { name: 'siem', url: 'https://siem.example', eventTypes: '*', secret: 'whsec-0123' }
+  expect((await admin.send('POST', `${at}/webhooks`, hook)).status).toBe(201)
+  let users = 0
+  const addUser = async (): Promise<void> => {
+    users += 1
+    await admin.send('POST', `${at}/users`, { username: `user-${users}`, enabled: true })
+  }
+  return { server, admin, addUser }
+}
+
+describe.each(backends)('a backup of $name', (backend) => {
+  it('made beside a server that writes is whole, and goes into either database', async () => {
+    const installation = await newInstallation(backend)
+    const { server, addUser } = await filled(installation)
+    const folder = temporaryFolder()
+    const file = join(folder, 'one.iamctl')
+    let isWriting = true
+    const writing = (async () => {
+      while (isWriting) await addUser()
+    })()
+    const made = await command('backup', installation, file)
+    isWriting = false
+    await writing
+    await server.stop()
+    expect(made).toMatchObject({ code: 0, stdout: '' })
+    expect(made.stderr).toContain('2 realms')
+    expect(made.stderr).toContain('master key is NOT in it')
+    expect(statSync(file).mode & 0o077).toBe(0)
+    expect(existsSync(`${file}.partial`)).toBe(false)
+    const text = gunzipSync(readFileSync(file)).toString('utf8')
+    for (const plain of [secret, 'whsec-0123', installation.env['IAMCTL_MASTER_KEY'] ?? secret])
+      expect(text).not.toContain(plain)
+    const tables = contents(file)
+    expect(tables['realms']).toHaveLength(2)
+    expect(tables['users']?.length).toBe(tables['user_names']?.length)
+
+    for (const other of backends) {
+      const target = await sibling(other, installation)
+      const restored = await command('restore', target, file)
+      expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining('key fits') })
+      const again = join(folder, `${other.name}.iamctl`)
+      expect((await command('backup', target, again)).code).toBe(0)
+      expect(contents(again)).toEqual(tables)
+
+      const running = await startServerProcess(target)
+      const admin = await running.admin()
+      const { body } = await admin.send('GET', '/admin/realms/acme/roles/reader')
+      expect(body).toMatchObject({ description: 'Ä "quoted" \u{1f600}\n' })
+      const role = await admin.send('POST', '/admin/realms/acme/roles', { name: 'after' })
+      expect(role.status).toBe(201)
+      await running.stop()
+    }
+  })
+
+  it('goes into nothing that exists, and under no other master key', async () => {
+    const installation = await newInstallation(backend)
+    const { server } = await filled(installation)
+    await server.stop()
+    const file = join(temporaryFolder(), 'one.iamctl')
+    await command('backup', installation, file)
+    const twice = await command('backup', installation, file)
+    expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
+    const onto = await command('restore', installation, file)
+    expect(onto).toMatchObject({ code: 1 })
+    expect(onto.stderr).toMatch(/move the old database away|is not empty/)
+
+    const target = await sibling(backend, installation)
+    const wrong = { ...target, env: { ...target.env, IAMCTL_MASTER_KEY: newMasterKey() } }
+    const refused = await command('restore', wrong, file)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('master key') })
+    expect((await command('restore', target, file)).code).toBe(0)
+  })
+})
+
+describe('a file that is no whole backup', () => {
+  const [backend] = backends
+  let whole = Buffer.alloc(0)
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'iamctl-backup-'))
+    const [data, file] = [join(folder, 'data'), join(folder, 'whole.iamctl')]
+    await runCli(['server', 'migrate', '--data', data])
+    await runCli(['server', 'backup', '--data', data, file])
+    whole = readFileSync(file)
+    rmSync(folder, { recursive: true })
+  })
+
+  it.each([
+    ['cut off', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20)],
+    [
+      'changed',
+      (bytes: Buffer) =>
+        gzipSync(gunzipSync(bytes).toString('utf8').replace('"0001-first"', '"0001-worst"')),
+    ],
+    [
+      'without its end',
+      (bytes: Buffer) =>
+        gzipSync(
+          `${gunzipSync(bytes).toString('utf8').trimEnd().split('\n').slice(0, -1).join('\n')}\n`,
+        ),
+    ],
+    [
+      'of a newer iamctl',
+      (bytes: Buffer) =>
+        gzipSync(
+          gunzipSync(bytes).toString('utf8').replace('"formatVersion":1', '"formatVersion":9'),
+        ),
+    ],
+    ['something else', () => Buffer.from('hello')],
+  ])('%s is refused, and nothing is made', async (_, change) => {
+    if (!backend) return
+    const file = join(temporaryFolder(), 'one.iamctl')
+    writeFileSync(file, change(whole))
+    const target = await newInstallation(backend)
+    const { code, stderr } = await command('restore', target, file)
+    expect(code).toBe(1)
+    expect(stderr).toContain('one.iamctl')
+    expect(stderr).not.toMatch(/^ +at /m)
+    expect(existsSync(target.data)).toBe(false)
+  })
+})
+
+describe('check-config and migrate', () => {
+  it.each(backends.map((backend) => [backend.name, backend] as const))(
+    'look at %s before and after the first start',
+    async (_, backend) => {
+      const installation = await newInstallation(backend)
+      const before = await command(
+        'check-config',
+        installation,
+        '--port',
+        '0',
+        '--base-url',
+        'http://id.example',
+        '-o',
+        'json',
+      )
+      const report = JSON.parse(before.stdout)
+      expect(before.code).toBe(0)
+      const statusOf = (check: string) =>
+        report.findings.find((one: { check: string }) => one.check === check)
+      expect(statusOf('database').message).toContain('is new')
+      expect(statusOf('base-url')).toMatchObject({ status: 'warning', remedy: expect.any(String) })
+      expect(existsSync(installation.data)).toBe(false)
+
+      const pending = await command('migrate', installation, '--dry-run', '-o', 'json')
+      expect(JSON.parse(pending.stdout)).toMatchObject({ dryRun: true, applied: [] })
+      expect(JSON.parse(pending.stdout).pending[0]).toBe('0001-first')
+      expect((await command('migrate', installation)).stderr).toContain('these were run')
+      const none = await command('migrate', installation, '--dry-run')
+      expect(none).toMatchObject({ code: 0, stderr: expect.stringContaining('up to date') })
+
+      const server = await startServerProcess(installation)
+      const port = ['--port', String(server.port)]
+      const running = await command('check-config', installation, ...port)
+      expect(running).toMatchObject({ code: 0 })
+      expect(running.stdout).toMatch(/! port +port \d+ on 127\.0\.0\.1 is taken\n +→ /)
+      expect(running.stdout).toContain('it opens this database')
+      await server.stop()
+      const key = {
+        ...installation,
+        env: { ...installation.env, IAMCTL_MASTER_KEY: newMasterKey() },
+      }
+      const wrong = await command('check-config', key)
+      expect(wrong.code).toBe(1)
+      expect(wrong.stdout).toMatch(/✗ master-key +it is not the one of this database\n +→ give/)
+    },
+  )
+
+  it('say what is wrong with an option, or a database that is away', async () => {
+    const wrong = await runCli(['server', 'check-config', '--port', 'nine'])
+    expect(wrong).toMatchObject({ code: 1, stdout: expect.stringContaining('--port') })
+    const away = await runCli(['server', 'check-config'], {
+      IAMCTL_DATABASE_URL: 'postgres://nobody:hidden@127.0.0.1:1/none',
+      IAMCTL_MASTER_KEY: newMasterKey(),
+    })
+    expect(away.code).toBe(1)
+    expect(away.stdout).toMatch(/✗ database +cannot use PostgreSQL at 127\.0\.0\.1:1/)
+    expect(away.stdout + away.stderr).not.toContain('hidden')
+  })
+})
