@@ -1,6 +1,7 @@
 /** What the protocol endpoints are made of; each takes the few it needs. */
 
 import type { Authenticator } from '#server/accounts/authenticate.ts'
+import type { Factors } from '#server/accounts/factors.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Metrics } from '#server/events/metrics.ts'
@@ -34,6 +35,7 @@ export interface OidcParts {
   readonly users: Users
   readonly sessions: Sessions
   readonly authenticator: Authenticator
+  readonly factors: Pick<Factors, 'hasFactor'>
   readonly outgoing: Outgoing
   readonly logouts: LogoutDeliveries
   /** Makes the nonces of proofs of possession; all nodes have the same. */

@@ -127,4 +127,18 @@ describe.each(backends)('the password grant on $name', (backend) => {
     await change({ enabled: true })
     expect((await info()).status).toBe(401)
   })
+
+  it('is no way around a second factor, and the client does not learn of it', async () => {
+    const carol = await addPerson(site, 'carol')
+    expect((await ask('carol')).status).toBe(200)
+    await site.admin('POST', `/users/${carol}/credentials`, { type: 'otp' })
+    const [right, wrong] = [
+      await ask('carol'),
+      await ask('carol', { password: 'something else 1' }),
+    ]
+    expect(told(right)).toEqual(told(wrong))
+    expect([right.status, right.body.error]).toEqual([400, 'invalid_grant'])
+    const details = (await site.events('LOGIN_FAILURE')).map(({ detail }) => detail)
+    expect(details).toContain('second-factor')
+  })
 })

@@ -13,7 +13,10 @@ import type { OidcParts } from '../parts.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import { createProlong } from './prolong.ts'
 
-export type PasswordParts = Pick<OidcParts, 'authenticator' | 'grantsStore' | 'clock' | 'metrics'>
+export type PasswordParts = Pick<
+  OidcParts,
+  'authenticator' | 'factors' | 'grantsStore' | 'clock' | 'metrics'
+>
 
 const retryAfter = 5
 
@@ -38,7 +41,7 @@ const loginEvent = (
 })
 
 export const passwordGrant = (parts: PasswordParts): Grant => {
-  const { authenticator, grantsStore, clock, metrics } = parts
+  const { authenticator, factors, grantsStore, clock, metrics } = parts
   const prolong = createProlong(parts)
 
   const open = (context: GrantContext, user: UserRow) => {
@@ -57,6 +60,12 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     return { grant, data, refresh, statements: [...statements, ...(refresh?.statements ?? [])] }
   }
 
+  /** What more would be asked on the sign-in page, where this grant can ask for nothing: no way around it. */
+  const faultOf = async (user: UserRow): Promise<string | undefined> => {
+    if (fieldsOf(user).requiredActions.length > 0) return 'required-actions'
+    return (await factors.hasFactor(user)) ? 'second-factor' : undefined
+  }
+
   const handle = async (context: GrantContext): Promise<Issuance> => {
     const { issuer, client, form, scope, resources, sourceIp } = context
     if (client.doc.consentRequired)
@@ -65,14 +74,14 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     const password = form.require('password')
     const result = await authenticator.attempt(
       { realm: issuer.name, settings: issuer.settings, name, password, address: sourceIp },
-      (user) => {
-        const isPending = fieldsOf(user).requiredActions.length > 0
-        const opened = isPending ? undefined : open(context, user)
-        const fault = opened ? undefined : 'required-actions'
+      async (user) => {
+        const fault = await faultOf(user)
+        const opened = fault === undefined ? open(context, user) : undefined
         return {
           statements: opened?.statements ?? [],
           events: [loginEvent(context, user, fault)],
           value: opened,
+          partial: !opened,
         }
       },
     )
