@@ -43,6 +43,10 @@ export interface Codes {
   ): Statement[]
 }
 
+/** An administrator who acts as the user is named in every token (RFC 8693 §4.1). */
+export const actorOf = ({ impersonator }: SessionRow): Pick<GrantData, 'claims'> =>
+  impersonator === null ? {} : { claims: { act: { sub: impersonator } } }
+
 const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData => ({
   authTime: session.created_at,
   acr: session.acr,
@@ -51,6 +55,7 @@ const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData =>
   ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
   ...(request.idTokenClaims ? { idTokenClaims: request.idTokenClaims } : {}),
   ...(request.userinfoClaims ? { userinfoClaims: request.userinfoClaims } : {}),
+  ...actorOf(session),
 })
 
 export const createCodes = ({

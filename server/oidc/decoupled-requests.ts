@@ -14,6 +14,7 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
+import { actorOf } from './codes.ts'
 import { type OAuthError, oauthError } from './errors.ts'
 
 /** Seconds between two questions of a client. */
@@ -116,6 +117,7 @@ export const createDecoupledRequests = (
           acr: session.acr,
           amr: JSON.parse(session.amr),
           resources: data.resources,
+          ...actorOf(session),
         },
         expiresAt: row.expires_at,
       })

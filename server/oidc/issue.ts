@@ -71,6 +71,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
             scope,
             authentication,
             accessToken: access.token,
+            claims,
             ...idToken,
           })
         : undefined

@@ -40,6 +40,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
       scope,
       resources: narrowedResources(resources, context.resources),
       authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
+      ...(data.claims ? { claims: data.claims } : {}),
       idToken: {},
       ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
       statements: [

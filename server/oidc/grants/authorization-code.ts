@@ -81,6 +81,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
         scope,
         resources: narrowedResources(data.resources ?? [], context.resources),
         authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
+        ...(data.claims ? { claims: data.claims } : {}),
         idToken: {
           ...(nonce === undefined ? {} : { nonce }),
           ...(idTokenClaims ? { requestedClaims: idTokenClaims } : {}),
