@@ -11,6 +11,7 @@ import type { Parts } from './parts.ts'
 
 export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
   ...housekeeping(parts),
+  parts.forwarder.handler,
   parts.post.handler as JobHandler,
   webhookDeliveries({
     ...parts,
@@ -25,6 +26,7 @@ const tellMs = 2_000
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   await parts.outbox.adopt()
   const fanOut = startFanOut(parts)
+  const endForwarding = parts.forwarder.start()
   const jobs = await parts.jobs.start(jobHandlers(parts))
   const ending = new AbortController()
   const telling = (async () => {
@@ -41,7 +43,7 @@ export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
     },
     stop: async () => {
       ending.abort()
-      await Promise.allSettled([telling, fanOut.stop(), jobs.stop()])
+      await Promise.allSettled([telling, fanOut.stop(), endForwarding(), jobs.stop()])
     },
   }
 }

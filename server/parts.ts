@@ -15,6 +15,7 @@ import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
 import { createRecorder } from '#server/events/audit.ts'
 import { createEmission, emitting } from '#server/events/emission.ts'
+import { createForwarder } from '#server/events/forwarder.ts'
 import { createJobs, jobFigures } from '#server/events/jobs/queue.ts'
 import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createOutbox } from '#server/events/outbox.ts'
@@ -154,6 +155,17 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     })
     shareFigures(siblings, metrics)
     const jobs = createJobs({ storage, clock, logger, metrics })
+    const readRecords = createReadRecords(personalKeys)
+    const forwarder = createForwarder({
+      storage,
+      outbox,
+      emission,
+      jobs,
+      outgoing,
+      readRecords,
+      clock,
+      logger,
+    })
 
     const settingsOf = async (realm: string): Promise<SettingsDoc | null> => {
       const view = await copy.fresh(realm)
@@ -179,7 +191,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       vault,
       emission,
       personalKeys,
-      readRecords: createReadRecords(personalKeys),
+      readRecords,
+      forwarder,
       totals,
       writer,
       settingsOf,
@@ -188,7 +201,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       jobs,
       outbox,
       sendDelivery: createSender({ storage, clock, outgoing, reveal: vault.reveal }),
-      health: createHealth({ storage, config, clock, siblings }),
+      health: createHealth({ storage, config, clock, siblings, forwarder }),
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),
       codeKey: deriveKey(root, 'sign-in-codes'),

@@ -10,6 +10,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '#server/config/index.ts'
+import type { Forwarder } from '#server/events/forwarder.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Siblings } from '#server/platform/siblings.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -25,6 +26,7 @@ export interface HealthParts {
   readonly config: Pick<Config, 'runtime'>
   readonly clock: Clock
   readonly siblings: Siblings
+  readonly forwarder: Pick<Forwarder, 'works'>
 }
 
 export interface Health {
@@ -92,7 +94,13 @@ const createCertificateCheck = ({ db }: Pick<Storage, 'db'>, clock: Clock) => {
   }
 }
 
-export const createHealth = ({ storage, config, clock, siblings }: HealthParts): Health => {
+export const createHealth = ({
+  storage,
+  config,
+  clock,
+  siblings,
+  forwarder,
+}: HealthParts): Health => {
   const certificatesAreValid = createCertificateCheck(storage, clock)
   let isStopping = false
   let underWay: Promise<Components> | undefined
@@ -107,7 +115,9 @@ export const createHealth = ({ storage, config, clock, siblings }: HealthParts):
     const space = await hasSpace(config.runtime.data).catch(() => false)
     // Without a database nothing is known of certificates; `db` tells that already.
     const certificates = db === 'UP' ? await certificatesAreValid().catch(() => false) : true
+    const forwards = db === 'UP' ? await forwarder.works().catch(() => false) : null
     return {
+      ...(forwards === null ? {} : { auditForwarder: upIf(forwards) }),
       db,
       diskSpace: upIf(space),
       livenessState: 'UP',

@@ -8,7 +8,9 @@ import {
   defaultEmission,
   type Emission,
   type EmissionSettings,
+  isForwarding,
 } from '#server/events/emission.ts'
+import type { Forwarder } from '#server/events/forwarder.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -18,6 +20,7 @@ export interface AuditConfigParts {
   readonly emission: Emission
   readonly recorder: Recorder
   readonly outgoing: Pick<Outgoing, 'checkUrl'>
+  readonly forwarder: Pick<Forwarder, 'beginStatements' | 'kick'>
 }
 
 type Body = Partial<EmissionSettings>
@@ -83,7 +86,7 @@ const refuse = (field: string, code: string, message: string) =>
 const originOf = (url: string): string => URL.parse(url)?.origin ?? ''
 
 export const auditConfigActions = (parts: AuditConfigParts): Action[] => {
-  const { emission, recorder, outgoing } = parts
+  const { emission, recorder, outgoing, forwarder } = parts
 
   const checkUrl = (url: string): void => {
     if (url === '') return
@@ -145,10 +148,16 @@ export const auditConfigActions = (parts: AuditConfigParts): Action[] => {
         if (changed.length > 0) {
           const detail = changed.map((name) => `/${name}`).join(', ')
           const resource = { type: resourceType, id: 'server' }
-          await recorder.commit(emission.replaceStatements(after), [
-            actionEvent(context, 'ADMIN_UPDATE', resource, detail),
-          ])
+          const begins = isForwarding(after) && !isForwarding(before)
+          await recorder.commit(
+            [
+              ...emission.replaceStatements(after),
+              ...(begins ? await forwarder.beginStatements() : []),
+            ],
+            [actionEvent(context, 'ADMIN_UPDATE', resource, detail)],
+          )
           await emission.follow()
+          forwarder.kick()
         }
         return configOf(after)
       },
