@@ -59,6 +59,9 @@ const tidy = (schema: JsonSchema, value: unknown): unknown => {
   return isObject(value) ? tidyObject(schema, value) : value
 }
 
+/** One value in the form that it has within a document. */
+export const canonical = tidy
+
 /** The form that is stored, exported and hashed. */
 export const compact = (kind: Kind, doc: Doc): Doc => tidyObject(kind.spec, { ...doc })
 

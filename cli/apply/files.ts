@@ -22,6 +22,8 @@ export interface FileOptions {
   /** Another file than the nearest iamctl.yaml. */
   readonly config: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Texts that files shall have, by absolute path, instead of what they hold. */
+  readonly texts?: ReadonlyMap<string, string>
 }
 
 export interface ReadFiles {
@@ -39,7 +41,10 @@ const estateFolder = ({ paths, cwd, config }: FileOptions): string | undefined =
   return existsSync(file) ? file : undefined
 }
 
-export const readFiles = async (options: FileOptions): Promise<ReadFiles> => {
+/** The same, and nothing is checked but what can be read at all. */
+export const loadFiles = async (
+  options: FileOptions,
+): Promise<Pick<ReadFiles, 'estate' | 'loaded'>> => {
   const { cwd, config, env, overlays, vars, varFiles } = options
   const folder = estateFolder(options)
   const found = await findEstate({ cwd, config: folder ?? config })
@@ -52,13 +57,21 @@ export const readFiles = async (options: FileOptions): Promise<ReadFiles> => {
     estate: found.estate,
     env,
     stdin: process.stdin,
+    texts: options.texts,
   })
-  const all: Loaded = {
-    ...loaded,
-    diagnostics: [...found.diagnostics, ...loaded.diagnostics],
-    textOf: (file) => loaded.textOf(file) ?? found.textOf(file),
+  return {
+    estate: found.estate,
+    loaded: {
+      ...loaded,
+      diagnostics: [...found.diagnostics, ...loaded.diagnostics],
+      textOf: (file) => loaded.textOf(file) ?? found.textOf(file),
+    },
   }
-  return { estate: found.estate, loaded: all, diagnostics: createValidator().validate(all) }
+}
+
+export const readFiles = async (options: FileOptions): Promise<ReadFiles> => {
+  const { estate, loaded } = await loadFiles(options)
+  return { estate, loaded, diagnostics: createValidator().validate(loaded) }
 }
 
 export interface SecretOptions {

@@ -26,7 +26,8 @@ const seconds = (text: string): number => {
   return value
 }
 
-const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
+/** Of an option that may be repeated. */
+export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
 const realmOption = (): Option =>
   option('--realm <name>', 'realm that the command is about', 'IAMCTL_REALM')
@@ -72,20 +73,20 @@ export const addOutputOptions = (
 
 /** Where realm files are and how they are read. */
 export const addFileOptions = (command: Command): Command =>
-  addGroup(
+  addFileFlags(
     command.argument('[paths...]', 'files and folders; the paths of iamctl.yaml, else realms/'),
-    'Files:',
-    [
-      option('--overlay <path>', 'merged over the files by key; may be repeated').argParser(
-        collect,
-      ),
-      option('--var <name=value>', `value of \${var:name}; may be repeated`).argParser(collect),
-      option('--var-file <file>', 'YAML file of variables; may be repeated').argParser(collect),
-      option('--allow-exec', `run the commands of \${exec:…} secrets`),
-      option('--source <name>', 'name of the estate that owns what it applies', 'IAMCTL_SOURCE'),
-      configOption(),
-    ],
   )
+
+/** The same, of a command whose arguments are something else. */
+export const addFileFlags = (command: Command): Command =>
+  addGroup(command, 'Files:', [
+    option('--overlay <path>', 'merged over the files by key; may be repeated').argParser(collect),
+    option('--var <name=value>', `value of \${var:name}; may be repeated`).argParser(collect),
+    option('--var-file <file>', 'YAML file of variables; may be repeated').argParser(collect),
+    option('--allow-exec', `run the commands of \${exec:…} secrets`),
+    option('--source <name>', 'name of the estate that owns what it applies', 'IAMCTL_SOURCE'),
+    configOption(),
+  ])
 
 /** On the program itself: what may also stand before the name of a command. The commands' own help explains them. */
 export const addGlobalOptions = (program: Command): Command => {

@@ -26,6 +26,8 @@ export interface FindOptions {
   /** Folders and files that a folder tree does not include, absolute: the overlays. */
   readonly apart?: readonly string[]
   readonly stdin?: AsyncIterable<Uint8Array | string> | undefined
+  /** Texts that files shall have, by absolute path, instead of what they hold. */
+  readonly texts?: ReadonlyMap<string, string> | undefined
 }
 
 const isRealmFile = (name: string): boolean =>
@@ -66,7 +68,7 @@ const byName = (a: { name: string }, b: { name: string }): number =>
 /** Files in the order in which they are named, those of a folder sorted by name; each only once. */
 export const findFiles = async (
   paths: readonly string[],
-  { cwd, root, apart = [], stdin }: FindOptions,
+  { cwd, root, apart = [], stdin, texts }: FindOptions,
 ): Promise<FoundFiles> => {
   const sources: Source[] = []
   const diagnostics: Diagnostic[] = []
@@ -87,7 +89,9 @@ export const findFiles = async (
 
   const addFile = async (path: string, found: Stats): Promise<void> => {
     if (found.size > mostBytes) return fail('file-too-large', path, 'is larger than 64 MiB')
-    addText(shownPath(cwd, path), path, await readFile(path))
+    const given = texts?.get(path)
+    if (given === undefined) addText(shownPath(cwd, path), path, await readFile(path))
+    else sources.push(createSource(shownPath(cwd, path), given, path))
   }
 
   /** Whether a path is to be read, and for the first time: its links stay inside. */

@@ -5,7 +5,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles } from './files.ts'
-import type { Loaded, LoadedRealm } from './loaded.ts'
+import type { Loaded, LoadedRealm, RealmPart } from './loaded.ts'
 import { readDocuments } from './nodes.ts'
 import { overlay } from './overlays.ts'
 import { joinParts, type RealmParts } from './parts.ts'
@@ -28,6 +28,8 @@ export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** What the path `-` reads. */
   readonly stdin?: AsyncIterable<Uint8Array | string>
+  /** Texts that files shall have, by absolute path, instead of what they hold. */
+  readonly texts?: ReadonlyMap<string, string> | undefined
 }
 
 /** Every document of some files, variables in their place. */
@@ -44,12 +46,30 @@ const readSources = (
     return read.documents.map((document) => fillVariables(document, variables, diagnostics))
   })
 
-const loadedRealm = ({ realm, files }: RealmParts, node: Node): LoadedRealm => ({
+const loadedRealm = (
+  { realm, files }: RealmParts,
+  node: Node,
+  parts: readonly RealmPart[],
+): LoadedRealm => ({
   realm,
   value: toJson(node) as Doc,
   placeOf: (pointer, what) => placeAtPointer(node, pointer, what),
   files,
+  parts,
 })
+
+/** The documents of one layer that name a realm, by its name. */
+const partsByRealm = (documents: readonly Node[], layer: number): [string, RealmPart][] => {
+  const counts = new Map<string, number>()
+  return documents.flatMap((root): [string, RealmPart][] => {
+    const index = counts.get(root.source.file) ?? 0
+    counts.set(root.source.file, index + 1)
+    const named = root.type === 'map' ? root.pairs.get('realm')?.value : undefined
+    return root.type === 'map' && named?.type === 'scalar'
+      ? [[String(named.value), { layer, index, root }]]
+      : []
+  })
+}
 
 export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
   const { cwd, estate, env, stdin } = options
@@ -76,31 +96,38 @@ export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
   const { variables } = read
   const diagnostics = [...read.diagnostics]
   const texts = new Map(read.sources.map(({ file, text }) => [file, text]))
+  const written: [string, RealmPart][] = []
 
   const partsOf = async (
     named: readonly string[],
     apart: readonly string[],
+    layer: number,
   ): Promise<{ realms: readonly RealmParts[]; namedFiles: boolean }> => {
-    const found = await findFiles(named, { cwd, root, apart, stdin })
+    const found = await findFiles(named, { cwd, root, apart, stdin, texts: options.texts })
     for (const { file, text } of found.sources) texts.set(file, text)
     diagnostics.push(...found.diagnostics)
-    const joined = joinParts(readSources(found.sources, variables, diagnostics))
+    const documents = readSources(found.sources, variables, diagnostics)
+    written.push(...partsByRealm(documents, layer))
+    const joined = joinParts(documents)
     diagnostics.push(...joined.diagnostics)
     return { realms: joined.realms, namedFiles: found.namedFiles }
   }
 
-  const base = await partsOf(paths, [...overlays, ...varFiles])
+  const base = await partsOf(paths, [...overlays, ...varFiles], 0)
   let realms = base.realms
-  for (const path of overlays) {
-    const over = await partsOf([path], varFiles)
+  for (const [i, path] of overlays.entries()) {
+    const over = await partsOf([path], varFiles, i + 1)
     const laid = overlay(realms, over.realms, { addRealms: !base.namedFiles })
     diagnostics.push(...laid.diagnostics)
     realms = laid.realms
   }
 
   const loaded: LoadedRealm[] = []
-  for (const parts of realms)
-    loaded.push(loadedRealm(parts, await settleReferences(parts.node, { cwd, root }, diagnostics)))
+  for (const joined of realms) {
+    const node = await settleReferences(joined.node, { cwd, root }, diagnostics)
+    const parts = written.flatMap(([name, part]) => (name === joined.realm ? [part] : []))
+    loaded.push(loadedRealm(joined, node, parts))
+  }
   // A file that could not be read may be the one that asks.
   if (!diagnostics.some(({ severity }) => severity === 'error'))
     diagnostics.push(...unusedVariables(variables))

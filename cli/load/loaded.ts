@@ -2,6 +2,7 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
+import type { MapNode } from './tree.ts'
 
 /** Where the value of a secret comes from; the value itself is fetched only by plan and apply. */
 export type SecretSource =
@@ -10,6 +11,15 @@ export type SecretSource =
   | { readonly from: 'exec'; readonly command: string }
   /** Written out in the file itself. */
   | { readonly from: 'literal'; readonly file: string; readonly pointer: string }
+
+/** A document of a file that is part of a realm. */
+export interface RealmPart {
+  /** 0 of the files, 1 of the first overlay over them, and so on. */
+  readonly layer: number
+  /** Which document of its file, empty ones not counted. */
+  readonly index: number
+  readonly root: MapNode
+}
 
 export interface LoadedRealm {
   readonly realm: string
@@ -21,6 +31,8 @@ export interface LoadedRealm {
   /** The place of what a JSON pointer into `value` names: of the value, or of the key before it. */
   placeOf(pointer: string, what?: 'value' | 'key'): Place | undefined
   readonly files: readonly string[]
+  /** What it was put together from, in the order in which it was read: for who writes into the files. */
+  readonly parts: readonly RealmPart[]
 }
 
 export interface Loaded {

@@ -71,6 +71,7 @@ const errorsIn = (value: Doc): string[] =>
       // The pointer itself is what is asked for.
       placeOf: (file) => ({ file, line: 1, column: 1 }),
       files: [],
+      parts: [],
     })
     .filter(({ severity }) => severity === 'error')
     .map(({ place }) => place?.file ?? '')

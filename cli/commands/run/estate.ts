@@ -23,9 +23,10 @@ import { type Invocation, textOf } from '../invocation.ts'
 
 export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {}
 
-const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
+/** Of an option that may be repeated. */
+export const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
 
-const fileOptions = (invocation: Invocation, paths: readonly string[]): FileOptions => ({
+export const fileOptions = (invocation: Invocation, paths: readonly string[]): FileOptions => ({
   paths,
   overlays: listOf(invocation.flags['overlay']),
   vars: listOf(invocation.flags['var']),
@@ -35,16 +36,22 @@ const fileOptions = (invocation: Invocation, paths: readonly string[]): FileOpti
   env: invocation.env,
 })
 
-const refuseInvalid = (
+const wrongFiles = {
+  message: 'the files are not valid',
+  hint: 'nothing was sent; `iamctl validate` checks them without a server',
+}
+
+export const refuseInvalid = (
   invocation: Invocation,
   { loaded }: Pick<ReadFiles, 'loaded'>,
   diagnostics: readonly Diagnostic[],
+  { message, hint } = wrongFiles,
 ): never => {
   // A program reads them in the error itself.
   const human = invocation.output !== 'json'
   if (human) showDiagnostics({ diagnostics, textOf: loaded.textOf }, 'stderr')
-  throw new CommandError(exitCodes.invalid, `the files are not valid: ${summaryOf(diagnostics)}`, {
-    hint: 'nothing was sent; `iamctl validate` checks them without a server',
+  throw new CommandError(exitCodes.invalid, `${message}: ${summaryOf(diagnostics)}`, {
+    hint,
     ...(human ? {} : { diagnostics }),
   })
 }

@@ -14,7 +14,7 @@ const emptyFolder = (): string => {
 }
 
 const loadedWith = (users: readonly object[]): Loaded => ({
-  realms: [{ realm: 'acme', value: { users }, placeOf: () => undefined, files: [] }],
+  realms: [{ realm: 'acme', value: { users }, placeOf: () => undefined, files: [], parts: [] }],
   diagnostics: [],
   textOf: () => undefined,
 })

@@ -16,6 +16,7 @@ import { type DesiredRealm, type PlanOptions, planRealm } from '#cli/plan/plan-r
 import { parseTarget } from '#cli/plan/target.ts'
 import { desiredOf } from '#schemas/desired.ts'
 import type { Doc } from '#schemas/json-schema.ts'
+import { contentHash } from '#schemas/normalize.ts'
 import { flatten, nest, withSecretFlags } from '#schemas/realm-document.ts'
 import { seeds } from '#schemas/seeds.ts'
 import {
@@ -107,14 +108,7 @@ export const exportOf = (realm: Doc, meta: Meta = {}, revision = 7): RealmExport
     return [
       at,
       {
-        hash: desiredOf({
-          kind,
-          key,
-          value: body,
-          pointer: '',
-          renamedFrom: null,
-          protected: false,
-        }).hash,
+        hash: contentHash(body),
         origin: origins.get(at) ?? (isBuiltIn ? 'built-in' : 'declared'),
         owner: owners.has(at) ? (owners.get(at) ?? null) : isBuiltIn ? null : source,
         protected: shielded.has(at),

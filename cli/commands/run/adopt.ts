@@ -1,0 +1,119 @@
+/** Writes what is live into the files: asks for the realms as they are, edits, checks, saves. */
+
+import { sectionOf } from '#schemas/realm-document.ts'
+import { kindNamed } from '#schemas/registry.ts'
+import type { Place } from '#schemas/wire.ts'
+import { type AdoptOutcome, adopt } from '../../adopt/adopt.ts'
+import { filesOf } from '../../adopt/differences.ts'
+import { saveFiles } from '../../adopt/save.ts'
+import { readFiles } from '../../apply/files.ts'
+import { defaultSource } from '../../apply/sync.ts'
+import type { Api } from '../../client/api.ts'
+import { isProblem } from '../../client/errors.ts'
+import { hasErrors } from '../../diagnostics.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import type { LoadedRealm } from '../../load/loaded.ts'
+import { type Actual, actualOf } from '../../plan/actual.ts'
+import { nameOf } from '../../plan/names.ts'
+import { parseTarget } from '../../plan/target.ts'
+import { showAdopted, showDiffs } from '../../views/human/adopt.ts'
+import { printAdopted } from '../../views/json/adopt.ts'
+import { type Invocation, textOf } from '../invocation.ts'
+import { withConnection } from './connection.ts'
+import { fileOptions, listOf, refuseInvalid } from './estate.ts'
+
+const placesOf = (names: readonly string[]): Place[] =>
+  names.map((name) => {
+    const place = parseTarget(name)
+    if (place) return place
+    throw new CommandError(exitCodes.error, `${name} names no document`, {
+      hint: 'it is KIND/KEY, such as client/web or group/Staff; files are named with --path',
+    })
+  })
+
+/** The realm as it is, in the sections that matter. */
+const actualRealm = async (
+  api: Api,
+  loaded: LoadedRealm,
+  names: readonly Place[],
+): Promise<Actual> => {
+  const { desired, listings } = filesOf(loaded)
+  const kinds = [
+    ...[...desired, ...listings].map(({ kind }) => kind),
+    ...names.map(({ kind }) => kindNamed(kind)),
+  ]
+  const sections = [...new Set(kinds.map(sectionOf))]
+  try {
+    return actualOf(await api.exportRealm(loaded.realm, { builtIns: true, sections }), sections)
+  } catch (error) {
+    if (!isProblem(error, 404)) throw error
+    throw new CommandError(exitCodes.error, `there is no realm ${loaded.realm} at ${api.server}`, {
+      hint: '`iamctl apply` makes it',
+      cause: error,
+    })
+  }
+}
+
+/** What must not be saved. */
+const refuseOutcome = (invocation: Invocation, outcome: AdoptOutcome): void => {
+  const { unknown, problems, diagnostics, textOf: textOfFile } = outcome
+  const [first] = unknown
+  if (first)
+    throw new CommandError(
+      exitCodes.invalid,
+      `there is no ${nameOf(first.kind, first.key)}, neither in the files nor in the realm`,
+    )
+  if (hasErrors(diagnostics))
+    refuseInvalid(
+      invocation,
+      { loaded: { realms: [], diagnostics, textOf: textOfFile } },
+      diagnostics,
+      {
+        message: 'with what is live the files would not be valid',
+        hint: 'nothing was written; what a document refers to must be in the files too: name that as well',
+      },
+    )
+  if (problems.length > 0)
+    throw new CommandError(exitCodes.guarded, 'that would reach further than asked', {
+      hint: `nothing was written: ${problems.join('; ')}`,
+    })
+}
+
+export const adoptLive = async (
+  invocation: Invocation,
+  names: readonly string[],
+): Promise<void> => {
+  const { flags } = invocation
+  const places = placesOf(names)
+  const options = fileOptions(invocation, listOf(flags['path']))
+  if (options.paths.includes('-'))
+    throw new CommandError(exitCodes.error, 'standard input cannot be written to', {
+      hint: 'name files with --path',
+    })
+  const read = await readFiles(options)
+  if (hasErrors(read.diagnostics)) refuseInvalid(invocation, read, read.diagnostics)
+  const { estate, loaded } = read
+  const outcome = await withConnection(invocation, async ({ api }) => {
+    const actual = new Map<string, Actual>()
+    for (const realm of loaded.realms)
+      actual.set(realm.realm, await actualRealm(api, realm, places))
+    return adopt({
+      files: options,
+      source: textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource,
+      prune: estate.prune === 'all' ? 'all' : 'owned',
+      names: places,
+      unmanaged: flags['unmanaged'] === true,
+      replaceVariables: flags['replaceVariables'] === true,
+      actualOf: (realm) => actual.get(realm),
+    })
+  })
+  refuseOutcome(invocation, outcome)
+  const dryRun = flags['dryRun'] === true
+  if (!dryRun) await saveFiles(outcome.files)
+  if (invocation.output === 'json') printAdopted(outcome, dryRun)
+  else {
+    if (dryRun) showDiffs(outcome)
+    showAdopted(outcome, { dryRun, quiet: invocation.quiet })
+  }
+  if (outcome.refused.length > 0) process.exitCode = exitCodes.guarded
+}
