@@ -41,8 +41,8 @@ describe.each(backends)('realms on $name', (backend) => {
       await db.selectFrom('user_roles').selectAll().where('user_id', 'in', users).execute(),
     ])
   }
-  /** Revisions are counted in every realm: a number names nothing of another one. */
-  const ofRealms = ['realm', 'name', 'revision']
+  /** Revisions are counted in every realm, and all have the same channels: they name nothing of another one. */
+  const ofRealms = ['realm', 'name', 'revision', 'channel']
   const reaching = (): readonly AdminRoute[] =>
     routes.filter((route) => parametersOf(route).some((name) => !ofRealms.includes(name)))
 

@@ -77,6 +77,7 @@ export const createWorld = (server: TestServer): World => {
         const { body } = await server.admin.send('GET', `/admin/realms/${realm}/keys`)
         return body[0].keyId
       }),
+    '/messaging/providers/{channel}/test': async () => ({ id: 'EMAIL', key: 'EMAIL' }),
     '/sessions/{id}': (realm) =>
       data('session', realm, async () => {
         const { userId } = await server.userWith(realm, ['view-users'])
