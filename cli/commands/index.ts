@@ -5,11 +5,13 @@
  */
 
 import type { Command } from 'commander'
+import { addAdopt } from './adopt.ts'
 import { addApply } from './apply.ts'
 import { addCompletion } from './completion.ts'
 import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
 import { addDev } from './dev.ts'
+import { addDoctor } from './doctor.ts'
 import { addEvents } from './events.ts'
 import { addExplain, addSchema } from './explain.ts'
 import { addFmt } from './fmt.ts'
@@ -42,6 +44,7 @@ export const commandGroups: readonly CommandGroup[] = [
       addPlan,
       addApply,
       addDrift,
+      addAdopt,
       addExplain,
       addSchema,
     ],
@@ -56,7 +59,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'Who and where you are:',
-    commands: [addLogin, addLogout, addWhoami, addContext, addCompletion],
+    commands: [addLogin, addLogout, addWhoami, addContext, addDoctor, addCompletion],
   },
   {
     heading: 'The server:',
