@@ -7,6 +7,7 @@ import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createFactors } from '#server/accounts/factors.ts'
+import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
 import { createPost } from '#server/accounts/post.ts'
@@ -117,6 +118,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const ranks = createRanks(storage)
     const sessions = createSessions({ storage, clock })
     const bruteForce = createBruteForce({ storage, clock })
+    const factors = createFactors(storage)
+    const codeKey = deriveKey(root, 'sign-in-codes')
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
     const behaviours = createBehaviours({ users, passwords, ranks, copy })
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
@@ -186,7 +189,14 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       ranks,
       sessions,
       bruteForce,
-      factors: createFactors(storage),
+      factors,
+      passkeys: createPasskeys({
+        storage,
+        clock,
+        factors,
+        key: codeKey,
+        baseUrl: config.http.baseUrl,
+      }),
       signIns: createSignIns({ storage, clock }),
       vault,
       emission,
@@ -204,7 +214,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       health: createHealth({ storage, config, clock, siblings, forwarder }),
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),
-      codeKey: deriveKey(root, 'sign-in-codes'),
+      codeKey,
       authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
       outgoing,
       messaging,

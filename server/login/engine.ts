@@ -10,6 +10,7 @@ import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { passwordlessId } from './authenticators/webauthn-passwordless.ts'
 import { levelOf } from './flow/levels.ts'
 import { pinFlow } from './flow/pinned-flow.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
@@ -275,6 +276,19 @@ export const createEngine = (parts: EngineParts) => {
           return { kind: 'again', signIn: asked.signIn }
         throw error
       }
+    },
+
+    /** A passkey may be given where it is only offered beside what is asked: the first page does. */
+    async meant(visitor: Visitor, asked: Asked, form: Form): Promise<Asked> {
+      const isAsked = asked.step.id === passwordlessId
+      const option = asked.others.find(
+        ({ execution }) => execution.authenticator === passwordlessId,
+      )
+      if (form('response') === '' || isAsked || !option) return asked
+      const { signIn, user } = asked
+      const chosen = { ...signIn.state.chosen, [option.choice]: option.node }
+      const next = await nextFor(visitor, { ...signIn, state: { ...signIn.state, chosen } }, user)
+      return next.kind === 'ask' ? next.asked : asked
     },
 
     /** Another of the ways that are open now. */

@@ -1,6 +1,7 @@
 /** What authenticators and required actions are made of; each takes what it uses. */
 
 import type { Factors } from '#server/accounts/factors.ts'
+import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Users } from '#server/accounts/users.ts'
@@ -20,6 +21,7 @@ export interface FactorParts {
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly factors: Factors
+  readonly passkeys: Passkeys
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   /** Signs what a code or link is remembered by. */

@@ -83,6 +83,12 @@ const stepPath = ({ realm, handle, state, version }: SignIn): string =>
     ? firstPath(realm, state.pending, entryOf(state.entry))
     : `${pathOf(realm, 'login')}/${handle}`
 
+/** Only a forgotten password ends without a session. */
+const afterReset = (realm: string, handle: string | undefined): string => {
+  const path = firstPath(realm, handle, signInEntry)
+  return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
+}
+
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
@@ -155,6 +161,7 @@ const createHandlers = (parts: LoginParts) => {
       username: refusal?.values?.['username'] ?? user?.username ?? pending?.username,
       canRestart: signIn.version !== undefined,
       hasOthers: others.length > 0,
+      offers: others.map(({ execution }) => execution.authenticator),
       ...(refusal && { refusal, status: refusal.status }),
     })
 
@@ -215,18 +222,19 @@ const createHandlers = (parts: LoginParts) => {
     form: Form,
   ): Promise<FastifyReply> => {
     const { visitor, pending } = turn
-    const answered = await engine.answer(visitor, asked, form)
+    const meant = await engine.meant(visitor, asked, form)
+    const answered = await engine.answer(visitor, meant, form)
     switch (answered.kind) {
       case 'refused': {
         const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
         const values = { ...typed, ...answered.values }
-        return show(reply, turn, asked, { ...answered, ...(values.username ? { values } : {}) })
+        return show(reply, turn, meant, { ...answered, ...(values.username ? { values } : {}) })
       }
       case 'again':
       case 'went-on':
         return reply.redirect(stepPath(answered.signIn), 303)
       case 'finished':
-        return reply.redirect(firstPath(visitor.realm, answered.state.pending, signInEntry), 303)
+        return reply.redirect(afterReset(visitor.realm, answered.state.pending), 303)
       case 'signed-in':
         browser.signIn(reply, answered.session.session, answered.session.cookieValue)
         return reply.redirect(pending?.continueTo ?? pathOf(visitor.realm, 'login'), 303)

@@ -30,6 +30,8 @@ export interface AskedPage extends FormPage {
   readonly username?: string | undefined
   readonly canRestart: boolean
   readonly hasOthers: boolean
+  /** The authenticators that could be used instead. */
+  readonly offers: readonly string[]
   readonly refusal?: Refusal | undefined
 }
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/seeds.ts'
 import { createFactors } from '#server/accounts/factors.ts'
+import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
@@ -74,6 +75,7 @@ export const openSite = async (
   const pages = createPages()
   pages.routes(app)
   const signIns = createSignIns(accounts)
+  const factors = createFactors(storage)
   const onLogin = (realm: string, outcome: string) => logins.push(`${realm} ${outcome}`)
   const engine = createSignInEngine({
     ...accounts,
@@ -81,7 +83,8 @@ export const openSite = async (
     signIns,
     pages,
     keyring: keyringFrom([randomBytes(32)]),
-    factors: createFactors(storage),
+    factors,
+    passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
     messaging: { ready: async () => ({ ready: false, reason: 'there is none here' }) },
     post: { statements: () => [], wake: () => undefined },
     codeKey: randomBytes(32),

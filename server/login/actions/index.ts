@@ -4,6 +4,7 @@ import type { FactorParts } from '../factor-parts.ts'
 import type { RequiredAction } from '../step.ts'
 import { configureTotp } from './configure-totp.ts'
 import { configureRecoveryCodes } from './recovery-codes.ts'
+import { registerPasskey } from './register-passkey.ts'
 import { acceptTerms } from './terms.ts'
 import { updatePassword } from './update-password.ts'
 import { updateEmail, updateProfile, verifyProfile } from './update-profile.ts'
@@ -17,5 +18,6 @@ export const createRequiredActions = (parts: FactorParts): RequiredAction[] => [
   updateEmail(parts),
   verifyEmail(parts),
   configureTotp(parts),
+  registerPasskey(parts),
   configureRecoveryCodes(parts),
 ]

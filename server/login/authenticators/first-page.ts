@@ -1,11 +1,37 @@
-/** What the pages that ask for a name have in common. */
+/** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
 
 import type { FirstPage } from '#server/http/pages.ts'
-import type { AskedPage, StepContext } from '../step.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
+import { type AskedPage, loginError, type StepContext } from '../step.ts'
+import { passkeyAudience, passwordlessId } from './webauthn-passwordless.ts'
 
-export const firstPage = ({ settings, realm }: StepContext, page: AskedPage): FirstPage => ({
-  ...page,
-  emailAllowed: settings.loginWithEmailAllowed,
-  rememberMe: settings.rememberMe ? page.refusal?.values?.['rememberMe'] === 'true' : undefined,
-  registerUrl: settings.registrationAllowed ? `/realms/${realm}/login/register` : undefined,
-})
+const notices = ['signed-out', 'password-changed', 'registered'] as const
+
+const noticeOf = ({ query }: StepContext['request']): FirstPage['notice'] => {
+  const { notice } = (query ?? {}) as { readonly notice?: unknown }
+  return notices.find((one) => one === notice)
+}
+
+const hasPasskeys = (nodes: readonly PinnedNode[]): boolean =>
+  nodes.some((node) =>
+    isSubFlow(node) ? hasPasskeys(node.nodes) : node.authenticator === passwordlessId,
+  )
+
+/** Made before the page is sent: whether the passkey is open then, only the page knows. */
+export const createFirstPage =
+  ({ passkeys }: Pick<FactorParts, 'passkeys'>) =>
+  async ({ settings, realm, state, request }: StepContext) => {
+    const options = hasPasskeys(state.flow.nodes)
+      ? await passkeys.requestOptions(settings, undefined, passkeyAudience(realm))
+      : undefined
+    return (page: AskedPage): FirstPage => ({
+      ...page,
+      emailAllowed: settings.loginWithEmailAllowed,
+      rememberMe: settings.rememberMe ? page.refusal?.values?.['rememberMe'] === 'true' : undefined,
+      registerUrl: settings.registrationAllowed ? `/realms/${realm}/login/register` : undefined,
+      passkey: page.offers.includes(passwordlessId) ? options : undefined,
+      error: loginError(page.refusal),
+      notice: noticeOf(request),
+    })
+  }

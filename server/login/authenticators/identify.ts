@@ -2,29 +2,44 @@
 
 import { printable } from '#server/accounts/names.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import { loginError, refused, type Step } from '../step.ts'
-import { firstPage } from './first-page.ts'
+import { refused, type Step } from '../step.ts'
+import { createFirstPage } from './first-page.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'passkeys' | 'users'>
 
 const longestName = 320
 
-export const identify = ({ pages, users }: Pick<FactorParts, 'pages' | 'users'>): Step => ({
-  id: 'identify',
-  identifies: true,
-  show: async (context) => ({
-    send: (reply, page) =>
-      pages.identify(reply, { ...firstPage(context, page), error: loginError(page.refusal) }),
-  }),
-  answer: async ({ realm, settings, pass }, form) => {
-    const name = printable(form('username').trim(), longestName)
-    if (name === '') return refused('credentials')
-    const found = await users.findByLogin(realm, name, {
-      withEmail: settings.loginWithEmailAllowed,
-    })
-    const isAllowed = found?.user.enabled === 1 && found.user.locked === 0
-    return pass({
-      name,
-      user: isAllowed ? found.user : undefined,
-      rememberMe: form('rememberMe') === 'true',
-    })
-  },
-})
+export const identify = (parts: Parts): Step => {
+  const firstPage = createFirstPage(parts)
+  return {
+    id: 'identify',
+    identifies: true,
+    show: async (context) => {
+      const modelOf = await firstPage(context)
+      const isForgotten = context.state.entry === 'forgot'
+      return {
+        send: (reply, page) =>
+          isForgotten
+            ? parts.pages.forgotPassword(reply, {
+                ...modelOf(page),
+                error: undefined,
+                loginUrl: `/realms/${context.realm}/login`,
+              })
+            : parts.pages.identify(reply, modelOf(page)),
+      }
+    },
+    answer: async ({ realm, settings, pass }, form) => {
+      const name = printable(form('username').trim(), longestName)
+      if (name === '') return refused('credentials')
+      const found = await parts.users.findByLogin(realm, name, {
+        withEmail: settings.loginWithEmailAllowed,
+      })
+      const isAllowed = found?.user.enabled === 1 && found.user.locked === 0
+      return pass({
+        name,
+        user: isAllowed ? found.user : undefined,
+        rememberMe: form('rememberMe') === 'true',
+      })
+    },
+  }
+}

@@ -13,12 +13,16 @@ import { smsCode } from './sms-code.ts'
 import { terms } from './terms.ts'
 import { totp } from './totp.ts'
 import { usernamePassword } from './username-password.ts'
+import { webauthn } from './webauthn.ts'
+import { webauthnPasswordless } from './webauthn-passwordless.ts'
 
 export const createAuthenticators = (parts: FactorParts): Step[] => [
   identify(parts),
   usernamePassword(parts),
   password(parts),
   totp(parts),
+  webauthn(parts),
+  webauthnPasswordless(parts),
   recoveryCode(parts),
   emailCode(parts),
   smsCode(parts),
