@@ -117,16 +117,28 @@ const eventCalls = (call: Call) => ({
   },
 })
 
+/** Of the realm, or of a client that has its own. */
+export interface KeyOwner {
+  readonly realm: string
+  readonly client?: string | undefined
+}
+
+const keysPath = ({ realm, client }: KeyOwner): string =>
+  client === undefined
+    ? path`/admin/realms/${realm}/keys`
+    : path`/admin/realms/${realm}/clients/${client}/keys`
+
 const keyCalls = (call: Call) => ({
-  async list(realm: string): Promise<readonly KeyRecord[]> {
-    return (await call<KeyRecord[]>('GET', path`/admin/realms/${realm}/keys`)).body
+  async list(owner: KeyOwner): Promise<readonly KeyRecord[]> {
+    return (await call<KeyRecord[]>('GET', keysPath(owner))).body
   },
-  async rotate(realm: string): Promise<KeyRecord> {
-    return (await call<KeyRecord>('POST', path`/admin/realms/${realm}/keys/rotate`)).body
+  async rotate(owner: KeyOwner, fresh = false): Promise<KeyRecord> {
+    const query = fresh ? { fresh } : {}
+    return (await call<KeyRecord>('POST', `${keysPath(owner)}/rotate`, { query })).body
   },
-  async remove(realm: string, keyId: string, force = false): Promise<void> {
+  async remove(owner: KeyOwner, keyId: string, force = false): Promise<void> {
     const query = force ? { force } : {}
-    await call('DELETE', path`/admin/realms/${realm}/keys/${keyId}`, { query })
+    await call('DELETE', keysPath(owner) + path`/${keyId}`, { query })
   },
 })
 

@@ -6,16 +6,20 @@ import { addOutputOptions, addRealmOptions } from './options.ts'
 
 const rotateHelp = `
 What happens:
-  - A new key signs tokens and SAML assertions from this moment on.
+  - A new key signs tokens and SAML assertions from this moment on. It was published before, so that nobody who keeps
+    the realm's JWKS for a while meets a key that they do not know. After a break-in use --fresh: a key is made now.
   - The key before it stays in the realm's JWKS: tokens that it signed stay valid until they expire.
   - The SAML signing certificate changes at the same moment. Service providers that read the realm's metadata follow;
     whoever pinned the old certificate must get the new one.
+  - With --client the key is that of one client, for what is issued to it. The first rotation gives it its own.
 
 Example:
   iamctl keys rotate --realm acme --yes`
 
 export const addKeys = (program: Command): void => {
-  const keys = program.command('keys').description("look after a realm's signing keys")
+  const keys = program
+    .command('keys')
+    .description('look after the signing keys of a realm or a client')
   const commands = [
     keys
       .command('list')
@@ -28,6 +32,7 @@ export const addKeys = (program: Command): void => {
     keys
       .command('rotate')
       .description('sign with a new key; what the old one signed stays valid')
+      .option('--fresh', 'make the key now, and do not take the one that was prepared')
       .option('--yes', 'do not ask')
       .addHelpText('after', rotateHelp)
       .action(async (_flags, command: Command) => {
@@ -59,6 +64,7 @@ export const addKeys = (program: Command): void => {
       }),
   ]
   for (const command of commands) {
+    command.option('--client <id>', 'keys of this client instead of the realm')
     addRealmOptions(command)
     addOutputOptions(command)
   }

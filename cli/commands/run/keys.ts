@@ -1,12 +1,13 @@
-/** The signing keys of a realm. */
+/** The signing keys of a realm, or of a client that has its own. */
 
 import { isProblem } from '../../client/errors.ts'
+import type { KeyOwner } from '../../client/live.ts'
 import type { KeyRecord } from '../../client/records.ts'
 import { note } from '../../views/human/note.ts'
 import { printTable } from '../../views/human/table.ts'
 import { moment } from '../../views/human/values.ts'
 import { printJson } from '../../views/json/json.ts'
-import type { Invocation } from '../invocation.ts'
+import { type Invocation, textOf } from '../invocation.ts'
 import { agreed } from './agreement.ts'
 import { withRealm } from './connection.ts'
 
@@ -15,9 +16,18 @@ const words: Readonly<Record<KeyRecord['status'], string>> = {
   PASSIVE: 'verifies',
 }
 
+const ownerOf = (invocation: Invocation, realm: string): KeyOwner => ({
+  realm,
+  client: textOf(invocation, 'client'),
+})
+
+/** As questions name it. */
+const nameOf = ({ realm, client }: KeyOwner): string =>
+  client === undefined ? `realm ${realm}` : `client ${client} of realm ${realm}`
+
 export const listKeys = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
-    const keys = await api.keys.list(realm)
+    const keys = await api.keys.list(ownerOf(invocation, realm))
     if (invocation.output === 'json') return printJson(keys)
     return printTable(
       ['key', 'use', 'algorithm', 'since', 'until'],
@@ -31,17 +41,21 @@ export const listKeys = (invocation: Invocation): Promise<void> =>
     )
   })
 
-export const rotateKeys = (invocation: Invocation): Promise<void> =>
-  withRealm(invocation, async ({ api }, realm) => {
-    note(
-      invocation,
-      `A new key will sign the tokens and SAML assertions of realm ${realm} from now on.
+const announcement = (server: string, { realm, client }: KeyOwner): string =>
+  client === undefined
+    ? `A new key will sign the tokens and SAML assertions of realm ${realm} from now on.
   Tokens   The key before stays published: what it signed stays valid until it expires.
   SAML     The signing certificate changes at once. Service providers that pinned the old one must get the new one
-           from ${api.server}/realms/${realm}/saml/idp/metadata.`,
-    )
-    await agreed(invocation, `Rotate the signing key of realm ${realm} at ${api.server}?`)
-    const key = await api.keys.rotate(realm)
+           from ${server}/realms/${realm}/saml/idp/metadata.`
+    : `A new key, which is the client's own, will sign what is issued to ${client} from now on.
+  Tokens   The key before stays published: what it signed stays valid until it expires.`
+
+export const rotateKeys = (invocation: Invocation): Promise<void> =>
+  withRealm(invocation, async ({ api }, realm) => {
+    const owner = ownerOf(invocation, realm)
+    note(invocation, announcement(api.server, owner))
+    await agreed(invocation, `Rotate the signing key of ${nameOf(owner)} at ${api.server}?`)
+    const key = await api.keys.rotate(owner, invocation.flags['fresh'] === true)
     if (invocation.output === 'json') printJson(key)
     else note(invocation, `key ${key.keyId} signs now`)
   })
@@ -49,11 +63,12 @@ export const rotateKeys = (invocation: Invocation): Promise<void> =>
 export const deleteKey = (invocation: Invocation, id: string): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
     const force = invocation.flags['force'] === true
+    const owner = ownerOf(invocation, realm)
     const question = force
-      ? `Delete key ${id} of realm ${realm}? Tokens that it signed become invalid now.`
-      : `Delete key ${id} of realm ${realm}?`
+      ? `Delete key ${id} of ${nameOf(owner)}? Tokens that it signed become invalid now.`
+      : `Delete key ${id} of ${nameOf(owner)}?`
     await agreed(invocation, question)
-    await api.keys.remove(realm, id, force)
+    await api.keys.remove(owner, id, force)
     if (invocation.output === 'json') printJson({ realm, deleted: [id] })
     else note(invocation, `key ${id} is deleted`)
   })
@@ -67,17 +82,18 @@ const neededUntil = (error: unknown): number | null => {
 
 export const pruneKeys = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
-    const retained = (await api.keys.list(realm)).filter(({ status }) => status === 'PASSIVE')
+    const owner = ownerOf(invocation, realm)
+    const retained = (await api.keys.list(owner)).filter(({ status }) => status === 'PASSIVE')
     if (retained.length > 0)
       await agreed(
         invocation,
-        `Delete those of ${retained.length} retained keys of realm ${realm} whose tokens have all expired?`,
+        `Delete those of ${retained.length} retained keys of ${nameOf(owner)} whose tokens have all expired?`,
       )
     const deleted: string[] = []
     const kept: { keyId: string; validUntil: number | null }[] = []
     for (const { keyId } of retained)
       try {
-        await api.keys.remove(realm, keyId)
+        await api.keys.remove(owner, keyId)
         deleted.push(keyId)
       } catch (error) {
         kept.push({ keyId, validUntil: neededUntil(error) })

@@ -218,4 +218,29 @@ describe('keys', () => {
     expect(forced.code).toBe(0)
     expect((await keysOf(run)).map(({ keyId }) => keyId)).not.toContain(retained?.keyId)
   })
+
+  it('of a client are its own, from its first rotation on', async () => {
+    const { run } = world().home
+    await world().admin.send('POST', '/admin/realms/acme/clients', { clientId: 'bank' })
+    const ofClient = ['--client', 'bank']
+    const list = async (): Promise<Key[]> =>
+      JSON.parse((await run(['keys', 'list', '-o', 'json', ...ofClient])).stdout)
+    const before = await keysOf(run)
+    expect(await list()).toEqual([])
+    const asked = await run(['keys', 'rotate', ...ofClient])
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      expect.stringMatching(/client's own, will sign what is issued to bank/),
+    ])
+    for (const more of [[], ['--fresh']])
+      expect((await run(['keys', 'rotate', '--yes', ...ofClient, ...more])).code).toBe(0)
+    const [active, retained] = await list()
+    expect([active?.status, retained?.status]).toEqual(['ACTIVE', 'PASSIVE'])
+    const remove = ['keys', 'delete', retained?.keyId ?? '', '--force', '--yes']
+    expect((await run(remove)).code).not.toBe(0)
+    expect((await run([...remove, ...ofClient])).code).toBe(0)
+    expect(await list()).toHaveLength(1)
+    expect(await keysOf(run)).toEqual(before)
+    expect((await run(['keys', 'list', '--client', 'nobody'])).stderr).toContain('nobody')
+  })
 })
