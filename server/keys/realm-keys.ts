@@ -11,7 +11,9 @@ import {
   sign,
   verify,
 } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
+import { createTurns, type InTurn } from '#server/platform/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
@@ -61,7 +63,7 @@ const jwkOf = (row: SigningKeyRow, publicKey: KeyObject): Record<string, unknown
   x5c: [row.certificate],
 })
 
-const keyOf = (row: SigningKeyRow, keyring: Keyring): RealmKey => {
+const keyOf = (row: SigningKeyRow, keyring: Keyring, inTurn: InTurn): RealmKey => {
   const publicKey = createPublicKey({
     key: Buffer.from(row.public_key, 'base64'),
     format: 'der',
@@ -87,11 +89,14 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring): RealmKey => {
     active: row.status === 'ACTIVE',
     jwk: jwkOf(row, publicKey),
     sign: (algorithm, data) =>
-      new Promise((resolve, reject) => {
-        sign('sha256', Buffer.from(data), padded(algorithm, opened()), (error, signature) =>
-          error ? reject(error) : resolve(signature),
-        )
-      }),
+      inTurn(
+        () =>
+          new Promise((resolve, reject) => {
+            sign('sha256', Buffer.from(data), padded(algorithm, opened()), (error, signature) =>
+              error ? reject(error) : resolve(signature),
+            )
+          }),
+      ),
     verify: (algorithm, data, signature) =>
       new Promise((resolve, reject) => {
         verify(
@@ -118,6 +123,8 @@ export const createRealmKeys = ({
   readonly storage: Storage
   readonly keyring: Keyring
 }): RealmKeys => {
+  // More at once would not be faster, and the event loop would have to share the cores with them.
+  const inTurn = createTurns(availableParallelism())
   const known = new Map<string, Known>()
   /** What was read already stays read: most changes of a realm are not of its keys. */
   const byId = new Map<string, { readonly status: string; readonly key: RealmKey }>()
@@ -134,7 +141,7 @@ export const createRealmKeys = ({
     const signers = new Map<string | null, RealmKey>()
     for (const row of rows) {
       const before = byId.get(row.id)
-      const key = before?.status === row.status ? before.key : keyOf(row, keyring)
+      const key = before?.status === row.status ? before.key : keyOf(row, keyring, inTurn)
       byId.set(row.id, { status: row.status, key })
       byKid.set(key.kid, key)
       if (key.active) signers.set(row.client_id, key)

@@ -6,12 +6,13 @@ import type { Issuer } from '#server/tokens/realm.ts'
 import { allowEverybody } from './cors.ts'
 
 export interface PublicJson {
-  readonly body: Buffer
+  /** Text: head and body of the answer leave in one write then. */
+  readonly body: string
   readonly etag: string
 }
 
 export const publicJson = (value: unknown): PublicJson => {
-  const body = Buffer.from(JSON.stringify(value))
+  const body = JSON.stringify(value)
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` }
 }
 

@@ -90,46 +90,26 @@ const queryFor = (size: number) =>
 type Row = Awaited<ReturnType<ReturnType<typeof queryFor>>>[number]
 
 const grantOf = (row: Row, realm: string): Standing['grant'] => {
-  const {
-    place: _place,
-    revoked: _revoked,
-    client_not_before: _clientNotBefore,
-    grant_id,
-    grant_client_id,
-    grant_user_id,
-    grant_sid,
-    grant_offline,
-    grant_scope,
-    grant_data,
-    granted_at,
-    grant_last_used_at,
-    grant_expires_at,
-    session_expires_at,
-    session_last_access,
-    grant_not_before,
-    ...user
-  } = row
-  if (grant_id === null) return undefined
+  if (row.grant_id === null) return undefined
+  const { session_expires_at: expires_at, session_last_access: last_access } = row
   return {
     row: {
-      id: grant_id,
+      id: row.grant_id,
       realm,
-      client_id: grant_client_id,
-      user_id: grant_user_id,
-      sid: grant_sid,
-      offline: grant_offline,
-      scope: grant_scope,
-      data: grant_data,
-      created_at: granted_at,
-      last_used_at: grant_last_used_at,
-      expires_at: grant_expires_at,
+      client_id: row.grant_client_id,
+      user_id: row.grant_user_id,
+      sid: row.grant_sid,
+      offline: row.grant_offline,
+      scope: row.grant_scope,
+      data: row.grant_data,
+      created_at: row.granted_at,
+      last_used_at: row.grant_last_used_at,
+      expires_at: row.grant_expires_at,
     } as TokenGrantRow,
-    user: user.id === null ? undefined : (user as UserRow),
-    session:
-      session_expires_at === null || session_last_access === null
-        ? undefined
-        : { expires_at: session_expires_at, last_access: session_last_access },
-    notBefore: grant_not_before,
+    // All columns of the user are in the row, under their own names.
+    user: row.id === null ? undefined : (row as UserRow),
+    session: expires_at === null || last_access === null ? undefined : { expires_at, last_access },
+    notBefore: row.grant_not_before,
   }
 }
 

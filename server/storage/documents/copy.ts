@@ -4,6 +4,7 @@
  * the least recently used units go when the byte budget is full. A kind too large to be a unit is read per document.
  */
 
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Storage } from '../contract.ts'
 import { preparedQuery } from '../prepared.ts'
 import { documentOf, type StoredDocument } from './document.ts'
@@ -223,31 +224,30 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   }
 
   /**
-   * One catch-up at a time per realm, so that two never apply the same deltas out of order. Who asks while one
-   * runs waits for the next: the running one may have read the position before the caller's moment.
+   * One catch-up at a time per realm, so that two never apply the same deltas out of order. Those who ask within a turn
+   * of the event loop, or while one runs, share the next: the running one may have read the position before their moment.
    */
-  const underWay = new Map<
-    string,
-    { running: Promise<unknown>; next?: Promise<RealmView | undefined> }
-  >()
+  const running = new Map<string, Promise<unknown>>()
+  const next = new Map<string, Promise<RealmView | undefined>>()
 
   const start = (realm: string): Promise<RealmView | undefined> => {
-    const running = catchUp(realm)
-    underWay.set(realm, { running })
+    next.delete(realm)
+    const caught = catchUp(realm)
+    running.set(realm, caught)
     const done = (): void => {
-      if (underWay.get(realm)?.running === running && !underWay.get(realm)?.next)
-        underWay.delete(realm)
+      if (running.get(realm) === caught) running.delete(realm)
     }
-    running.then(done, done)
-    return running
+    caught.then(done, done)
+    return caught
   }
 
   const fresh = (realm: string): Promise<RealmView | undefined> => {
-    const now = underWay.get(realm)
-    if (!now) return start(realm)
+    const before = next.get(realm)
+    if (before !== undefined) return before
     const begin = (): Promise<RealmView | undefined> => start(realm)
-    now.next ??= now.running.then(begin, begin)
-    return now.next
+    const made = (running.get(realm) ?? endOfTurn()).then(begin, begin)
+    next.set(realm, made)
+    return made
   }
 
   const follow = async (realm: string): Promise<void> => {

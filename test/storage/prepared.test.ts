@@ -1,0 +1,53 @@
+/** Queries and statements that are compiled once take other values each time, on both databases. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Storage } from '#server/storage/contract.ts'
+import { preparedName, preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
+import { backends } from '../support/backends.ts'
+
+const find = preparedQuery('test-meta', (db, { name }: { name: string }) =>
+  db.selectFrom('meta').select(['name', 'value']).where('name', '=', name),
+)
+const put = preparedStatement((db, { name, value }: { name: string; value: string }) =>
+  db.insertInto('meta').values({ name, value }),
+)
+const change = preparedStatement(
+  (db, { name, value }: { name: string; value: string }) =>
+    db.updateTable('meta').set({ value }).where('name', '=', name).where('value', '<>', 'fixed'),
+  { rows: 1, guard: 'meta' },
+)
+
+describe.each(backends)('prepared on $name', (backend) => {
+  let storage: Storage
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const opened = await backend.open()
+    storage = opened.storage
+    close = opened.close
+  })
+  afterAll(() => close())
+
+  it('statements and queries take other values at each use', async () => {
+    await storage.commit([
+      put(storage.db, { name: 'one', value: 'a' }),
+      put(storage.db, { name: 'two', value: 'b' }),
+    ])
+    await storage.commit([change(storage.db, { name: 'two', value: 'c' })])
+    expect(await find(storage.db, { name: 'one' })).toEqual([{ name: 'one', value: 'a' }])
+    expect(await find(storage.db, { name: 'two' })).toEqual([{ name: 'two', value: 'c' }])
+    expect(await find(storage.db, { name: 'three' })).toEqual([])
+  })
+
+  it('statements keep what was written into them and their guard', async () => {
+    await storage.commit([put(storage.db, { name: 'three', value: 'fixed' })])
+    const changed = storage.commit([change(storage.db, { name: 'three', value: 'c' })])
+    await expect(changed).rejects.toMatchObject({ guard: 'meta' })
+  })
+})
+
+describe('the name of a prepared query', () => {
+  it('stands in front of its text, and nowhere else', () => {
+    expect(preparedName('/*liveness-4*/ select 1')).toBe('liveness-4')
+    expect(preparedName('select 1 /*liveness-4*/')).toBeUndefined()
+  })
+})
