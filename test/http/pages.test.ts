@@ -43,6 +43,17 @@ describe('a page', () => {
     })
   })
 
+  it('may run our own files where it has a script, and make no markup from text', async () => {
+    const { headers } = await login({ passkey: { challenge: 'YQ' } })
+    expect(String(headers['content-security-policy']).split('; ').slice(0, 5)).toEqual([
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ])
+  })
+
   it('has nothing inline, and loads the style of its realm as a file of ours', async () => {
     const branding = { primaryColor: '#0a5', customCss: '.card { border: 0 }' }
     const { body } = await login({ branding })
@@ -111,7 +122,7 @@ describe('a page', () => {
     expect(body).toMatch(
       /<input id="username" name="username" type="text" [^>]*autocomplete="username"/,
     )
-    expect(body).toMatch(/name="password" type="password" autocomplete="current-password"/)
+    expect(body).toMatch(/name="password" type="password" [^>]*autocomplete="current-password"/)
     expect(body).toMatch(/type="checkbox" name="rememberMe"/)
   })
 

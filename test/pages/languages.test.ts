@@ -76,7 +76,7 @@ describe('the language of a page', () => {
 
   it.each(pages.locales)('can be %s on every page', async (locale) => {
     for (const example of Object.keys(examples)) {
-      const { statusCode, body } = await app.inject(`/${example}?locale=${locale}`)
+      const { statusCode, body } = await app.inject(`/${example}?lang=${locale}`)
       expect(statusCode, example).toBe(200)
       expect(languageOf(body), example).toEqual([locale, locale === rtlLocale ? 'rtl' : 'ltr'])
       expect(body, example).not.toMatch(/\{\w+\}|undefined|\[object/)

@@ -1,4 +1,4 @@
-/** Shows every example at `/<example>`, with what the query says: `brand`, `locale`, `impersonated`. */
+/** Shows every example at `/<example>`, with what the query says: `brand`, `impersonated`, and `lang` as everywhere. */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,15 +31,15 @@ export const exampleServer = (brandings: Readonly<Record<string, Branding>>) => 
   app.get('/status', async () => ({ status: 'PENDING' }))
   app.get<{
     Params: { example: string }
-    Querystring: { brand?: string; locale?: string; impersonated?: string }
+    Querystring: { brand?: string; impersonated?: string }
   }>('/:example', (request, reply) => {
-    const { brand = 'plain', locale, impersonated } = request.query
+    const { brand = 'plain', impersonated } = request.query
     const { [request.params.example]: show } = examples
     if (!show) return reply.callNotFound()
     return show(pages, reply, {
       realm: brand,
       branding: brandings[brand],
-      ...pages.language(request, { defaultLocale: locale ?? 'en' }),
+      ...pages.language(request),
       action: '/form',
       csrf: 'token',
       impersonation: impersonated === undefined ? undefined : impersonation,

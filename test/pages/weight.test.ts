@@ -10,7 +10,7 @@ afterAll(() => app.close())
 
 describe('a page', () => {
   it.each(Object.keys(examples))('weighs less than 30 kB with everything: %s', async (example) => {
-    const { body } = await app.inject(`/${example}?locale=fr`)
+    const { body } = await app.inject(`/${example}?lang=fr`)
     const paths = [...body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
       ([, path]) => path ?? '',
     )
