@@ -24,7 +24,7 @@ export const runtime = defineSection({
     logMessages: Type.Boolean({
       default: false,
       description:
-        'Write messages to users, with their codes and links, to the log where a realm has no provider: for local work.',
+        'Write messages to users, with their codes and links, to the log where no provider is enabled: for local work.',
     }),
     exitWithParent: Type.Boolean({
       default: false,

@@ -11,7 +11,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { DeliveryError, type DriverTools, type Message, type Provider } from './driver.ts'
 import { createDrivers } from './drivers/index.ts'
 import { createLogDriver } from './drivers/log.ts'
-import { type ConfiguredProvider, providersOf, type Reveal } from './providers.ts'
+import { providersOf, type Reveal } from './providers.ts'
 import { maskedRecipient, recipientOf, recipientProblem } from './recipients.ts'
 import {
   channelOf,
@@ -28,8 +28,10 @@ import {
 export interface MessagingParts extends DriverTools {
   readonly logger: Logger
   readonly reveal: Reveal
-  /** Whether messages of a realm without a provider are written to the log, as `iamctl dev` wants it. */
+  /** Whether messages that no enabled provider could take are written to the log, as `iamctl dev` wants it. */
   readonly logMessages: boolean
+  /** How long one provider may take before the next one is tried. */
+  readonly patienceMs?: number | undefined
 }
 
 export interface Recipient {
@@ -85,10 +87,24 @@ type Candidates =
   | { readonly providers: readonly [Provider, ...Provider[]] }
   | { readonly reason: string }
 
+/** A queue holds a message for a minute: all providers of a channel must have had their turn by then. */
+const usualPatienceMs = 20_000
+
+const inTime = async <T>(work: Promise<T>, milliseconds: number): Promise<T> => {
+  const late = Promise.withResolvers<never>()
+  const error = new DeliveryError('no answer in time', { retryable: true })
+  const timer = setTimeout(() => late.reject(error), milliseconds)
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 const nameOf = ({ channel, driver }: Provider): string => `${channel}/${driver}`
 
 export const createMessaging = (parts: MessagingParts): Messaging => {
-  const { logger, reveal, logMessages } = parts
+  const { logger, reveal, logMessages, patienceMs = usualPatienceMs } = parts
   const drivers = new Map(createDrivers(parts))
   if (logMessages) drivers.set('log', createLogDriver(logger))
 
@@ -97,21 +113,22 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
     return lack === undefined ? undefined : `${nameOf(provider)} has no ${lack}`
   }
 
-  /** Those that can be used, or why there is none. */
+  /** Those that can be used, or why there is none; one that is named may be tried before it is enabled. */
   const candidates = async (
     view: RealmView,
     { channel, driver }: Omit<Recipient, 'to'>,
-    isWanted: (provider: ConfiguredProvider) => boolean,
+    { alsoDisabled = false } = {},
   ): Promise<Candidates> => {
     const all = await providersOf(view, channel, reveal)
     const wanted = all.filter(
-      (provider) => isWanted(provider) && (driver === undefined || provider.driver === driver),
+      (provider) =>
+        (provider.enabled || alsoDisabled) && (driver === undefined || provider.driver === driver),
     )
     const [first, ...others] = wanted.filter((provider) => lackOf(provider) === undefined)
     if (first !== undefined) return { providers: [first, ...others] }
     const lacks = wanted.flatMap((provider) => lackOf(provider) ?? [])
     if (lacks.length > 0) return { reason: lacks.join('; ') }
-    if (logMessages && all.length === 0) return { providers: [logProvider(view.realm, channel)] }
+    if (logMessages && !alsoDisabled) return { providers: [logProvider(view.realm, channel)] }
     const what = driver === undefined ? channel : `${channel}/${driver}`
     return {
       reason:
@@ -135,11 +152,8 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
       const driver = drivers.get(provider.driver)
       try {
         if (!driver) throw new DeliveryError('there is no such driver')
-        return {
-          status: 'sent',
-          driver: driver.name,
-          ...(await driver.send(recipient, message, provider)),
-        }
+        const taken = await inTime(driver.send(recipient, message, provider), patienceMs)
+        return { status: 'sent', driver: driver.name, ...taken }
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error
         const { reason, retryable, gone } = error
@@ -162,17 +176,15 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
     })
   }
 
-  const enabled = (provider: ConfiguredProvider): boolean => provider.enabled
-
   return {
     async ready(view, channel, driver) {
-      const found = await candidates(view, { channel, driver }, enabled)
+      const found = await candidates(view, { channel, driver })
       return 'reason' in found ? { ready: false, reason: found.reason } : { ready: true }
     },
 
     async send(delivery) {
       const { view, templateKey, channel, user, values } = delivery
-      const found = await candidates(view, delivery, enabled)
+      const found = await candidates(view, delivery)
       if ('reason' in found) return { status: 'inert', reason: found.reason }
       const settings = await settingsIn(view)
       const wanted = delivery.locale ?? user?.attributes?.['locale']?.[0]
@@ -192,9 +204,8 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
     },
 
     async test(view, recipient) {
-      const found = await candidates(view, recipient, (provider) =>
-        recipient.driver === undefined ? provider.enabled : true,
-      )
+      const alsoDisabled = recipient.driver !== undefined
+      const found = await candidates(view, recipient, { alsoDisabled })
       if ('reason' in found) return { status: 'inert', reason: found.reason }
       const { displayName } = await settingsIn(view)
       const realm = displayName || view.realm

@@ -1,8 +1,10 @@
 /** Mail, from the admin API to a real SMTP server. */
 
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DeliveryError } from '#server/messaging/driver.ts'
-import type { Outcome } from '#server/messaging/sender.ts'
+import { createMessaging, type Outcome } from '#server/messaging/sender.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { type MailPeer, mailUser, partsOf, startMailPeer } from './mail-peer.ts'
@@ -142,6 +144,29 @@ describe('a provider by SMTP', () => {
     expect(peer.connections()).toBe(before + 1)
     await put(smtp({}, { secret: 'another-password' }))
     await expect(send()).rejects.toThrow('refused the user name or password')
+  })
+
+  it('does not wait for ever', async () => {
+    const silent = createServer()
+    silent.listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    await put(smtp({ port }))
+    const { parts } = server
+    const hasty = createMessaging({
+      ...parts,
+      reveal: parts.vault.reveal,
+      logMessages: false,
+      patienceMs: 50,
+    })
+    const view = await parts.copy.fresh(realm())
+    if (!view) throw new Error('no realm')
+    await expect(hasty.test(view, { channel: 'EMAIL', to })).rejects.toMatchObject({
+      reason: 'EMAIL/smtp: no answer in time',
+      retryable: true,
+    })
+    hasty.close()
+    silent.close()
   })
 
   it('says whether a refused message may be sent again', async () => {

@@ -186,7 +186,7 @@ describe('a server that writes messages to its log', () => {
     }
   }
 
-  it('does so for a realm that has no provider, and for no other', async () => {
+  it('does so where no provider is enabled, and nowhere else', async () => {
     const { ready, outcome, lines } = await write()
     expect(ready).toEqual({ ready: true })
     expect(outcome).toMatchObject({ status: 'sent', driver: 'log' })
@@ -200,13 +200,17 @@ describe('a server that writes messages to its log', () => {
         text: expect.stringContaining('123456'),
       },
     ])
-    await server.admin.send('PUT', '/admin/realms/acme/messaging/providers', {
+    const provider = {
       channel: 'EMAIL',
       driver: 'smtp',
-      enabled: false,
       config: { host: 'mail.example', port: 25 },
-    })
-    const reason = 'no messaging provider for EMAIL is enabled'
+    }
+    const put = (enabled: boolean): Promise<Answer> =>
+      server.admin.send('PUT', '/admin/realms/acme/messaging/providers', { ...provider, enabled })
+    await put(false)
+    expect((await write()).outcome).toMatchObject({ driver: 'log' })
+    await put(true)
+    const reason = 'EMAIL/smtp has no fromAddress'
     expect(await write()).toEqual({
       ready: { ready: false, reason },
       outcome: { status: 'inert', reason },

@@ -57,28 +57,34 @@ const optionsOf = (
   }
 }
 
+interface SmtpError {
+  readonly code?: string
+  readonly responseCode?: number
+  readonly message?: string
+}
+
+/** The error of a handshake comes under the code of the socket: its words, which are Node's own, tell it apart. */
+const isTlsError = ({ code, responseCode, message = '' }: SmtpError): boolean =>
+  code === 'ETLS' || (responseCode === undefined && /certificate|TLS|altnames/i.test(message))
+
 /** Only codes are told: what the server says in words may be anything. */
 const explain = (error: unknown): DeliveryError => {
   if (error instanceof OutgoingError) return fromOutgoing(error)
-  const { code = 'failed', responseCode } = error as { code?: string; responseCode?: number }
-  const reply = responseCode === undefined ? '' : ` (${responseCode})`
-  const retryable = responseCode === undefined || (responseCode >= 400 && responseCode < 500)
-  if (code === 'EAUTH')
-    return new DeliveryError(`the mail server refused the user name or password${reply}`, {
-      retryable: responseCode !== undefined && retryable,
-    })
-  if (code === 'ETLS' || /CERT|SSL|TLS|ISSUER|SIGNATURE/.test(code))
+  const failure = error as SmtpError
+  const { code = 'failed', responseCode } = failure
+  if (isTlsError(failure))
     return new DeliveryError(
       'no trusted TLS connection to the mail server: see secure, requireTls and ca of the provider',
     )
-  if (responseCode !== undefined)
-    return new DeliveryError(`the mail server refused the message${reply}`, { retryable })
-  return new DeliveryError(`the mail server does not answer (${code})`, { retryable })
+  if (responseCode === undefined)
+    return new DeliveryError(`the mail server does not answer (${code})`, {
+      retryable: code !== 'EAUTH',
+    })
+  const what = code === 'EAUTH' ? 'user name or password' : 'message'
+  return new DeliveryError(`the mail server refused the ${what} (${responseCode})`, {
+    retryable: responseCode < 500,
+  })
 }
-
-/** Where the error of a handshake is wrapped, its own words are the only trace. */
-const isTlsError = (error: unknown): boolean =>
-  error instanceof Error && /certificate|TLS|altnames/i.test(error.message)
 
 export const createSmtp = ({ outgoing }: DriverTools): MessagingDriver => {
   const pools = createProviderCache<Promise<Pool>>(
@@ -105,7 +111,7 @@ export const createSmtp = ({ outgoing }: DriverTools): MessagingDriver => {
           from: { name: oneLine(fromName), address: fromAddress },
           to: { name: '', address: to },
           envelope: { from: fromAddress, to },
-          messageId: `<${message.id}@${domain}>`,
+          messageId: `<${message.id.replaceAll(/[^\w.-]/g, '-')}@${domain}>`,
           subject: message.subject,
           text: message.text,
           ...(message.html === undefined ? {} : { html: message.html }),
@@ -114,7 +120,7 @@ export const createSmtp = ({ outgoing }: DriverTools): MessagingDriver => {
         })
         return { messageId }
       } catch (error) {
-        throw isTlsError(error) ? explain({ code: 'ETLS' }) : explain(error)
+        throw explain(error)
       }
     },
     close: () => pools.clear(),
