@@ -1,5 +1,6 @@
 /** Runs the server and looks after it. The one place of the CLI that knows it. */
 
+import type { Finding } from '#schemas/findings.ts'
 import { exitCodes } from '../exit.ts'
 import { showFindings } from '../views/human/findings.ts'
 import { backedUp, migrated, restored, rotated, started } from '../views/human/server.ts'
@@ -25,6 +26,10 @@ const answer = <T>({ output }: Invocation, result: T, tell: (result: T) => void)
   if (output === 'json') printJson(result)
   else tell(result)
 }
+
+/** What the checks of the server find, by the variables alone: for `iamctl doctor`. */
+export const checkLocalServer = async (env: Invocation['env']): Promise<readonly Finding[]> =>
+  (await operations()).checkServer({ flags: {}, env })
 
 export const checkConfig = async (invocation: Invocation, flags: Flags): Promise<void> => {
   const { checkServer } = await operations()
