@@ -1,6 +1,7 @@
 /**
- * Counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for those who
- * ask again), replaces signing keys that are due and makes the next ones. One node does a round, but several may at once.
+ * Seals and counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for
+ * those who ask again), replaces signing keys that are due and makes the next ones. One node does a round, but several
+ * may at once.
  */
 
 import type { JobHandler } from '#server/events/jobs/job.ts'
@@ -14,12 +15,13 @@ const mostKeys = 20
 /** One round over all realms. */
 export const tidy = async (parts: Parts): Promise<void> => {
   let keysLeft = mostKeys
+  await parts.sealEvents()
   for (const { name } of await parts.realms.list()) {
     const settings = await parts.settingsOf(name)
     if (!settings) continue
     await parts.totals.advance(name)
     if (settings.eventsExpiration > 0)
-      await parts.totals.forget(name, parts.clock.now() - settings.eventsExpiration * 1000)
+      await parts.forgetEvents(name, parts.clock.now() - settings.eventsExpiration * 1000)
     await parts.storage.append([
       ...parts.sessions.forgetStatements(name, settings),
       ...parts.bruteForce.forgetStatements(name, settings),

@@ -15,6 +15,8 @@ import { createUsers } from '#server/accounts/users.ts'
 import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
 import { createRecorder } from '#server/events/audit.ts'
+import { createSealEvents } from '#server/events/chain.ts'
+import { createCheckChain } from '#server/events/chain-check.ts'
 import { createEmission, emitting } from '#server/events/emission.ts'
 import { createForwarder } from '#server/events/forwarder.ts'
 import { createJobs, jobFigures } from '#server/events/jobs/queue.ts'
@@ -22,6 +24,7 @@ import { createMetrics, shareFigures } from '#server/events/metrics.ts'
 import { createOutbox } from '#server/events/outbox.ts'
 import { createPersonalKeys } from '#server/events/personal-keys.ts'
 import { createReadRecords } from '#server/events/records.ts'
+import { createForgetEvents } from '#server/events/retention.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createSender } from '#server/events/webhooks/sender.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
@@ -158,6 +161,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     })
     shareFigures(siblings, metrics)
     const jobs = createJobs({ storage, clock, logger, metrics })
+    const chainKey = deriveKey(root, 'audit-chain')
     const readRecords = createReadRecords(personalKeys)
     const forwarder = createForwarder({
       storage,
@@ -203,6 +207,9 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       personalKeys,
       readRecords,
       forwarder,
+      sealEvents: createSealEvents({ storage, outbox, clock, logger, chainKey }),
+      checkChain: createCheckChain({ storage, outbox, chainKey }),
+      forgetEvents: createForgetEvents({ storage, totals, master: masterRealm }),
       totals,
       writer,
       settingsOf,

@@ -32,6 +32,8 @@ export interface Outbox {
   read(after: Position, most: number): Promise<Passage>
   /** The position before every event that is not yet committed. */
   end(): Promise<Position>
+  /** Which events are after a position, as a condition. */
+  after(position: Position): RawBuilder<boolean>
   /** Where a follower is; at the end when it is new. */
   cursor(name: string): Promise<Position>
   /** To be committed with whatever was made of the events; fails with the guard `cursor` when another was faster. */
@@ -123,6 +125,7 @@ export const createOutbox = (storage: Pick<Storage, 'db' | 'dialect' | 'commit'>
     },
 
     end,
+    after: order.after,
 
     cursor: async (name) => {
       const present = await stored(name)

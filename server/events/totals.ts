@@ -13,9 +13,6 @@ import type { Tables } from '#server/storage/tables.ts'
 /** An id is drawn before its transaction commits: what is younger may still appear below the mark. */
 const settledMs = 60_000
 
-/** How many events are removed in one transaction. */
-const batch = 5000
-
 export interface EventFilter {
   readonly types?: readonly string[]
   readonly outcome?: string
@@ -26,8 +23,10 @@ export interface Totals {
   count(realm: string, filter: EventFilter, before: number): Promise<number>
   /** Counts what has settled since the last time. */
   advance(realm: string): Promise<void>
-  /** Removes events from before a moment, and takes them off the totals. */
-  forget(realm: string, olderThan: number): Promise<number>
+  /** Takes events off the totals, to be committed with their removal; they must have been counted. */
+  uncount(realm: string, ids: readonly number[]): Statement
+  /** The largest id that is in the totals. */
+  countedUpTo(realm: string): Promise<number>
 }
 
 const matching = (db: Kysely<Tables>, realm: string, { types, outcome }: EventFilter) => {
@@ -120,35 +119,7 @@ export const createTotals = (storage: Storage, clock: Clock): Totals => {
       }
     },
 
-    forget: async (realm, olderThan) => {
-      let removed = 0
-      for (;;) {
-        const mark = await markOf(realm)
-        const rows = await db
-          .selectFrom('audit_events')
-          .select('id')
-          .where('realm', '=', realm)
-          .where('at', '<', olderThan)
-          .where('id', '<=', mark)
-          .orderBy('id')
-          .limit(batch)
-          .execute()
-        const last = rows.at(-1)?.id
-        if (last === undefined) return removed
-        const old = sql`id <= ${last} and at < ${olderThan}`
-        await storage.commit([
-          addition(realm, -1, old),
-          statement(
-            db
-              .deleteFrom('audit_events')
-              .where('realm', '=', realm)
-              .where('id', '<=', last)
-              .where('at', '<', olderThan),
-          ),
-        ])
-        removed += rows.length
-        if (rows.length < batch) return removed
-      }
-    },
+    uncount: (realm, ids) => addition(realm, -1, sql`id in (${sql.join(ids)})`),
+    countedUpTo: markOf,
   }
 }

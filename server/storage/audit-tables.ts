@@ -19,20 +19,20 @@ export interface AuditEmissionRow {
   timeout_ms: number
 }
 
-/** Events of a realm, in the order of their commits, under a hash that continues the one of the block before. */
+/** Events of a realm under a hash that continues the one of the block before. */
 export interface AuditBlockRow {
   realm: string
   n: number
-  /** The position of its last event. */
-  upto: string
-  /** The smallest and the largest id in it; those of neighbouring blocks may overlap. */
+  /** The smallest and the largest id in it; the ranges of blocks may overlap. */
   first_id: number
   last_id: number
   events: number
   newest_at: number
-  /** Id and digest of every event, by id; null once retention has removed them. */
+  sealed_at: number
+  /** A line for every event, by id: what `chain.ts` makes of it; null once retention has removed them. */
   leaves: string | null
+  /** The digest of the leaves. */
+  root: string
   previous: string
   hash: string
-  sealed_at: number
 }

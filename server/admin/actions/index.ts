@@ -44,6 +44,7 @@ import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
+import { type VerifyEventsParts, verifyEvents } from './verify-events.ts'
 import { type WebhookActionParts, webhookActions } from './webhooks.ts'
 import { whoami } from './whoami.ts'
 
@@ -63,6 +64,7 @@ export interface ActionParts
     PushTokenParts,
     RevisionParts,
     SessionParts,
+    VerifyEventsParts,
     WebhookActionParts {
   readonly config: Pick<Config, 'http'>
   readonly realms: Realms
@@ -115,6 +117,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
   listEvents(parts),
+  verifyEvents(parts),
   ...auditConfigActions(parts),
   readMetricsSummary(parts),
 ]

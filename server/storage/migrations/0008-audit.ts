@@ -7,6 +7,10 @@ export const audit: Migration = {
   statements: ({ text, json }) => [
     `alter table audit_events add column sealed ${json}`,
 
+    // Few events hold words about somebody else; whether any is left is asked before a key goes.
+    `create index audit_events_words on audit_events (resource_id)
+      where sealed is not null and resource_type = 'users'`,
+
     // No reference to the user: whoever is deleted keeps the key until erasure or retention ends it.
     `create table personal_keys (
       user_id ${text} primary key,
@@ -21,9 +25,12 @@ export const audit: Migration = {
 
     `create table audit_blocks (
       realm ${text} not null references realms (name) on delete cascade,
-      n bigint not null, upto ${text} not null, first_id bigint not null, last_id bigint not null,
-      events bigint not null, newest_at bigint not null, leaves ${json},
-      previous ${text} not null, hash ${text} not null, sealed_at bigint not null,
+      n bigint not null, first_id bigint not null, last_id bigint not null, events bigint not null,
+      newest_at bigint not null, sealed_at bigint not null, leaves ${json}, root ${text} not null,
+      previous ${text} not null, hash ${text} not null,
       primary key (realm, n))`,
+    `create index audit_blocks_ids on audit_blocks (realm, last_id, first_id)`,
+    // The chain begins with the first event there is, not with the next one.
+    `insert into outbox_cursors (name, position) values ('audit-chain', '0:0')`,
   ],
 }
