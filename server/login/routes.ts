@@ -21,6 +21,7 @@ import { installPageErrors } from '#server/http/page-errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
 import { describeAnswer, describeAsk, describeShow, describeSignIn } from './description.ts'
@@ -88,6 +89,10 @@ const afterReset = (realm: string, handle: string | undefined): string => {
   const path = firstPath(realm, handle, signInEntry)
   return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
 }
+
+/** The name on record is shown to nobody who has proved nothing yet. */
+const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
+  state.amr.length > 0 ? user?.username : state.name
 
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
@@ -158,7 +163,7 @@ const createHandlers = (parts: LoginParts) => {
       action: stepPath(signIn),
       formTargets: pending?.formTargets,
       csrf,
-      username: refusal?.values?.['username'] ?? user?.username ?? pending?.username,
+      username: refusal?.values?.['username'] ?? shownName(signIn, user) ?? pending?.username,
       canRestart: signIn.version !== undefined,
       hasOthers: others.length > 0,
       offers: others.map(({ execution }) => execution.authenticator),
