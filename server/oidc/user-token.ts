@@ -4,7 +4,9 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client } from '#schemas/kinds/client.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { openidScope, parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
@@ -19,7 +21,7 @@ export interface UserToken extends VerifiedToken {
 }
 
 export interface UserTokenParts {
-  readonly verifier: Pick<Verifier, 'accessToken'>
+  readonly verifier: Pick<Verifier, 'accessToken' | 'signed'>
   readonly dpop: Pick<Dpop, 'checkPossession'>
 }
 
@@ -37,6 +39,19 @@ const userOf = (issuer: Issuer, { claims, user }: VerifiedToken): UserRow => {
   return user
 }
 
+/** The client of a token that is not good any more: its page must be able to read that (only what we signed counts). */
+const signedFor = async (
+  verifier: UserTokenParts['verifier'],
+  issuer: Issuer,
+  token: string,
+): Promise<TokenClient | undefined> => {
+  const signed = await verifier.signed(issuer, token)
+  const clientId = signed?.typ === 'at+jwt' ? signed.claims['client_id'] : undefined
+  const document =
+    typeof clientId === 'string' ? await issuer.view.get(Client.kind, clientId) : undefined
+  return document && clientOf(document)
+}
+
 /** Throws what the protocol says (RFC 6750 §3) unless the token is good here and has the scope openid. */
 export const userTokenOf = async (
   { verifier, dpop }: UserTokenParts,
@@ -47,9 +62,10 @@ export const userTokenOf = async (
 ): Promise<UserToken> => {
   const presented = presentedToken(issuer, request, form)
   const verified = await verifier.accessToken(issuer, presented.token)
+  const client = verified?.client ?? (await signedFor(verifier, issuer, presented.token))
+  if (client) allowOriginOf(client, request, reply)
   if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
-  const { client, claims } = verified
-  allowOriginOf(client, request, reply)
+  const { claims } = verified
   await dpop.checkPossession(issuer, request, {
     ...presented,
     claims,

@@ -9,7 +9,7 @@ import { signingAlgorithms } from '#server/keys/realm-keys.ts'
 import type { Claims } from './claims/mapper.ts'
 
 /** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4. */
-export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'token-introspection+jwt'
+export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
 
 const encode = (json: string): string => Buffer.from(json).toString('base64url')
 

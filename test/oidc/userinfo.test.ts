@@ -183,6 +183,24 @@ describe.each(backends)('userinfo on $name', (backend) => {
     })
   })
 
+  it('lets a page read that its token is not good any more', async () => {
+    const token = await tokenOf('openid')
+    const { payload } = await jwtVerify(
+      token,
+      createRemoteJWKSet(new URL(`${site.issuer}/.well-known/jwks.json`)),
+      { currentDate: new Date(now) },
+    )
+    const { storage, grantsStore } = site.server.parts
+    await storage.commit(grantsStore.revokeToken('acme', String(payload.jti), now + 600_000))
+    for (const [origin, told] of [
+      ['https://app.example', 'https://app.example'],
+      ['https://evil.example', null],
+    ]) {
+      const { status, headers } = await ask(token, { origin: origin ?? '' })
+      expect([status, headers.get('access-control-allow-origin')]).toEqual([401, told])
+    }
+  })
+
   it('lets only the origins of the verified client read the answer (CVE-2026-37977)', async () => {
     const token = await tokenOf('openid')
     const allowed = 'access-control-allow-origin'
