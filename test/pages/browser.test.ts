@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import type { AxeResults } from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Branding } from '#server/http/branding.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
@@ -97,9 +97,15 @@ const visit = async <T>(
 }
 
 /** The page's policy forbids such a script; the tool that drives the browser stands outside of it. */
+const judged = async (options: BrowserContextOptions): Promise<BrowserContext> => {
+  const context = await browser.newContext(options)
+  await context.addInitScript(axe)
+  return context
+}
+
 const violations = async (page: Page, only: readonly string[] = everything): Promise<string[]> => {
   const options = JSON.stringify({ runOnly: only, resultTypes: ['violations'] })
-  const result = await page.evaluate<AxeResults>(`${axe}; axe.run(document, ${options})`)
+  const result = await page.evaluate<AxeResults>(`axe.run(document, ${options})`)
   return result.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
@@ -118,7 +124,7 @@ describe('the pages in a browser', () => {
   it.each(looks)(
     'have no accessibility violation: %s, %s, %s',
     async (colorScheme, wanted, _size, viewport, locale) => {
-      const context = await browser.newContext({ colorScheme, viewport })
+      const context = await judged({ colorScheme, viewport })
       const page = await context.newPage()
       for (const example of Object.keys(examples)) {
         await page.goto(`${base}/${example}?lang=${locale}&impersonated`)
@@ -139,7 +145,7 @@ describe('the pages in a browser', () => {
       (['light', 'dark'] as const).map((scheme) => [brand, scheme] as const),
     ),
   )('can be read in the colours of the realm: %s, %s', async (brand, colorScheme) => {
-    const context = await browser.newContext({ colorScheme, viewport: desktop })
+    const context = await judged({ colorScheme, viewport: desktop })
     const page = await context.newPage()
     for (const example of colourful) {
       await page.goto(`${base}/${example}?brand=${brand}`)

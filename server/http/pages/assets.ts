@@ -39,9 +39,16 @@ const asset = (stem: string, ending: string, body: Buffer | string): Asset => {
   return { name: `${stem}-${digest}${ending}`, type: types[ending] ?? '', body }
 }
 
-const styleOf = (branding: Branding): Asset | undefined => {
-  const style = brandStyle(branding)
-  return style === '' ? undefined : asset('style', '.css', style)
+/** Made once for each version of a realm's settings, which never change in place. */
+const createStyles = () => {
+  const made = new WeakMap<Branding, Asset>()
+  return (branding: Branding): Asset => {
+    const known = made.get(branding)
+    if (known) return known
+    const style = asset('style', '.css', brandStyle(branding))
+    made.set(branding, style)
+    return style
+  }
 }
 
 /** During an update a page may come from a newer node than its files: what is there is better than nothing. */
@@ -75,6 +82,7 @@ export const readAssets = (templatesDir: string): Assets => {
     ['pages.css', asset('pages', '.css', readSheet(join(templatesDir, 'styles')))],
     ...readScripts(join(templatesDir, 'scripts')),
   ])
+  const styleOf = createStyles()
   return {
     pathOf(file) {
       const found = files.get(file)
@@ -83,7 +91,7 @@ export const readAssets = (templatesDir: string): Assets => {
     },
     stylePath(realm, branding) {
       const style = styleOf(branding)
-      return style && `/assets/${encodeURIComponent(realm)}/${style.name}`
+      return style.body === '' ? undefined : `/assets/${encodeURIComponent(realm)}/${style.name}`
     },
     routes(app, brandingOf) {
       app.get<{ Params: { file: string } }>('/assets/:file', (request, reply) => {
@@ -98,9 +106,7 @@ export const readAssets = (templatesDir: string): Assets => {
           const [, stem, ending] = named.exec(file) ?? []
           const branding = `${stem}${ending}` === 'style.css' ? await brandingOf?.(realm) : null
           // A realm that has no style any more gets an empty one, for pages that are still open.
-          return branding
-            ? send(reply, file, styleOf(branding) ?? asset('style', '.css', ''))
-            : reply.callNotFound()
+          return branding ? send(reply, file, styleOf(branding)) : reply.callNotFound()
         },
       )
     },

@@ -7,7 +7,7 @@ import { logoOf } from '../branding.ts'
 import type { Cookie } from '../cookies.ts'
 import { languageParameter } from '../locale.ts'
 import type { Assets } from './assets.ts'
-import { type Catalogue, createTranslator, readCatalogues } from './catalogues.ts'
+import { createTranslator, readCatalogues } from './catalogues.ts'
 import type { PageContext } from './context.ts'
 import type { PageDefinition } from './definition.ts'
 import { pagePolicy } from './policy.ts'
@@ -20,7 +20,8 @@ export interface RendererOptions {
   readonly localeCookie?: Cookie | undefined
 }
 
-interface Language {
+/** One of the languages that a page can be switched to. */
+interface SwitchLink {
   readonly code: string
   readonly name: string
   readonly href: string
@@ -37,13 +38,24 @@ const switchTo = ({ url }: FastifyRequest, code: string): string => {
 export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererOptions) => {
   const eta = new Eta({ views: templatesDir, cache: true })
   const catalogues = readCatalogues(join(templatesDir, 'messages'))
-  const english: Catalogue = catalogues.get('en') ?? {}
+  const english = catalogues.get('en') ?? {}
+  const words = new Map(
+    [...catalogues].map(([lang, texts]) => {
+      const dates = new Intl.DateTimeFormat(lang, {
+        dateStyle: 'medium',
+        timeStyle: 'short',
+        timeZone: 'UTC',
+      })
+      const date = (time: number) => dates.format(time)
+      return [lang, { lang, t: createTranslator(texts, english), date }]
+    }),
+  )
 
-  const languagesOf = (
+  const linksOf = (
     request: FastifyRequest,
     offered: readonly string[],
     current: string,
-  ): Language[] =>
+  ): SwitchLink[] =>
     offered.length < 2
       ? []
       : offered.map((code) => ({
@@ -70,23 +82,16 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
     const lang = page.locale !== undefined && catalogues.has(page.locale) ? page.locale : 'en'
     const logo = logoOf(branding)
     const needed = script?.(page)
-    const dates = new Intl.DateTimeFormat(lang, {
-      dateStyle: 'medium',
-      timeStyle: 'short',
-      timeZone: 'UTC',
-    })
     const html = eta.render(template, {
       ...page,
-      t: createTranslator(catalogues.get(lang) ?? english, english),
-      lang,
-      languages: once ? [] : languagesOf(reply.request, locales, lang),
+      ...words.get(lang),
+      languages: once ? [] : linksOf(reply.request, locales, lang),
       brand: branding.displayName || realm,
       welcome: branding.welcomeText || undefined,
       logo: logo?.href,
       sheets: [assets.pathOf('pages.css'), assets.stylePath(realm, branding)].filter(Boolean),
       script: needed && assets.pathOf(`${needed}.js`),
       polls: needed === 'poll',
-      date: (time: number) => dates.format(time),
       picture: qrPicture,
     })
     keepLanguage(reply, lang)
