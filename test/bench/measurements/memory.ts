@@ -3,7 +3,7 @@
  * `BENCH_MINUTES` says how long; ten unless given.
  */
 
-import type { Server } from '../backends.ts'
+import type { Backend, Server } from '../backends.ts'
 import { connect, sendLoad } from '../load.ts'
 import type { Measurement, Row } from '../measurement.ts'
 import { rssOf } from '../processes.ts'
@@ -39,15 +39,17 @@ const sampleOf = async ({ pid, url }: Server, since: number): Promise<Sample> =>
 /** Everything that a request may leave behind: tokens of services, grants of users, refreshes, reads. */
 const traffic = async ({ url }: Server, ms: number): Promise<number> => {
   const visitor = await party.openVisit(url)
-  const kept = await visitor.tokens(CONNECTIONS)
-  const load = await sendLoad(url, CONNECTIONS, { ms }, async (connection, begun) => {
-    const tokens = kept[begun % CONNECTIONS]
-    if (tokens === undefined) throw new Error('no tokens were issued')
+  const idle = await visitor.tokens(CONNECTIONS)
+  const load = await sendLoad(url, CONNECTIONS, { ms }, async (connection) => {
+    const tokens = idle.pop()
+    if (tokens === undefined) throw new Error('there are no tokens left')
     await connection.send(party.clientCredentials(), 200)
-    await connection.send(party.refresh(tokens.refresh_token), 200)
-    await connection.send(party.introspect(tokens.access_token), 200)
-    await connection.send(party.userinfo(tokens.access_token), 200)
+    const refreshed = await connection.send(party.refresh(tokens.refresh_token), 200)
+    const next = JSON.parse(refreshed.body.toString()) as party.Tokens
+    await connection.send(party.introspect(next.access_token), 200)
+    await connection.send(party.userinfo(next.access_token), 200)
     await connection.send(party.jwks, 200)
+    idle.push(next)
   })
   return 5 * load.times.length
 }
@@ -73,32 +75,37 @@ const rowsOf = (on: string, samples: readonly Sample[], requests: number): Row[]
   ]
 }
 
-export const measureMemory: Measurement = async ({ backends, progress }) => {
-  const rows: Row[] = []
-  for (const { name, create } of backends) {
-    const database = await create()
-    try {
-      await database.withParts(party.fillIssuer)
-      const server = await database.serve()
-      const since = performance.now()
-      const samples = [await sampleOf(server, since)]
-      let requests = 0
-      for (let n = 0; n < SAMPLES; n += 1) {
-        requests += await traffic(server, (MINUTES * 60_000) / SAMPLES)
-        samples.push(await sampleOf(server, since))
-        progress(`${name} ${JSON.stringify(samples.at(-1))}`)
-      }
-      rows.push(...rowsOf(name, samples, requests))
-    } finally {
-      await database.remove()
+const measureOn = async (
+  { name, create }: Backend,
+  progress: (text: string) => void,
+): Promise<Row[]> => {
+  const database = await create()
+  try {
+    await database.withParts(party.fillIssuer)
+    const server = await database.serve()
+    const since = performance.now()
+    const samples = [await sampleOf(server, since)]
+    let requests = 0
+    for (let n = 0; n < SAMPLES; n += 1) {
+      requests += await traffic(server, (MINUTES * 60_000) / SAMPLES)
+      const sample = await sampleOf(server, since)
+      samples.push(sample)
+      progress(`${name} ${sample.minutes.toFixed(1)} min, RSS ${sample.rss.toFixed(0)} MB`)
     }
+    return rowsOf(name, samples, requests)
+  } finally {
+    await database.remove()
   }
+}
+
+export const measureMemory: Measurement = async ({ backends, progress }) => {
+  const rows = await Promise.all(backends.map((backend) => measureOn(backend, progress)))
   return {
     title: `memory over ${MINUTES} minutes of traffic`,
     notes: [
-      `${CONNECTIONS} connections, each with client_credentials, refresh, introspection, userinfo and JWKS in turn`,
+      `both at the same time, ${CONNECTIONS} connections each, with client_credentials, refresh, introspection, userinfo and JWKS in turn`,
       `growth is the slope of a straight line through what came after ${WARM_UP * MINUTES} minutes`,
     ],
-    rows,
+    rows: rows.flat(),
   }
 }
