@@ -41,3 +41,25 @@ export const authenticators: readonly AuthenticatorEntry[] = [
 ]
 
 export const authenticatorIds: ReadonlySet<string> = new Set(authenticators.map(({ id }) => id))
+
+/** Those that find out who is signing in; the others need somebody who is known. */
+export const identifying: ReadonlySet<string> = new Set([
+  'identify',
+  'username-password',
+  'webauthn-passwordless',
+  'register',
+])
+
+/** Those that ask without finding out, or proving, who it is. */
+const proveNothing: ReadonlySet<string> = new Set([
+  'identify',
+  'terms',
+  'organization',
+  'reset-password',
+  'broker-review-profile',
+])
+
+export const isCondition = (id: string): boolean => id.startsWith('condition-')
+
+/** Those that show that it is the user. */
+export const isProof = (id: string): boolean => !isCondition(id) && !proveNothing.has(id)

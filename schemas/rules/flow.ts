@@ -4,6 +4,7 @@ import { authenticatorIds } from '../drivers/authenticators.ts'
 import type { Doc } from '../json-schema.ts'
 import { Flow, type FlowDoc } from '../kinds/flow.ts'
 import type { FieldError } from '../problems.ts'
+import { passageErrors } from './flow-passage.ts'
 import { reachesItself, ruleFor } from './rule.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
@@ -44,6 +45,10 @@ export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find, settings }) =>
       code: 'cycle',
       message: 'the flow would run inside itself',
     })
+  if (errors.length === 0 && settings.browserFlow === alias)
+    errors.push(
+      ...passageErrors(value, { find: (other) => find(Flow.kind, other) as FlowDoc | undefined }),
+    )
   if (!value.topLevel && settings.browserFlow === alias)
     errors.push({
       field: '/topLevel',

@@ -1,0 +1,172 @@
+/** What a sign-in asks next, by the shape of its flow alone. */
+
+import { describe, expect, it } from 'vitest'
+import { authenticatorIds, identifying, isCondition } from '#schemas/drivers/authenticators.ts'
+import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import { passageErrors } from '#schemas/rules/flow-passage.ts'
+import { createAuthenticators } from '#server/login/authenticators/index.ts'
+import { createConditions } from '#server/login/conditions/index.ts'
+import type { FactorParts } from '#server/login/factor-parts.ts'
+import type { PinnedNode } from '#server/login/flow/pinned-flow.ts'
+import { type Judge, nextOf, type Progress, type Suitability } from '#server/login/flow/runner.ts'
+
+type Sketch = readonly [name: string, requirement: string, ...children: (readonly Sketch[])[]]
+
+const nodesOf = (sketches: readonly Sketch[], prefix = ''): PinnedNode[] =>
+  sketches.map(([authenticator, requirement, children], index) => {
+    const path = `${prefix}${index}`
+    const common = { path, requirement: requirement as 'REQUIRED' }
+    return children
+      ? { ...common, nodes: nodesOf(children, `${path}.`) }
+      : { ...common, authenticator, config: {} }
+  })
+
+const ask = async (
+  sketches: readonly Sketch[],
+  suits: Readonly<Record<string, Suitability>> = {},
+  progress: Partial<Progress> = {},
+) => {
+  const judge: Judge = {
+    isCondition,
+    holds: async ({ authenticator }) => suits[authenticator] === 'ready',
+    suits: async ({ authenticator }) => suits[authenticator] ?? 'ready',
+  }
+  const { next } = await nextOf(
+    { alias: 'x', nodes: nodesOf(sketches) },
+    { done: [], conditions: {}, chosen: {}, ...progress },
+    judge,
+  )
+  if (next.kind !== 'ask') return next.kind
+  const { execution, others } = next
+  return [execution.authenticator, ...others.map((one) => one.execution.authenticator)].join(' | ')
+}
+
+describe('what a flow asks next', () => {
+  const second: Sketch = [
+    'second',
+    'CONDITIONAL',
+    [
+      ['condition-role', 'REQUIRED'],
+      ['totp', 'ALTERNATIVE'],
+      ['webauthn', 'ALTERNATIVE'],
+    ],
+  ]
+
+  it('goes through required ones in their order, without those that are disabled', async () => {
+    const flow: Sketch[] = [
+      ['terms', 'DISABLED'],
+      ['password', 'REQUIRED'],
+      ['totp', 'REQUIRED'],
+    ]
+    expect(await ask(flow)).toBe('password')
+    expect(await ask(flow, {}, { done: ['1'] })).toBe('totp')
+    expect(await ask(flow, {}, { done: ['1', '2'] })).toBe('passed')
+  })
+
+  it('runs a conditional sub-flow when its conditions hold, and remembers what they said', async () => {
+    const flow: Sketch[] = [['password', 'REQUIRED'], second]
+    const done = ['0']
+    expect(await ask(flow, { 'condition-role': 'ready' }, { done })).toBe('totp | webauthn')
+    expect(await ask(flow, { 'condition-role': 'unavailable' }, { done })).toBe('passed')
+    const said = { done, conditions: { '1.0': true } }
+    expect(await ask(flow, { 'condition-role': 'unavailable' }, said)).toBe('totp | webauthn')
+  })
+
+  it('takes alternatives that stand together as one choice, of which those that are open are offered', async () => {
+    const flow: Sketch[] = [
+      ['totp', 'ALTERNATIVE'],
+      ['webauthn', 'ALTERNATIVE'],
+      ['password', 'REQUIRED'],
+      ['email-code', 'ALTERNATIVE'],
+    ]
+    expect(await ask(flow)).toBe('totp | webauthn')
+    expect(await ask(flow, { totp: 'unavailable' })).toBe('webauthn')
+    expect(await ask(flow, {}, { chosen: { '0': '1' } })).toBe('webauthn | totp')
+    expect(await ask(flow, {}, { done: ['1'] })).toBe('password')
+    expect(await ask(flow, {}, { done: ['1', '2'] })).toBe('email-code')
+  })
+
+  it('is stuck where nothing of a choice, or something required, can be done', async () => {
+    expect(await ask([['totp', 'REQUIRED']], { totp: 'unavailable' })).toBe('stuck')
+    expect(
+      await ask(
+        [
+          ['totp', 'ALTERNATIVE'],
+          ['webauthn', 'ALTERNATIVE'],
+        ],
+        { totp: 'unavailable', webauthn: 'unavailable' },
+      ),
+    ).toBe('stuck')
+  })
+
+  it('lets nobody through an alternative in which everything was skipped', async () => {
+    const flow: Sketch[] = [
+      ['empty', 'ALTERNATIVE', [['totp', 'CONDITIONAL']]],
+      ['password', 'ALTERNATIVE'],
+    ]
+    expect(await ask(flow, { totp: 'unavailable' })).toBe('password')
+    expect(await ask(flow, { totp: 'unavailable', password: 'unavailable' })).toBe('stuck')
+  })
+
+  it('sets up what is missing only where nothing of the choice is there', async () => {
+    const flow: Sketch[] = [
+      ['totp', 'ALTERNATIVE'],
+      ['webauthn', 'ALTERNATIVE'],
+    ]
+    expect(await ask(flow, { totp: 'enrol', webauthn: 'ready' })).toBe('webauthn')
+    expect(await ask(flow, { totp: 'enrol', webauthn: 'enrol' })).toBe('totp')
+  })
+})
+
+describe('flows that cannot work', () => {
+  const flow = (...executions: object[]): FlowDoc =>
+    ({
+      alias: 'browser',
+      authenticationExecutions: executions.map((one) => ({ requirement: 'REQUIRED', ...one })),
+    }) as unknown as FlowDoc
+  const codes = (doc: FlowDoc, sub?: FlowDoc) =>
+    passageErrors(doc, { find: () => sub }).map(({ code }) => code)
+
+  it('are named, with what is wrong', () => {
+    expect(codes(flow({ authenticator: 'username-password' }))).toEqual([])
+    expect(codes(flow({ authenticator: 'totp' }))).toEqual(['nobody-known'])
+    expect(codes(flow({ authenticator: 'identify' }))).toEqual(['no-proof'])
+    expect(codes(flow())).toEqual(['no-proof'])
+    expect(
+      codes(
+        flow(
+          { authenticator: 'username-password', requirement: 'ALTERNATIVE' },
+          { authenticator: 'identify', requirement: 'ALTERNATIVE' },
+        ),
+      ),
+    ).toEqual(['no-proof'])
+    const sub = { flowAlias: 'sub' }
+    const first = { authenticator: 'username-password' }
+    const guarded = flow({ authenticator: 'condition-role' }, { authenticator: 'totp' })
+    expect(codes(flow(first, { ...sub, requirement: 'CONDITIONAL' }), guarded)).toEqual([])
+    expect(codes(flow(first, sub), guarded)).toEqual(['idle-condition'])
+    const bare = flow({ authenticator: 'totp' })
+    expect(codes(flow(first, { ...sub, requirement: 'CONDITIONAL' }), bare)).toEqual([
+      'no-condition',
+    ])
+  })
+})
+
+describe('the list of authenticators', () => {
+  /** Made by name: factories only keep what they are given. */
+  const parts = new Proxy({}, { get: () => new Proxy(() => undefined, {}) }) as FactorParts
+  const waiting = ['broker-review-profile', 'broker-link-or-create']
+
+  it('is what a flow can run, and says the same of who identifies', () => {
+    const steps = createAuthenticators(parts)
+    const conditions = createConditions(parts)
+    const ids = [...steps, ...conditions].map(({ id }) => id)
+    expect([...ids, ...waiting].sort()).toEqual([...authenticatorIds].sort())
+    expect(
+      steps
+        .filter((step) => step.identifies)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual([...identifying].sort())
+  })
+})
