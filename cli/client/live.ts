@@ -3,6 +3,7 @@
 import { type Call, path } from './call.ts'
 import { isProblem } from './errors.ts'
 import type {
+  ChainPart,
   EventFilter,
   EventPage,
   EventRecord,
@@ -114,6 +115,11 @@ const eventCalls = (call: Call) => ({
       if (body.items.length < size || events.length >= limit) return events.slice(0, limit)
       before = body.before ?? undefined
     }
+  },
+  /** A part of the audit trail, from where the one before ended. */
+  async verify(realm: string, after: number): Promise<ChainPart> {
+    const verification = path`/admin/realms/${realm}/events/verification`
+    return (await call<ChainPart>('GET', verification, { query: { after } })).body
   },
 })
 

@@ -57,6 +57,24 @@ export interface EventPage {
   readonly before: number | null
 }
 
+/** Where the audit trail is not what was sealed. */
+export interface ChainFault {
+  readonly kind: 'changed' | 'removed' | 'inserted' | 'block'
+  readonly block: number | null
+  readonly eventId: string | null
+}
+
+/** What the check of a part of the audit trail has found. */
+export interface ChainPart {
+  readonly blocks: number
+  readonly events: number
+  readonly unsealed: number | null
+  readonly head: { readonly block: number; readonly hash: string; readonly sealedAt: string } | null
+  readonly fault: ChainFault | null
+  /** From where the next part goes on. */
+  readonly next: number | null
+}
+
 export interface EventFilter {
   readonly type?: string
   readonly actor?: string

@@ -30,6 +30,25 @@ Examples:
       const { events: run } = await import('./run/events.ts')
       await run(invocationOf(command))
     })
-  addRealmOptions(events)
-  addOutputOptions(events)
+  const verify = events
+    .command('verify')
+    .description('check that no event was changed, removed or inserted since it was sealed')
+    .addHelpText(
+      'after',
+      `
+The server seals events every few minutes; what is newer is not checked. It fails where the trail was tampered with,
+and names the first event. Keep the hash it prints, or the server's log, elsewhere: a trail that was cut off at its
+end has an older one.
+
+Example:
+  iamctl events verify --realm acme`,
+    )
+    .action(async (_flags, command: Command) => {
+      const { verifyEvents } = await import('./run/verify-events.ts')
+      await verifyEvents(invocationOf(command))
+    })
+  for (const command of [events, verify]) {
+    addRealmOptions(command)
+    addOutputOptions(command)
+  }
 }
