@@ -35,6 +35,8 @@ export interface RealmKeySet {
   readonly active: RealmKey
   /** All that are published, the active one first: retained ones, those to come, and those of clients. */
   readonly all: readonly RealmKey[]
+  /** Whether the key after the active one is among them. */
+  readonly hasNext: boolean
   /** What is signed for a client is signed by its own key, where it has one. */
   signerFor(client: { readonly id: string }): RealmKey
   find(kid: string): RealmKey | undefined
@@ -151,6 +153,7 @@ export const createRealmKeys = ({
     return {
       active,
       all: [...new Set([active, ...byKid.values()])],
+      hasNext: rows.some(({ client_id, status }) => client_id === null && status === 'NEXT'),
       signerFor: ({ id }) => signers.get(id) ?? active,
       find: (kid) => byKid.get(kid),
     }

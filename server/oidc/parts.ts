@@ -10,6 +10,7 @@ import type { Csrf } from '#server/http/csrf.ts'
 import type { MapError } from '#server/http/errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { SigningKeys } from '#server/keys/rotation.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Vault } from '#server/resources/secrets.ts'
@@ -28,6 +29,7 @@ export interface OidcParts {
   readonly metrics: Metrics
   readonly issuers: Issuers
   readonly realmKeys: RealmKeys
+  readonly signingKeys: Pick<SigningKeys, 'prepare'>
   readonly mint: Mint
   readonly verifier: Verifier
   readonly grantsStore: GrantsStore

@@ -1,11 +1,11 @@
-/** The public keys of a realm (RFC 7517 §5): the active one and those that signed before. */
+/** The public keys of a realm (RFC 7517 §5): the active one, the next one, and those that signed before. */
 
 import type { RealmKeySet } from '#server/keys/realm-keys.ts'
 import { type PublicJson, publicJson, sendPublicJson } from '../cached-json.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
-import type { OidcParts } from '../parts.ts'
+import { createPublishedKeys, type PublishedKeysParts } from '../published-keys.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 /** Short, because a cache in front of us delays the first day of a new key by as much. */
@@ -34,10 +34,9 @@ const keySetSchema = {
   required: ['keys'],
 } as const
 
-export const jwks = ({
-  issuers,
-  realmKeys,
-}: Pick<OidcParts, 'issuers' | 'realmKeys'>): Endpoint => {
+export const jwks = (parts: PublishedKeysParts): Endpoint => {
+  const { issuers } = parts
+  const publishedKeys = createPublishedKeys(parts)
   const made = new WeakMap<RealmKeySet, PublicJson>()
   const bytesOf = (keys: RealmKeySet): PublicJson => {
     const before = made.get(keys)
@@ -56,8 +55,8 @@ export const jwks = ({
         replies: { 200: keySetSchema, ...refusals() },
       })
       app.get<RealmRoute>(urlOf(jwksPath), description, async (request, reply) => {
-        const { view } = await knownIssuer(issuers, request)
-        return sendPublicJson(request, reply, bytesOf(await realmKeys.of(view)), maxAgeSeconds)
+        const keys = await publishedKeys(await knownIssuer(issuers, request))
+        return sendPublicJson(request, reply, bytesOf(keys), maxAgeSeconds)
       })
       publicPreflight(app, urlOf(jwksPath), 'GET')
     },
