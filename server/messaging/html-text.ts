@@ -55,6 +55,7 @@ export const textOfHtml = (html: string): string => {
   }
   return `${parts
     .join('')
+    .replace(/ {2,}/g, ' ')
     .replace(/ *\n */g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim()}\n`

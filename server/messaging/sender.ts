@@ -12,7 +12,7 @@ import { DeliveryError, type DriverTools, type Message, type Provider } from './
 import { createDrivers } from './drivers/index.ts'
 import { createLogDriver } from './drivers/log.ts'
 import { providersOf, type Reveal } from './providers.ts'
-import { maskedRecipient, recipientOf, recipientProblem } from './recipients.ts'
+import { maskedRecipient, oneLine, recipientOf, recipientProblem } from './recipients.ts'
 import {
   channelOf,
   findTemplate,
@@ -208,7 +208,7 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
       const found = await candidates(view, recipient, { alsoDisabled })
       if ('reason' in found) return { status: 'inert', reason: found.reason }
       const { displayName } = await settingsIn(view)
-      const realm = displayName || view.realm
+      const realm = oneLine(displayName || view.realm)
       const message = { subject: `Test from ${realm}`, text: `A test message from ${realm}.\n` }
       return deliver(found.providers, recipient, { id: newId(), ...message })
     },
