@@ -74,12 +74,16 @@ export class SignInBrowser extends TestBrowser {
   }
 }
 
-export const openWorld = async (backend: Backend): Promise<World> => {
+export const openWorld = async (
+  backend: Backend,
+  options: { readonly host?: string } = {},
+): Promise<World> => {
   const clock = new TestClock()
   const mail = await startMailPeer({ authOptional: true })
   const server = await startServer(backend, {
     clock,
     listen: true,
+    ...options,
     env: { IAMCTL_OUTGOING_ALLOW: 'localhost,127.0.0.1' },
   })
   const jobs: RunningJobs = await startBackground(server.parts)

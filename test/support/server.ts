@@ -91,6 +91,8 @@ export const startServer = async (
     readonly url?: string
     readonly clock?: Clock
     readonly listen?: boolean
+    /** Of the base URL, where it is not the address: passkeys need a name. */
+    readonly host?: string
     /** Settings beside those that every test has. */
     readonly env?: Readonly<Record<string, string>>
   } = {},
@@ -98,8 +100,10 @@ export const startServer = async (
   const database = options.url === undefined ? await backend.create() : undefined
   const url = options.url ?? database?.url ?? ''
   const data = mkdtempSync(join(tmpdir(), 'iamctl-data-'))
+  const port = options.listen ? await freePort() : undefined
+  const named = options.host === undefined ? {} : { baseUrl: `http://${options.host}:${port}` }
   const config = loadConfig({
-    flags: { databaseUrl: url, data, ...(options.listen ? { port: await freePort() } : {}) },
+    flags: { databaseUrl: url, data, ...(port === undefined ? {} : { port, ...named }) },
     env: {
       IAMCTL_MASTER_KEY: masterKey,
       IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
