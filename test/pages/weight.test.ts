@@ -1,6 +1,6 @@
-/** What a page weighs with everything it loads, as a browser would without a cache. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { examples } from './examples.ts'
+import { weighPage } from './page-weight.ts'
 import { exampleServer } from './server.ts'
 
 const { app } = exampleServer({
@@ -10,13 +10,24 @@ afterAll(() => app.close())
 
 describe('a page', () => {
   it.each(Object.keys(examples))('weighs less than 30 kB with everything: %s', async (example) => {
-    const { body } = await app.inject(`/${example}?lang=fr`)
-    const paths = [...body.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(
-      ([, path]) => path ?? '',
-    )
-    const loaded = await Promise.all(paths.map(async (path) => (await app.inject(path)).rawPayload))
-    expect(loaded.length).toBeGreaterThanOrEqual(2)
-    const bytes = loaded.reduce((sum, { length }) => sum + length, Buffer.byteLength(body))
-    expect(bytes).toBeLessThan(30_000)
+    const { css, total } = await weighPage(app, `/${example}?lang=fr`)
+    expect(css).toBeGreaterThan(5000)
+    expect(total).toBeLessThan(30_000)
+  })
+
+  it('brings a script only where it cannot do without', async () => {
+    const scripted: string[] = []
+    for (const example of Object.keys(examples))
+      if ((await weighPage(app, `/${example}`)).js > 0) scripted.push(example)
+    expect(scripted).toEqual([
+      'login',
+      'identify',
+      'webauthn',
+      'passkey',
+      'push',
+      'qr',
+      'register-passkey',
+      'recovery-codes',
+    ])
   })
 })
