@@ -4,8 +4,6 @@
  * at which another answer of the name server counts. Redirects are handed back, not followed.
  */
 
-import type { LookupFunction } from 'node:net'
-import { createSecureContext, getCACertificates } from 'node:tls'
 import type { Agent, Dispatcher } from 'undici'
 import { addressProblem, canonicalHost, parseAllowed } from './addresses.ts'
 import { OutgoingError } from './errors.ts'
@@ -84,7 +82,8 @@ export function createOutgoing({
   }
   let made: Promise<Agent> | undefined
   const agent = (): Promise<Agent> => {
-    made ??= createAgent(resolve, timeoutMs, ca)
+    // Loaded when it is needed: most starts never call anybody.
+    made ??= import('./agent.ts').then(({ createAgent }) => createAgent(resolve, timeoutMs, ca))
     return made
   }
   const underWay = new Set<Promise<unknown>>()
@@ -117,38 +116,6 @@ export function createOutgoing({
       await Promise.allSettled(underWay)
       await (await made)?.destroy()
     },
-  })
-}
-
-/** An agent of our own: it reads no proxy from the environment and shares no connection. */
-async function createAgent(
-  resolve: (hostname: string) => Promise<ResolvedAddress[]>,
-  timeoutMs: number,
-  ca: readonly string[],
-): Promise<Agent> {
-  const { Agent } = await import('undici')
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    const give = (addresses: ResolvedAddress[]): void => {
-      const [first] = addresses
-      if (options.all === true) callback(null, addresses)
-      else callback(null, first?.address ?? '', first?.family)
-    }
-    resolve(hostname).then(give, (error) => callback(error, []))
-  }
-  const secureContext = createSecureContext({
-    minVersion: 'TLSv1.2',
-    ...(ca.length > 0 && { ca: [...getCACertificates('default'), ...ca] }),
-  })
-  return new Agent({
-    // HTTP/2 brings nothing for single requests, and its own ways to be flooded.
-    allowH2: false,
-    connections: 32,
-    keepAliveMaxTimeout: 30_000,
-    // The time limit of the request covers both.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED does not count here.
-    connect: { lookup, secureContext, rejectUnauthorized: true, timeout: timeoutMs },
   })
 }
 
