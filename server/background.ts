@@ -25,6 +25,7 @@ const tellMs = 2_000
 
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   await parts.outbox.adopt()
+  await parts.jobs.takeOver()
   const fanOut = startFanOut(parts)
   const endForwarding = parts.forwarder.start()
   const jobs = await parts.jobs.start(jobHandlers(parts))

@@ -204,6 +204,19 @@ describe.each(backends)('jobs on $name', ({ open }) => {
     expect(await rows()).toMatchObject(after)
   })
 
+  it('of the process before are free at once where there can be no other process', async () => {
+    const [a, b] = [node(), node()]
+    const never = gate()
+    await enqueue(a, { payload: 'x' })
+    await begin(a, handler(never.run))
+    await expect.poll(async () => (await rows())[0]?.lease).toEqual(expect.any(String))
+    await b.takeOver()
+    const alone = !storage.dialect.sharedByProcesses
+    expect(await rows()).toMatchObject([alone ? { lease: null, next_at: now } : { attempts: 1 }])
+    expect((await rows())[0]?.lease === null).toBe(alone)
+    never.open()
+  })
+
   it('that take longer than their lease keep it, and notice when they lose it', async () => {
     const jobs = node()
     let lost = false

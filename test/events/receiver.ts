@@ -30,10 +30,11 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-/** A server in this process may call it: its certificate is trusted from now on. */
+/** A server in this process may call it: its certificate is trusted until it is closed. */
 export const openReceiver = async (): Promise<Receiver> => {
   const { certificate, key } = makeCertificate(['localhost'])
-  setDefaultCACertificates([...getCACertificates('default'), certificate])
+  const trusted = getCACertificates('default')
+  setDefaultCACertificates([...trusted, certificate])
   const received: Received[] = []
   let answering: Answering = (response) => response.writeHead(204).end()
   const server = createServer({ key, cert: certificate }, async (request, response) => {
@@ -59,6 +60,7 @@ export const openReceiver = async (): Promise<Receiver> => {
     },
     close: () =>
       new Promise((resolve) => {
+        setDefaultCACertificates(trusted)
         server.close(() => resolve())
         server.closeAllConnections()
       }),

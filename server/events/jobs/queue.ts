@@ -12,6 +12,8 @@ export interface Jobs {
   enqueueStatements(queue: string, jobs: readonly NewJob[]): Statement[]
   /** This node looks for due jobs now; without it, it would within seconds. */
   wake(queue?: string): void
+  /** What the process before this one was at when it died is free at once, where there can be no other process. */
+  takeOver(): Promise<void>
   /** Takes and runs the jobs of these queues until it is stopped. */
   start(handlers: readonly JobHandler[]): Promise<RunningJobs>
 }
@@ -54,6 +56,9 @@ export const createJobs = (parts: JobsParts): Jobs => {
     wake: (queue) => {
       for (const [name, own] of workers)
         if (queue === undefined || queue === name) for (const worker of own) worker.wake()
+    },
+    takeOver: async () => {
+      if (!storage.dialect.sharedByProcesses) await storage.append([store.free(clock.now())])
     },
     start: async (handlers) => {
       await storage.append(handlers.flatMap(first))

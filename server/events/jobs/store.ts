@@ -135,6 +135,12 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
           .where('lease', '=', lease),
       ),
 
+    /** Whatever anybody was at is free at once. */
+    free: (now: number): Statement =>
+      statement(
+        db.updateTable('jobs').set({ lease: null, next_at: now }).where('lease', 'is not', null),
+      ),
+
     /** Removes a part of what was finished before a time. */
     forget: (queue: string, state: 'done' | 'dead', before: number): Statement => {
       const old = sql`select id from jobs where queue = ${queue} and finished_at < ${before}

@@ -95,7 +95,7 @@ export const webhookDeliveries = (
     queue: webhookQueue,
     perTarget: 8,
     atOnce: 128,
-    leaseMs: 15 * second,
+    leaseMs: 8 * second,
     waits: schedule,
     jitter: 0.1,
     keepMs: keptMs,
