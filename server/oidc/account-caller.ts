@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { xsrfHeader } from '#server/http/cookies.ts'
 import { createBrowser } from '#server/login/browser.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { noToken, refuseScope, refuseToken } from './bearer.ts'
 import type { OidcParts } from './parts.ts'
@@ -18,11 +18,19 @@ export interface AccountCallerParts
   extends UserTokenParts,
     Pick<OidcParts, 'sessions' | 'cookies' | 'csrf'> {}
 
+export interface Account {
+  readonly user: UserRow
+  /** What the sign-in behind the request was worth; nothing where the token does not say. */
+  readonly acr: string | undefined
+  /** None where a token speaks for the user. */
+  readonly session?: SessionRow
+}
+
 export type AccountCaller = (
   issuer: Issuer,
   request: FastifyRequest,
   reply: FastifyReply,
-) => Promise<UserRow>
+) => Promise<Account>
 
 /**
  * A client that the user has to allow things reaches the account only where the user has allowed that: consents given
@@ -48,7 +56,8 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
       throw refuseToken(issuer, 'it was exchanged')
     if (token.client.doc.consentRequired && !token.scope.includes(accountScope))
       throw refuseScope(issuer, accountScope)
-    return token.user
+    const { acr } = token.claims
+    return { user: token.user, acr: typeof acr === 'string' ? acr : undefined }
   }
 
   const bySession: AccountCaller = async (issuer, request, reply) => {
@@ -60,7 +69,7 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
     else if (!browser.isOfSession(found.session, String(request.headers[xsrfHeader] ?? '')))
       throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
     await sessions.touch(found.session, issuer.settings)
-    return found.user
+    return { ...found, acr: found.session.acr }
   }
 
   return (issuer, request, reply) =>

@@ -35,7 +35,7 @@ export const accountConsents = (parts: AccountConsentsParts): Endpoint => {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
-    const user = await callerOf(issuer, request, reply)
+    const { user } = await callerOf(issuer, request, reply)
     return reply.header('cache-control', 'no-store').send(await consents.list(issuer.name, user.id))
   }
 
@@ -44,7 +44,8 @@ export const accountConsents = (parts: AccountConsentsParts): Endpoint => {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
-    const { id: userId } = await callerOf(issuer, request, reply)
+    const { user } = await callerOf(issuer, request, reply)
+    const userId = user.id
     // The same for a client that is not there: who asks does not learn which clients the realm has.
     const missing = new Problem('not-found', 'There is no such consent.')
     const client = await issuer.view.get(Client.kind, request.params.clientId)
