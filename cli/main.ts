@@ -19,7 +19,7 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   showVersion()
 } else {
   // Stack traces name the source where somebody will read them; the maps cost a short command a tenth of its time.
-  const isLong = word === 'server' || word === 'dev'
+  const isLong = word === 'server' || word === 'dev' || word === 'reconcile'
   if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG'])
     process.setSourceMapsEnabled(true)
   // A short command reads much and lives briefly: with room for it, a large realm is planned without a pause for garbage.

@@ -39,8 +39,8 @@ over \`iamctl context use\`.
 Exit codes:
 ${exitCodeHelp.map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`
 
-/** Ctrl-C; what must be ended with care has its own way (server, dev). */
-const endsByItself = new Set(['server', 'dev'])
+/** Ctrl-C; what must be ended with care has its own way. */
+const endsByItself = new Set(['server', 'dev', 'reconcile'])
 
 const topOf = (command: Command): Command =>
   command.parent?.parent == null ? command : topOf(command.parent)

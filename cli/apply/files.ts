@@ -41,7 +41,13 @@ const estateFolder = ({ paths, cwd, config }: FileOptions): string | undefined =
   return existsSync(file) ? file : undefined
 }
 
-/** The same, and nothing is checked but what can be read at all. */
+/** The estate that the files belong to. */
+export const estateOf = async (options: FileOptions): Promise<Estate> => {
+  const { cwd, config } = options
+  return (await findEstate({ cwd, config: estateFolder(options) ?? config })).estate
+}
+
+/** As they can be read; nothing else is checked. */
 export const loadFiles = async (
   options: FileOptions,
 ): Promise<Pick<ReadFiles, 'estate' | 'loaded'>> => {

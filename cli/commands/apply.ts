@@ -5,7 +5,8 @@ import { invocationOf } from './invocation.ts'
 import { addFileOptions, addOutputOptions, addServerOptions } from './options.ts'
 import { addPlanOptions } from './plan.ts'
 
-const count = (text: string): number => {
+/** A whole number, for options. */
+export const count = (text: string): number => {
   const value = Number(text)
   if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('A whole number.')
   return value

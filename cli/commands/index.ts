@@ -21,6 +21,7 @@ import { addInit } from './init.ts'
 import { addKeys } from './keys.ts'
 import { addLogin, addLogout, addWhoami } from './login.ts'
 import { addDrift, addPlan } from './plan.ts'
+import { addReconcile } from './reconcile.ts'
 import { addServerCommands } from './server-options.ts'
 import { addSessions } from './sessions.ts'
 import { addExport, addImport } from './transfer.ts'
@@ -45,6 +46,7 @@ export const commandGroups: readonly CommandGroup[] = [
       addApply,
       addDrift,
       addAdopt,
+      addReconcile,
       addExplain,
       addSchema,
     ],

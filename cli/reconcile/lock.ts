@@ -1,0 +1,83 @@
+/**
+ * One loop for an estate: a file that says who runs it. It stays while the loop lives; one whose process is gone, or that
+ * nobody has touched for long, is taken over. Two loops on different machines are kept apart by the server, which refuses
+ * a changeset for a revision that is no longer the newest.
+ */
+
+import { mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname } from 'node:path'
+import { CommandError, exitCodes } from '../exit.ts'
+
+export interface Lock {
+  /** Says that its holder is alive. */
+  touch(): Promise<void>
+  release(): Promise<void>
+}
+
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  readonly startedAt: string
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It is somebody else's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+const holderIn = async (file: string): Promise<Holder | null> => {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Holder
+  } catch {
+    return null
+  }
+}
+
+/** A container begins with the same process number again: then it is this program's former life. */
+const isGone = async (file: string, holder: Holder | null, staleMs: number): Promise<boolean> => {
+  if (holder?.host === hostname()) return holder.pid === process.pid || !isAlive(holder.pid)
+  const found = await stat(file).catch(() => null)
+  return found === null || Date.now() - found.mtimeMs > staleMs
+}
+
+const create = async (file: string): Promise<boolean> => {
+  try {
+    const handle = await open(file, 'wx', 0o644)
+    const holder: Holder = {
+      pid: process.pid,
+      host: hostname(),
+      startedAt: new Date().toISOString(),
+    }
+    await handle.writeFile(`${JSON.stringify(holder)}\n`)
+    await handle.close()
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
+export const takeLock = async (file: string, staleMs: number): Promise<Lock> => {
+  await mkdir(dirname(file), { recursive: true })
+  for (let attempt = 0; !(await create(file)); attempt += 1) {
+    const holder = await holderIn(file)
+    if (attempt > 0 || !(await isGone(file, holder, staleMs)))
+      throw new CommandError(
+        exitCodes.conflict,
+        `this estate is reconciled already${holder === null ? '' : ` by process ${holder.pid} on ${holder.host}, since ${holder.startedAt}`}`,
+        { hint: `stop that one first; if there is none, remove ${file}` },
+      )
+    await rm(file, { force: true })
+  }
+  const now = () => new Date()
+  return {
+    touch: () => utimes(file, now(), now()).catch(() => undefined),
+    release: () => rm(file, { force: true }),
+  }
+}

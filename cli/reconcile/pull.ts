@@ -1,0 +1,52 @@
+/** `git pull`, forwards only: what was committed here by hand is never merged, and never lost. */
+
+import { execa } from 'execa'
+import { CommandError, exitCodes } from '../exit.ts'
+import { printable } from '../load/paths.ts'
+
+const longest = 120_000
+const mostShown = 1000
+
+export interface Pulled {
+  readonly before: string | null
+  readonly commit: string | null
+}
+
+const git = (folder: string, env: Env, ...args: readonly string[]) =>
+  execa('git', args, {
+    cwd: folder,
+    // Nobody is there who could be asked for a password.
+    env: { ...env, GIT_TERMINAL_PROMPT: '0' },
+    extendEnv: false,
+    stdin: 'ignore',
+    reject: false,
+    timeout: longest,
+  })
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const commitIn = async (folder: string, env: Env): Promise<string | null> => {
+  const { stdout, failed } = await git(folder, env, 'rev-parse', 'HEAD')
+  return failed || stdout === '' ? null : stdout
+}
+
+/** A remote may carry a password or a token. */
+const withoutCredentials = (text: string): string =>
+  text.replaceAll(/([a-z+]+:\/\/)[^/@\s]*@/gi, '$1')
+
+export const pull = async (folder: string, env: Env): Promise<Pulled> => {
+  const before = await commitIn(folder, env)
+  const ended = await git(folder, env, 'pull', '--ff-only', '--quiet')
+  if (ended.failed) {
+    const said = withoutCredentials(ended.stderr.trim()).slice(0, mostShown)
+    const isMissing = ended.code === 'ENOENT'
+    throw new CommandError(
+      exitCodes.error,
+      ended.timedOut
+        ? `git pull did not end within ${longest / 1000} s`
+        : `git pull failed in ${printable(folder)}${isMissing ? ': git is not installed' : ''}`,
+      said === '' ? {} : { hint: said.split('\n').map(printable).join('\n') },
+    )
+  }
+  return { before, commit: await commitIn(folder, env) }
+}
