@@ -11,7 +11,6 @@ import { interactiveDocs } from '#server/admin/interactive-docs.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
 import { followApi, openapiRoutes } from '#server/admin/openapi.ts'
 import { adminResourceRoutes } from '#server/admin/resource-metadata.ts'
-import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
@@ -50,8 +49,7 @@ const mapError = (error: unknown): Problem | undefined => {
 }
 
 export const createApp = (parts: Parts): FastifyInstance => {
-  const { config, logger, clock, copy, storage, writer, presenter, metrics } = parts
-  const cookies = createCookies(config.http.baseUrl)
+  const { config, cookies, logger, clock, copy, storage, writer, presenter, metrics } = parts
   const csrf = createCsrf(parts.csrfKey)
   const pages = createPages({ cookies })
   const app = createHttp({ config, logger, clock, mapError })
@@ -62,6 +60,8 @@ export const createApp = (parts: Parts): FastifyInstance => {
       done()
     },
   )
+  // They have no end of their own that closing could wait for.
+  app.addHook('preClose', async () => parts.eventStreams.close())
   followApi(app, config.http.baseUrl)
   app.register((scope, _options, done) => {
     pages.routes(scope, parts.settingsOf)

@@ -6,6 +6,7 @@
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
+import { createDataExport } from '#server/accounts/data-export.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
@@ -25,14 +26,17 @@ import { createOutbox } from '#server/events/outbox.ts'
 import { createPersonalKeys } from '#server/events/personal-keys.ts'
 import { createReadRecords } from '#server/events/records.ts'
 import { createForgetEvents } from '#server/events/retention.ts'
+import { createEventStreams } from '#server/events/stream.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createSender } from '#server/events/webhooks/sender.ts'
+import { createCookies } from '#server/http/cookies.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
 import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { createMessaging } from '#server/messaging/sender.ts'
+import { createConsents } from '#server/oidc/consents.ts'
 import { createLogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -128,6 +132,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
 
+    const grantsStore = createGrantsStore({ storage, clock })
     const realmKeys = createRealmKeys({ storage, keyring })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
     const subjects = createSubjects({ reveal: vault.reveal })
@@ -184,6 +189,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       config,
       logger,
       clock,
+      cookies: createCookies(config.http.baseUrl),
       keyring,
       storage,
       recorder,
@@ -207,6 +213,11 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       personalKeys,
       readRecords,
       forwarder,
+      eventStreams: createEventStreams({
+        outbox,
+        readRecords,
+        shared: storage.dialect.sharedByProcesses,
+      }),
       sealEvents: createSealEvents({ storage, outbox, clock, logger, chainKey }),
       checkChain: createCheckChain({ storage, outbox, chainKey }),
       forgetEvents: createForgetEvents({ storage, totals, master: masterRealm }),
@@ -231,7 +242,13 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       mint,
       logouts,
       verifier: createVerifier({ storage, clock, keys: realmKeys }),
-      grantsStore: createGrantsStore({ storage, clock }),
+      grantsStore,
+      exportData: createDataExport({
+        storage,
+        clock,
+        readRecords,
+        consentsOf: createConsents({ storage, clock, grantsStore }).list,
+      }),
       signingKeys,
       keyPolicies: createKeyPolicies({ storage, clock, signingKeys }),
       presenter: createPresenter(behaviours, storage.db),

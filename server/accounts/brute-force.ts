@@ -82,6 +82,12 @@ export const addressSubject = (address: string): string =>
 /** Digested: an unknown name is often a password in the wrong field. */
 const nameSubject = (name: string): string => `name:${sha256(foldName(name))}`
 
+/** Everything under which failures of somebody may be counted. */
+export const guardSubjectsOf = (userId: string, names: readonly string[]): string[] => [
+  userSubject(userId),
+  ...names.map(nameSubject),
+]
+
 interface Guard {
   readonly subject: string
   /** Failures until a lock. */

@@ -14,7 +14,8 @@ import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 
-const queue = 'messages'
+export const messageQueue = 'messages'
+const queue = messageQueue
 
 export interface Letter extends Pick<Delivery, 'channel' | 'to' | 'templateKey' | 'values'> {
   readonly realm: string

@@ -30,8 +30,8 @@ export interface AdminToken {
 export interface AdminTokens {
   /** Whether the request brings a token, good or not: then nothing else about it counts. */
   presented(request: FastifyRequest): boolean
-  /** Throws a 401 unless the token is good here. */
-  resolve(request: FastifyRequest, realm: string): Promise<AdminToken>
+  /** Throws a 401 unless the token is good here. A proof is good once: it is not asked for a second time. */
+  resolve(request: FastifyRequest, realm: string, isProven?: boolean): Promise<AdminToken>
   /** Headers of a 401: how the API is to be asked (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
   challenge(request: FastifyRequest, refusal: Problem): Readonly<Record<string, string>>
 }
@@ -102,18 +102,19 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
       }
     },
 
-    resolve: async (request, realm) => {
+    resolve: async (request, realm, isProven = false) => {
       const [, scheme = '', token] = header.exec(request.headers.authorization ?? '') ?? []
       if (token === undefined) throw refused()
       const { issuer, verified } = await find(token, realm)
       const { claims, client } = verified
       try {
-        await dpop.checkPossession(issuer, request, {
-          scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
-          token,
-          claims,
-          address: `${baseUrl}${request.url.split('?', 1)[0]}`,
-        })
+        if (!isProven)
+          await dpop.checkPossession(issuer, request, {
+            scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
+            token,
+            claims,
+            address: `${baseUrl}${request.url.split('?', 1)[0]}`,
+          })
       } catch (error) {
         if (!(error instanceof OAuthError) || error.status >= 500) throw error
         throw new Problem('unauthenticated', error.message, { cause: error })

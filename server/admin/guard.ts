@@ -72,6 +72,14 @@ const needed = (permission: RoutePermission | undefined): string =>
 const isPlanning = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>
   config.planning === true || (safeMethods.has(method) && eventsOf(method, config).length === 0)
 
+const allows = (
+  permissions: ReadonlySet<Permission>,
+  permission: RoutePermission | undefined,
+): boolean =>
+  permission === 'per-kind'
+    ? permissions.size > 0
+    : permission !== undefined && permissions.has(permission)
+
 const everything: ReadonlySet<Permission> = new Set(permissionKeys)
 const nothing: ReadonlySet<Permission> = new Set()
 
@@ -93,8 +101,16 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     }
   }
 
-  const byToken = async (request: FastifyRequest, realm: string): Promise<Identity> => {
-    const { actor, tokenRealm, permissions, planOnly } = await tokens.resolve(request, realm)
+  const byToken = async (
+    request: FastifyRequest,
+    realm: string,
+    isProven = false,
+  ): Promise<Identity> => {
+    const { actor, tokenRealm, permissions, planOnly } = await tokens.resolve(
+      request,
+      realm,
+      isProven,
+    )
     return { actor, ownRealm: tokenRealm, planOnly, permissions: async () => permissions }
   }
 
@@ -170,6 +186,18 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     done()
   })
 
+  const isStillAllowed = async (request: FastifyRequest, realm: string): Promise<boolean> => {
+    try {
+      const who = tokens.presented(request)
+        ? await byToken(request, realm, true)
+        : await bySession(request, realm)
+      return allows(await permissionsIn(realm, who), request.routeOptions.config.permission)
+    } catch (error) {
+      if (error instanceof Problem) return false
+      throw error
+    }
+  }
+
   app.decorateRequest('caller', null)
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { permission } = request.routeOptions.config
@@ -180,11 +208,8 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     identified.set(request, { realm, actor })
     if (session) checkCsrf(request, reply, session)
     const permissions = await permissionsIn(realm, who)
-    const allowed =
-      permission === 'per-kind'
-        ? permissions.size > 0
-        : permission !== undefined && permissions.has(permission)
-    if (!allowed) throw new Problem('forbidden', `this needs ${needed(permission)}`)
+    if (!allows(permissions, permission))
+      throw new Problem('forbidden', `this needs ${needed(permission)}`)
     if (planOnly && !isPlanning(request))
       throw new Problem('forbidden', 'the access token is for planning: it changes nothing')
     request.caller = {
@@ -194,6 +219,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
       ofMaster: ownRealm === master && permissions.has('realm-admin'),
       permissions,
       ...(planOnly ? { planOnly } : {}),
+      stillAllowed: () => isStillAllowed(request, realm),
     }
     const settings = session && (await parts.settingsOf(ownRealm))
     if (settings) await parts.sessions.touch(session.session, settings)

@@ -17,10 +17,12 @@ import { type CompareParts, compareAction } from './compare.ts'
 import { type ConsentParts, listConsents } from './consents.ts'
 import { createUser } from './create-user.ts'
 import { credentialActions } from './credentials.ts'
+import { type DataSubjectParts, dataSubjectActions } from './data-subject.ts'
 import { setDefaultRole } from './default-role.ts'
 import { deleteUser } from './delete-user.ts'
 import { exportAction } from './export.ts'
 import { type FlowParts, flowActions } from './flows.ts'
+import { type ImpersonateParts, impersonate } from './impersonate.ts'
 import { importAction } from './import.ts'
 import { importUsers } from './import-users.ts'
 import { type KeyParts, keyActions } from './keys.ts'
@@ -42,6 +44,7 @@ import { type RevisionParts, revisionActions } from './revisions.ts'
 import { rollbackAction } from './rollback.ts'
 import { type SessionParts, sessionActions } from './sessions.ts'
 import { setUserPassword } from './set-user-password.ts'
+import { type StreamEventsParts, streamEvents } from './stream-events.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './user-roles.ts'
 import type { UserParts } from './users.ts'
 import { type VerifyEventsParts, verifyEvents } from './verify-events.ts'
@@ -56,6 +59,8 @@ export interface ActionParts
     ClientSecretParts,
     CompareParts,
     ConsentParts,
+    DataSubjectParts,
+    ImpersonateParts,
     EventParts,
     FlowParts,
     KeyParts,
@@ -64,6 +69,7 @@ export interface ActionParts
     PushTokenParts,
     RevisionParts,
     SessionParts,
+    StreamEventsParts,
     VerifyEventsParts,
     WebhookActionParts {
   readonly config: Pick<Config, 'http'>
@@ -98,6 +104,8 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...credentialActions(parts),
   ...requiredActionActions(parts),
   listConsents(parts),
+  ...dataSubjectActions(parts),
+  impersonate(parts),
   ...membershipActions(parts),
   ...attachmentActions(parts),
   setDefaultRole(parts),
@@ -117,6 +125,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   readEndpoints(parts.config.http.baseUrl),
   readRealmHealth(parts.storage),
   listEvents(parts),
+  streamEvents(parts),
   verifyEvents(parts),
   ...auditConfigActions(parts),
   readMetricsSummary(parts),

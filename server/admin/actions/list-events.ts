@@ -24,7 +24,7 @@ interface Query {
   readonly size: number
 }
 
-const eventSchema = bodyOf({
+export const eventSchema = bodyOf({
   id: { type: 'string' },
   ts: { type: 'string', format: 'date-time' },
   kind: { type: 'string', enum: ['audit'] },
@@ -66,6 +66,16 @@ const filterOf = (asked: Query): EventFilter => {
 const counting = (eb: ExpressionBuilder<Tables, 'audit_events'>) =>
   eb.fn.countAll<number>().as('total')
 
+/** The filters that a list and a stream of events have in common. */
+export const eventFilters = {
+  type: { type: 'string', enum: Object.keys(eventTypes) },
+  actor: { type: 'string', maxLength: 320 },
+  outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
+  category: { type: 'string', enum: categories },
+} as const
+
+export const filterColumns = ['type', 'actor', 'outcome', 'category'] as const
+
 export interface EventParts {
   readonly storage: Storage
   readonly totals: Totals
@@ -81,10 +91,7 @@ export const listEvents = ({ storage: { db }, totals, readRecords }: EventParts)
   summary: 'Audit events, newest first',
   query: bodyOf(
     {
-      type: { type: 'string', enum: Object.keys(eventTypes) },
-      actor: { type: 'string', maxLength: 320 },
-      outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
-      category: { type: 'string', enum: categories },
+      ...eventFilters,
       dateFrom: { type: 'string', format: 'date-time' },
       dateTo: { type: 'string', format: 'date-time' },
       before: { type: 'integer', minimum: 1, description: 'Anchor of an earlier page.' },
@@ -110,7 +117,7 @@ export const listEvents = ({ storage: { db }, totals, readRecords }: EventParts)
     if (refusal(asked.actor ?? null) !== undefined)
       return { items: [], total: 0, page: asked.page, size, before: null }
     let events = db.selectFrom('audit_events').where('realm', '=', realm)
-    for (const column of ['type', 'actor', 'outcome', 'category'] as const) {
+    for (const column of filterColumns) {
       const value = asked[column]
       if (value !== undefined) events = events.where(column, '=', value)
     }

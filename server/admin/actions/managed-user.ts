@@ -82,6 +82,7 @@ export const deleteManagedUser = async (
   parts: UserParts,
   context: ActionContext,
   user: UserRow,
+  data?: DataChange,
 ): Promise<void> => {
   const { realm, caller } = context
   const document = await documentOf(context, user)
@@ -98,5 +99,6 @@ export const deleteManagedUser = async (
         expect: await expectationOf(parts, context, user, document),
       },
     ],
+    ...(data && { alongside: () => data }),
   })
 }

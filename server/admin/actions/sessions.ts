@@ -4,7 +4,8 @@ import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/events/audit.ts'
-import type { LogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
+import type { Jobs } from '#server/events/jobs/queue.ts'
+import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -16,7 +17,7 @@ export interface SessionParts {
   readonly sessions: Sessions
   readonly recorder: Recorder
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
-  readonly logouts: Pick<LogoutDeliveries, 'kick'>
+  readonly jobs: Pick<Jobs, 'wake'>
   readonly storage: Storage
 }
 
@@ -73,7 +74,7 @@ export const sessionActions = ({
   sessions,
   recorder,
   settingsOf,
-  logouts,
+  jobs,
   storage,
 }: SessionParts): Action[] => [
   {
@@ -140,7 +141,7 @@ export const sessionActions = ({
         await recorder.commit(sessions.revokeStatements(realm, id), [
           actionEvent(context, 'ADMIN_DELETE', { type: 'sessions', id }),
         ])
-        logouts.kick()
+        jobs.wake(logoutQueue)
       } catch (error) {
         if (!(error instanceof GuardFailedError)) throw error
         throw new Problem('not-found', `there is no session "${id}"`)

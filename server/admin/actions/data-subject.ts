@@ -1,0 +1,61 @@
+/** The rights of a person about their data, carried out by an administrator: to have it, and to have it erased. */
+
+import { Problem } from '#schemas/problems.ts'
+import { dataExportSchema, type ExportData } from '#server/accounts/data-export.ts'
+import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.ts'
+import { type Action, noContent } from '../action.ts'
+import { deleteManagedUser } from './managed-user.ts'
+import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
+
+export interface DataSubjectParts extends UserParts, ErasureParts {
+  readonly storage: UserParts['storage']
+  readonly exportData: ExportData
+}
+
+export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
+  {
+    operationId: 'export-user-data',
+    method: 'GET',
+    path: '/users/:userId/gdpr/export',
+    permission: 'manage-users',
+    resourceType: 'users',
+    events: ['DATA_EXPORT'],
+    summary: 'Everything that is held about the user',
+    reply: { status: 200, schema: dataExportSchema },
+    handle: async (context) => {
+      const user = await userIn(parts, context)
+      const document = await parts.exportData(context.view, user)
+      await parts.recorder.append([], [userEvent(context, 'DATA_EXPORT', user.id)])
+      context.reply.header('cache-control', 'no-store')
+      return document
+    },
+  },
+  {
+    operationId: 'erase-user',
+    method: 'DELETE',
+    path: '/users/:userId/gdpr',
+    permission: 'realm-admin',
+    resourceType: 'users',
+    events: ['USER_ERASED'],
+    summary: 'Erases the user and all that could name them; it cannot be undone',
+    reply: noContent,
+    handle: async (context) => {
+      const user = await userToChange(parts, context)
+      if (user.id === context.caller.actor)
+        throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
+      const data = {
+        statements: erasureStatements(parts, user),
+        events: [userEvent(context, 'USER_ERASED', user.id)],
+      }
+      if (user.managed === 1) return deleteManagedUser(parts, context, user, data)
+      return parts.recorder.commit(
+        [
+          ...parts.sessions.revokeAllOf(user.id),
+          ...parts.users.deleteStatements(user.id),
+          ...data.statements,
+        ],
+        data.events,
+      )
+    },
+  },
+]
