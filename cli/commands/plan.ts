@@ -32,6 +32,7 @@ A saved plan holds no secret, is bound to the revision it was made on, and is re
 Examples:
   iamctl plan                                      the paths of iamctl.yaml, else realms/
   iamctl plan realms/acme.yaml --out acme.plan     save it; then \`iamctl apply --plan acme.plan\`
+  iamctl plan --interactive                        go through it; approving it applies it
   iamctl plan --overlay overlays/prod --detailed-exitcode
   iamctl plan -o markdown > comment.md             for a pull request
   iamctl plan --target client/web`,
@@ -42,6 +43,7 @@ Examples:
     })
   addFileOptions(plan)
   addPlanOptions(plan)
+    .option('--interactive', 'go through it on a screen: open, search, approve')
     .option('--out <file>', 'save the plan')
     .option('--detailed-exitcode', 'exit with 2 where there are changes')
   addServerOptions(plan)

@@ -180,3 +180,7 @@ export const totalOf = (realms: readonly RealmPlan[]): PlanSummary =>
     }),
     { add: 0, change: 0, destroy: 0 },
   )
+
+/** With any problem in it, an apply refuses. */
+export const isApplicable = ({ realms }: Plan): boolean =>
+  realms.every(({ problems }) => problems.length === 0)

@@ -29,7 +29,7 @@ import {
 } from './estate.ts'
 
 /** What is to be applied, with the secrets that it needs. */
-interface Ready {
+export interface Ready {
   readonly plan: Plan
   readonly secretOf: SecretOf
   /** Null of a saved plan. */
@@ -37,14 +37,16 @@ interface Ready {
   readonly maxDeletions: number
 }
 
+export const readyFrom = (plan: Plan, files: EstateFiles): Ready => ({
+  plan,
+  secretOf: files.secretOf,
+  files,
+  maxDeletions: files.estate.guards.maxDeletions ?? defaultGuards.maxDeletions,
+})
+
 const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): Promise<Ready> => {
   const options = planningOptions(invocation, files, { history: false, dryRun: 'destructive' })
-  return {
-    plan: await planFiles(invocation, api, files, options),
-    secretOf: files.secretOf,
-    files,
-    maxDeletions: files.estate.guards.maxDeletions ?? defaultGuards.maxDeletions,
-  }
+  return readyFrom(await planFiles(invocation, api, files, options), files)
 }
 
 const fromSaved = async (invocation: Invocation, api: Api, file: string): Promise<Ready> => {
@@ -132,6 +134,17 @@ const report = (invocation: Invocation, results: readonly RealmResult[]): void =
     `${failed.length} of ${results.length} realms failed; the others are applied. ${first.realm}: ${message}`,
     hint === null ? {} : { hint },
   )
+}
+
+/** Of a plan that somebody has looked at and approved: only what destroys is asked about once more. */
+export const applyApproved = async (
+  invocation: Invocation,
+  api: Api,
+  ready: Ready,
+): Promise<void> => {
+  refuseGuarded(invocation, ready)
+  if (ready.plan.realms.some(isDestructive)) await agree(invocation, ready)
+  report(invocation, await send(invocation, api, ready))
 }
 
 export const apply = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {

@@ -1,17 +1,28 @@
-/** Shows what an apply would do, and saves it. */
+/** Shows what an apply would do, saves it, and lets a person go through it and approve. */
 
 import { writeFile } from 'node:fs/promises'
-import { exitCodes } from '../../exit.ts'
+import type { Api } from '../../client/api.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
 import { isEmpty, type Plan } from '../../plan/plan.ts'
 import { serializePlan } from '../../plan/saved.ts'
+import { hasScreen } from '../../views/human/dev/screen.ts'
+import { note } from '../../views/human/note.ts'
 import { showPlan, showSaved } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
 import { planOutput } from '../../views/json/plan.ts'
 import { planMarkdown } from '../../views/markdown/plan.ts'
 import { printOut } from '../../views/streams.ts'
 import type { Invocation } from '../invocation.ts'
+import { applyApproved, readyFrom } from './apply.ts'
 import { withConnection } from './connection.ts'
-import { planFiles, planningOptions, refuseEmpty, refuseProblems, validFiles } from './estate.ts'
+import {
+  type EstateFiles,
+  planFiles,
+  planningOptions,
+  refuseEmpty,
+  refuseProblems,
+  validFiles,
+} from './estate.ts'
 
 export const showAnyPlan = ({ output }: Invocation, plan: Plan): void => {
   if (output === 'json') printJson(planOutput(plan))
@@ -19,19 +30,51 @@ export const showAnyPlan = ({ output }: Invocation, plan: Plan): void => {
   else showPlan(plan)
 }
 
+const save = async (invocation: Invocation, planned: Plan): Promise<void> => {
+  const { out } = invocation.flags
+  if (typeof out !== 'string') return
+  await writeFile(out, serializePlan(planned), { mode: 0o600 })
+  if (invocation.output === 'human' && !invocation.quiet) showSaved(out)
+}
+
+const refuseWithoutScreen = ({ output }: Invocation): void => {
+  if (output === 'human' && hasScreen()) return
+  throw new CommandError(exitCodes.error, '--interactive needs a terminal, and the output human', {
+    hint: 'leave it out, or save the plan with --out and look at that',
+  })
+}
+
+/** Whether it was applied. */
+const browse = async (
+  invocation: Invocation,
+  api: Api,
+  planned: Plan,
+  files: EstateFiles,
+): Promise<boolean> => {
+  const { browsePlan } = await import('../../views/human/browse/browser.tsx')
+  const outcome = await browsePlan(planned)
+  if (outcome === 'approved') await applyApproved(invocation, api, readyFrom(planned, files))
+  else note(invocation, 'nothing was changed')
+  if (outcome === 'interrupted') process.exitCode = 130
+  return outcome === 'approved'
+}
+
 export const plan = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
+  const isInteractive = invocation.flags['interactive'] === true
+  if (isInteractive) refuseWithoutScreen(invocation)
   const files = await validFiles(invocation, paths)
   refuseEmpty(invocation, files)
-  const { out, detailedExitcode } = invocation.flags
   const options = planningOptions(invocation, files, { history: false, dryRun: 'always' })
-  const planned = await withConnection(invocation, ({ api }) =>
-    planFiles(invocation, api, files, options),
-  )
-  showAnyPlan(invocation, planned)
-  refuseProblems(planned)
-  if (typeof out === 'string') {
-    await writeFile(out, serializePlan(planned), { mode: 0o600 })
-    if (invocation.output === 'human' && !invocation.quiet) showSaved(out)
-  }
-  if (detailedExitcode === true && !isEmpty(planned)) process.exitCode = exitCodes.changes
+  await withConnection(invocation, async ({ api }) => {
+    const planned = await planFiles(invocation, api, files, options)
+    const isBrowsed = isInteractive && !isEmpty(planned)
+    if (!isBrowsed) {
+      showAnyPlan(invocation, planned)
+      refuseProblems(planned)
+    }
+    await save(invocation, planned)
+    const isDone = isBrowsed && (await browse(invocation, api, planned, files))
+    if (invocation.flags['detailedExitcode'] === true && !isEmpty(planned) && !isDone)
+      process.exitCode ??= exitCodes.changes
+  })
 }

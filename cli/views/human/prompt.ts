@@ -12,6 +12,8 @@ const interrupted = 130
 const answerOf = (reader: Interface, question: string): Promise<string> =>
   new Promise((resolve) => {
     let answered = false
+    // A screen that was shown before has let go of the keyboard: nobody would wait for the answer.
+    process.stdin.ref()
     // While it reads, the terminal sends Ctrl-C as a character and no signal.
     reader.once('SIGINT', () => {
       reader.close()

@@ -1,6 +1,6 @@
 /** A plan as JSON, for programs: the plan itself, whether there is anything to do, and the sum of its realms. */
 
-import { isEmpty, type Plan, type PlanSummary, totalOf } from '../../plan/plan.ts'
+import { isApplicable, isEmpty, type Plan, type PlanSummary, totalOf } from '../../plan/plan.ts'
 
 export interface PlanOutput extends Plan {
   readonly hasChanges: boolean
@@ -12,6 +12,6 @@ export interface PlanOutput extends Plan {
 export const planOutput = (plan: Plan): PlanOutput => ({
   ...plan,
   hasChanges: !isEmpty(plan),
-  isApplicable: plan.realms.every(({ problems }) => problems.length === 0),
+  isApplicable: isApplicable(plan),
   summary: totalOf(plan.realms),
 })
