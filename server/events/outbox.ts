@@ -29,7 +29,8 @@ export interface Passage {
 }
 
 export interface Outbox {
-  read(after: Position, most: number): Promise<Passage>
+  /** The next events after a position; of those that are wanted, where a condition is given. */
+  read(after: Position, most: number, wanted?: RawBuilder<boolean>): Promise<Passage>
   /** The position before every event that is not yet committed. */
   end(): Promise<Position>
   /** Which events are after a position, as a condition. */
@@ -111,15 +112,17 @@ export const createOutbox = (storage: Pick<Storage, 'db' | 'dialect' | 'commit'>
   }
 
   return {
-    read: async (after, most) => {
+    read: async (after, most, wanted = sql`true`) => {
       const { rows } = await sql<OutboxEvent>`
         select *, ${order.position} as position from audit_events
-        where ${order.after(after)} and ${order.settled}
+        where ${wanted} and ${order.after(after)} and ${order.settled}
         order by ${order.by} limit ${sql.lit(most)}`.execute(db)
       const position = rows.at(-1)?.position ?? after
       if (rows.length === most) return { events: rows, position, more: true }
       const unsettled = dialect.commitsOutOfOrder
-        ? await one(sql`select 1 from audit_events where ${order.after(position)} limit 1`)
+        ? await one(
+            sql`select 1 from audit_events where ${wanted} and ${order.after(position)} limit 1`,
+          )
         : undefined
       return { events: rows, position, more: unsettled !== undefined }
     },

@@ -18,6 +18,8 @@ export interface Caller {
   readonly permissions: ReadonlySet<Permission>
   /** May read, compare and try out, and change nothing: whoever writes asks `refuseUnlessDry`. */
   readonly planOnly?: boolean
+  /** Whether the same request would still be let in: for one that is answered for long. */
+  readonly stillAllowed?: () => Promise<boolean>
 }
 
 /** Who writes when nobody asked for it. */
