@@ -11,6 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
 import { endSessionsOf, tellClients, tellClientsOfGone } from './endings.ts'
@@ -112,6 +113,17 @@ const touchInterval = ({ ssoSessionIdleTimeout }: SessionSettings): number =>
 /** Unused since then: as the last use may be unwritten, nobody who uses the session loses it early. */
 export const idleSince = (settings: SessionSettings, now: number): number =>
   now - settings.ssoSessionIdleTimeout * 1000 - touchInterval(settings)
+
+type Touched = { realm: string; sid: string; now: number; unlessSince: number }
+
+const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: Touched) =>
+  db
+    .updateTable('sessions')
+    .set({ last_access: now })
+    .where('sid', '=', sid)
+    .where('realm', '=', realm)
+    .where('last_access', '<=', unlessSince),
+)
 
 export const createSessions = ({
   storage,
@@ -254,13 +266,7 @@ export const createSessions = ({
 
     touchStatements(realm, sid, settings) {
       const now = clock.now()
-      const used = db
-        .updateTable('sessions')
-        .set({ last_access: now })
-        .where('sid', '=', sid)
-        .where('realm', '=', realm)
-        .where('last_access', '<=', now - touchInterval(settings))
-      return [statement(used)]
+      return [touchSession(db, { realm, sid, now, unlessSince: now - touchInterval(settings) })]
     },
 
     async list(realm, settings, { first = 0, max = 100 } = {}) {

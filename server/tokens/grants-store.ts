@@ -3,14 +3,12 @@
  * digests. Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
  */
 
-import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
-import type { Tables } from '#server/storage/tables.ts'
 import type {
   AuthorizationCodeRow,
   RefreshTokenRow,
@@ -133,7 +131,7 @@ const findCode = preparedQuery('code', (db, { id, realm }: { id: string; realm: 
   db.selectFrom('authorization_codes').selectAll().where('id', '=', id).where('realm', '=', realm),
 )
 
-const useCode = preparedStatement(
+const spendCode = preparedStatement(
   (db, { id, now }: { id: string; now: number }) =>
     db
       .updateTable('authorization_codes')
@@ -145,6 +143,42 @@ const useCode = preparedStatement(
 
 const findRefreshToken = preparedQuery('refresh-token', (db, { id }: { id: string }) =>
   db.selectFrom('refresh_tokens').selectAll().where('id', '=', id),
+)
+
+const spendOnce = preparedStatement(
+  (db, { id, now }: { id: string; now: number }) =>
+    db
+      .updateTable('refresh_tokens')
+      .set({ used_at: now, uses: 1 })
+      .where('id', '=', id)
+      .where('uses', '=', 0),
+  { rows: 1, guard: refreshGuard },
+)
+
+const spendAgain = preparedStatement(
+  (
+    db,
+    { id, grantId, now, reuses }: { id: string; grantId: string; now: number; reuses: number },
+  ) =>
+    db
+      .updateTable('refresh_tokens')
+      .set((eb) => ({ used_at: now, uses: eb('uses', '+', 1) }))
+      .where('id', '=', id)
+      .where('uses', '<=', reuses)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('refresh_tokens as later')
+              .select('later.id')
+              .where('later.grant_id', '=', grantId)
+              .where('later.used_at', 'is not', null)
+              .whereRef('later.created_at', '>=', 'refresh_tokens.used_at')
+              .where('later.id', '<>', id),
+          ),
+        ),
+      ),
+  { rows: 1, guard: refreshGuard },
 )
 
 const keepRefreshToken = preparedStatement(
@@ -208,7 +242,7 @@ export const createGrantsStore = ({
 
     findCode: async (realm, code) => (await findCode(db, { id: sha256(code), realm }))[0],
 
-    useCode: ({ id }) => [useCode(db, { id, now: clock.now() })],
+    useCode: ({ id }) => [spendCode(db, { id, now: clock.now() })],
 
     createRefreshToken(grantId, lifetimeSeconds) {
       const refreshToken = randomToken()
@@ -232,26 +266,11 @@ export const createGrantsStore = ({
 
     useRefreshToken: ({ id, grant_id }, reuses = 0) => {
       const now = clock.now()
-      const unused = db
-        .updateTable('refresh_tokens')
-        .set((eb) => ({ used_at: now, uses: eb('uses', '+', 1) }))
-        .where('id', '=', id)
-        .where('uses', '<=', reuses)
-      const later = (eb: ExpressionBuilder<Tables, 'refresh_tokens'>) =>
-        eb
-          .selectFrom('refresh_tokens as later')
-          .select('later.id')
-          .where('later.grant_id', '=', grant_id)
-          .where('later.used_at', 'is not', null)
-          .whereRef('later.created_at', '>=', 'refresh_tokens.used_at')
-          .where('later.id', '<>', id)
-      return [
-        guarded(
-          reuses === 0 ? unused : unused.where((eb) => eb.not(eb.exists(later(eb)))),
-          refreshGuard,
-        ),
-        touch(grant_id),
-      ]
+      const use =
+        reuses === 0
+          ? spendOnce(db, { id, now })
+          : spendAgain(db, { id, grantId: grant_id, now, reuses })
+      return [use, touch(grant_id)]
     },
 
     keepRefreshToken: ({ id, grant_id }, expiresAt) => [
