@@ -102,6 +102,7 @@ export const examples: Readonly<Record<string, Show>> = {
       ...page,
       ...step,
       text: 'https://id.nordwind.example/realms/nordwind/qr/Zk3vQ8rT1xw0',
+      number: '47',
       statusUrl: '/status',
     }),
   'confirm-sign-in': (pages, reply, page) =>
