@@ -37,7 +37,7 @@ import { createSigningKeys } from '#server/keys/rotation.ts'
 import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { createMessaging } from '#server/messaging/sender.ts'
 import { createConsents } from '#server/oidc/consents.ts'
-import { createLogoutDeliveries } from '#server/oidc/logout-deliveries.ts'
+import { logoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { loadMasterKey } from '#server/platform/master-key.ts'
@@ -139,15 +139,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
 
     const issuers = createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm })
     const mint = createMint({ storage, clock, keys: realmKeys, subjects })
-    const logouts = createLogoutDeliveries({
-      storage,
-      clock,
-      outgoing,
-      issuers,
-      mint,
-      subjects,
-      logger,
-    })
+    const logouts = logoutDeliveries({ storage, clock, outgoing, issuers, mint, subjects })
 
     const messaging = createMessaging({
       outgoing,
@@ -256,7 +248,6 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
       close: async () => {
         siblings.close()
-        await logouts.idle()
         await signingKeys.idle()
         copy.close()
         emission.close()

@@ -105,7 +105,7 @@ export const createCodes = ({
     const visit = (of: string) =>
       db
         .insertInto('session_clients')
-        .values({ sid: of, client_id, user_id, realm, since: now, attempts: 0 })
+        .values({ sid: of, client_id, user_id, realm, since: now })
         .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing())
     return [guarded(prolong, grantGuard), ...(sid === null ? [] : [statement(visit(sid))])]
   },

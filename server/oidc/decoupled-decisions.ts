@@ -2,7 +2,7 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import type { Recorder } from '#server/events/audit.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
+import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { DecoupledRequests, DecoupledRow } from './decoupled-requests.ts'
@@ -20,6 +20,8 @@ export const createDecisions = (
   { recorder }: { readonly recorder: Recorder },
   requests: DecoupledRequests,
   grant: GrantType,
+  /** What else the transaction of a decision is to write. */
+  alongside: (row: DecoupledRow) => readonly Statement[] = () => [],
 ): Decisions => {
   const clientOfRow: Decisions['clientOf'] = async ({ view }, { client_id }) => {
     const document = await view.byId(Client.kind, client_id)
@@ -36,18 +38,21 @@ export const createDecisions = (
         ? requests.approve(issuer, client, row, session)
         : requests.deny(row, user.id)
       try {
-        await recorder.append(statements, [
-          {
-            type: 'GRANT_CONSENT',
-            realm: issuer.name,
-            actor: user.id,
-            sourceIp: request.ip,
-            outcome: allowed ? 'SUCCESS' : 'FAILURE',
-            resourceType: Client.resourceType,
-            resourceId: client.id,
-            detail: `${grant}: ${allowed ? requests.dataOf(row).scope.join(' ') : 'access_denied'}`,
-          },
-        ])
+        await recorder.append(
+          [...statements, ...alongside(row)],
+          [
+            {
+              type: 'GRANT_CONSENT',
+              realm: issuer.name,
+              actor: user.id,
+              sourceIp: request.ip,
+              outcome: allowed ? 'SUCCESS' : 'FAILURE',
+              resourceType: Client.resourceType,
+              resourceId: client.id,
+              detail: `${grant}: ${allowed ? requests.dataOf(row).scope.join(' ') : 'access_denied'}`,
+            },
+          ],
+        )
         return true
       } catch (error) {
         if (error instanceof GuardFailedError) return false

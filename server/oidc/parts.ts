@@ -4,6 +4,7 @@ import type { Authenticator } from '#server/accounts/authenticate.ts'
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Recorder } from '#server/events/audit.ts'
+import type { Jobs } from '#server/events/jobs/queue.ts'
 import type { Metrics } from '#server/events/metrics.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
@@ -20,7 +21,6 @@ import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuers } from '#server/tokens/realm.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
-import type { LogoutDeliveries } from './logout-deliveries.ts'
 
 export interface OidcParts {
   readonly clock: Clock
@@ -39,7 +39,7 @@ export interface OidcParts {
   readonly authenticator: Authenticator
   readonly factors: Pick<Factors, 'hasFactor'>
   readonly outgoing: Outgoing
-  readonly logouts: LogoutDeliveries
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   /** Makes the nonces of proofs of possession; all nodes have the same. */
   readonly dpopKey: Uint8Array
   readonly cookies: Cookies

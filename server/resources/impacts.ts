@@ -86,7 +86,6 @@ const count = async (
         .selectFrom('session_clients')
         .select(['client_id as id', (eb) => eb.fn.countAll<number>().as('count')])
         .where('client_id', 'in', part)
-        .where('next_at', 'is', null)
         .groupBy('client_id')
         .execute(),
     ),

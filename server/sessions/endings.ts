@@ -1,40 +1,45 @@
-/** Ends sessions, so that the clients they led to are told: that they are to be is written in the same transaction. */
+/** Ends sessions, so that the clients they led to are told: a job for each of them, made in the same transaction. */
 
-import type { Kysely, SelectQueryBuilder } from 'kysely'
+import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { enqueueSelected } from '#server/events/jobs/store.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables.ts'
 
 type Sids = SelectQueryBuilder<Tables, 'sessions', { sid: string }>
 
+/** Jobs whose target is the client. */
+export const logoutQueue = 'logout'
+
+export interface EndedSession {
+  readonly sid: string
+  /** Null, or the id of one who may be gone. */
+  readonly user: string | null
+}
+
+const tell = (db: Kysely<Tables>, which: RawBuilder<unknown>, now: number): Statement[] => [
+  enqueueSelected(db, logoutQueue, now, {
+    key: sql`sid || '/' || client_id`,
+    realm: sql`realm`,
+    target: sql`client_id`,
+    // All of them ids of ours, which need no escaping.
+    payload: sql`'{"sid":"' || sid || '","user":' || coalesce('"' || user_id || '"', 'null') || '}'`,
+    from: sql`session_clients where ${which}`,
+  }),
+  statement({ compile: () => sql`delete from session_clients where ${which}`.compile(db) }),
+]
+
 /** Before the sessions are deleted. */
-export const tellClients = (db: Kysely<Tables>, sids: Sids, now: number): Statement =>
-  statement(
-    db
-      .updateTable('session_clients')
-      .set({ next_at: now })
-      .where('sid', 'in', sids)
-      .where('next_at', 'is', null),
-  )
+export const tellClients = (db: Kysely<Tables>, sids: Sids, now: number): Statement[] =>
+  tell(db, sql`sid in (${sids})`, now)
 
 /** For sessions that were deleted with their user. */
-export const tellClientsOfGone = (db: Kysely<Tables>, realm: string, now: number): Statement =>
-  statement(
-    db
-      .updateTable('session_clients')
-      .set({ next_at: now })
-      .where('realm', '=', realm)
-      .where('next_at', 'is', null)
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('sessions')
-              .select('sessions.sid')
-              .whereRef('sessions.sid', '=', 'session_clients.sid'),
-          ),
-        ),
-      ),
+export const tellClientsOfGone = (db: Kysely<Tables>, realm: string, now: number): Statement[] =>
+  tell(
+    db,
+    sql`realm = ${realm} and not exists
+      (select 1 from sessions where sessions.sid = session_clients.sid)`,
+    now,
   )
 
 /** All of these users; `except` is the id of one that goes on. */
@@ -44,7 +49,7 @@ export const endSessionsOf = (
   now: number,
   except = '',
 ): Statement[] => [
-  tellClients(
+  ...tellClients(
     db,
     db
       .selectFrom('sessions')

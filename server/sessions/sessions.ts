@@ -142,7 +142,7 @@ export const createSessions = ({
       .where('id', '=', id)
       .where('realm', '=', realm)
     return [
-      tellClients(db, session, clock.now()),
+      ...tellClients(db, session, clock.now()),
       statement(db.deleteFrom('token_grants').where('sid', 'in', session).where('offline', '=', 0)),
       statement(db.deleteFrom('sessions').where('id', '=', id).where('realm', '=', realm)),
     ]
@@ -298,7 +298,7 @@ export const createSessions = ({
     },
 
     revokeStatements: (realm, sid) => [
-      tellClients(
+      ...tellClients(
         db,
         db.selectFrom('sessions').select('sid').where('sid', '=', sid).where('realm', '=', realm),
         clock.now(),
@@ -334,7 +334,7 @@ export const createSessions = ({
         // A session that ends by itself is told to nobody: clients have times of their own.
         statement(db.deleteFrom('session_clients').where('sid', 'in', over)),
         statement(db.deleteFrom('sessions').where('sid', 'in', over)),
-        tellClientsOfGone(db, realm, now),
+        ...tellClientsOfGone(db, realm, now),
       ]
     },
   }

@@ -87,17 +87,13 @@ export interface ConsentRow {
   updated_at: number
 }
 
-/** A client that a session led to. It stays after the session until the client is told (OIDC Back-Channel Logout). */
+/** A client that a session led to, and that is to be told when it ends (OIDC Back-Channel Logout). */
 export interface SessionClientRow {
   sid: string
   client_id: string
   realm: string
   user_id: string | null
   since: number
-  /** How often it was tried to tell the client. */
-  attempts: number
-  /** Nothing while the session lasts; then not before that time, which is also how long whoever is at it may take. */
-  next_at: number | null
 }
 
 export interface NotBeforeRow {

@@ -208,13 +208,14 @@ describe.each(backends)('jobs on $name', ({ open }) => {
     const [a, b] = [node(), node()]
     const never = gate()
     await enqueue(a, { payload: 'x' })
-    await begin(a, handler(never.run))
+    const running = await begin(a, handler(never.run))
     await expect.poll(async () => (await rows())[0]?.lease).toEqual(expect.any(String))
     await b.takeOver()
     const alone = !storage.dialect.sharedByProcesses
     expect(await rows()).toMatchObject([alone ? { lease: null, next_at: now } : { attempts: 1 }])
     expect((await rows())[0]?.lease === null).toBe(alone)
     never.open()
+    await running.idle()
   })
 
   it('that take longer than their lease keep it, and notice when they lose it', async () => {

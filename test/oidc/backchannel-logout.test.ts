@@ -6,6 +6,7 @@ import { tidy } from '#server/housekeeping.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
 import { backends } from '../support/backends.ts'
+import { runJobs } from '../support/jobs.ts'
 import { startServer } from '../support/server.ts'
 import { type OidcSite, openIssuer, type TestClient } from './fixture.ts'
 import { type LogoutPeer, openLogoutPeer } from './logout-peer.ts'
@@ -46,12 +47,18 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     return { user, session }
   }
   const end = ({ sid }: SessionRow) => site.admin('DELETE', `/sessions/${sid}`)
-  const settled = async (): Promise<void> => {
-    await parts().logouts.deliver()
-    await parts().logouts.idle()
-  }
-  const rowsOf = ({ sid }: SessionRow) =>
+  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, of.logouts)
+  const visitsOf = ({ sid }: SessionRow) =>
     parts().storage.db.selectFrom('session_clients').selectAll().where('sid', '=', sid).execute()
+  /** Clients that are still to be told. */
+  const rowsOf = ({ sid }: SessionRow) =>
+    parts()
+      .storage.db.selectFrom('jobs')
+      .selectAll()
+      .where('queue', '=', 'logout')
+      .where('state', '=', 'waiting')
+      .where('idempotency_key', 'like', `${sid}/%`)
+      .execute()
 
   it('tells a client with a logout token, and no other', async () => {
     const { user, session } = await signedIn(app, quiet)
@@ -78,7 +85,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     now += 11 * 3600_000
     await tidy(parts())
     await settled()
-    expect([peer.tokens, await rowsOf(session)]).toEqual([[], []])
+    expect([peer.tokens, await rowsOf(session), await visitsOf(session)]).toEqual([[], [], []])
   })
 
   it('tells when the user is disabled, deleted, or gets a new password', async () => {
@@ -118,8 +125,8 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     expect(peer.tokens).toHaveLength(1)
     const waits: number[] = []
     for (let [row] = await rowsOf(session); row; [row] = await rowsOf(session)) {
-      waits.push((row.next_at ?? 0) - now)
-      now = row.next_at ?? now
+      waits.push(row.next_at - now)
+      now = row.next_at
       await settled()
     }
     expect(waits).toEqual(waits.toSorted((a, b) => a - b))
@@ -143,7 +150,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
   it('is done once however many are at it', async () => {
     const { session } = await signedIn(app)
     await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
-    await Promise.all(Array.from({ length: 20 }, () => parts().logouts.deliver()))
+    await Promise.all(Array.from({ length: 20 }, () => settled()))
     expect(peer.tokens).toHaveLength(1)
   })
 
@@ -153,7 +160,8 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     const sessions = await Promise.all(Array.from({ length: 12 }, () => signedIn(app)))
     for (const { session } of sessions)
       await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
-    await Promise.all([parts().logouts.deliver(), second.parts.logouts.deliver()])
+    await Promise.all([settled(), settled(second.parts)])
+    await settled()
     expect(peer.tokens).toHaveLength(sessions.length)
 
     const { session } = await signedIn(app)
@@ -161,15 +169,15 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
     // Taken by a node that died: it is free again when the time of that one is over.
     const taken = db
-      .updateTable('session_clients')
-      .set({ attempts: 1, next_at: now + 60_000 })
-      .where('sid', '=', session.sid)
+      .updateTable('jobs')
+      .set({ attempts: 1, next_at: now + 60_000, lease: 'of another' })
+      .where('queue', '=', 'logout')
       .compile()
     await parts().storage.commit([{ sql: taken.sql, parameters: taken.parameters }])
-    await second.parts.logouts.deliver()
+    await settled(second.parts)
     expect(peer.tokens).toHaveLength(sessions.length)
     now += 60_000
-    await second.parts.logouts.deliver()
+    await settled(second.parts)
     expect(peer.tokens).toHaveLength(sessions.length + 1)
     await second.close()
   })

@@ -59,7 +59,7 @@ export const visit = async (
   { id }: TestClient,
 ): Promise<void> => {
   const { db } = parts.storage
-  const row = { sid, client_id: id, user_id, realm, since: parts.clock.now(), attempts: 0 }
+  const row = { sid, client_id: id, user_id, realm, since: parts.clock.now() }
   await parts.storage.commit(insertRows(db, 'session_clients', [row]))
 }
 

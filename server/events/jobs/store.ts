@@ -3,7 +3,7 @@
  * written about a job afterwards is guarded by the lease of that claim, so that who has lost it changes nothing.
  */
 
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { JobRow } from '#server/storage/job-tables.ts'
@@ -159,6 +159,29 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
 }
 
 export type JobStore = ReturnType<typeof createJobStore>
+
+/** Jobs made of rows that only the transaction itself sees, one of each; `key` names the job and comes once. */
+export const enqueueSelected = (
+  db: Storage['db'],
+  queue: string,
+  now: number,
+  {
+    key,
+    realm,
+    target,
+    payload,
+    from,
+  }: Readonly<Record<'key' | 'realm' | 'target' | 'payload' | 'from', RawBuilder<unknown>>>,
+): Statement => {
+  const at = sql`cast(${now} as bigint)`
+  const query = sql`
+    insert into jobs (job_id, queue, realm, target, idempotency_key, payload,
+      state, attempts, next_at, created_at)
+    select ${key}, cast(${queue} as text), ${realm}, ${target}, ${key}, ${payload},
+      'waiting', 0, ${at}, ${at} from ${from}
+    on conflict do nothing`
+  return statement({ compile: () => query.compile(db) })
+}
 
 /** More can be removed when a removal has taken as many. */
 export const isWholePart = (removed: number): boolean => removed >= removeSize

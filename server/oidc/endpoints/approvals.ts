@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { ApprovalWish } from '#server/http/pages.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
-import { createPing } from '../ciba-ping.ts'
+import { pingQueue, pingsFor } from '../ciba-ping.ts'
 import type { CibaRequests } from '../ciba-requests.ts'
 import { createDecisions } from '../decoupled-decisions.ts'
 import type { DecoupledRow } from '../decoupled-requests.ts'
@@ -50,10 +50,11 @@ const describeDecide = describe({
 })
 
 export const approvals = (parts: OidcParts, requests: CibaRequests) => {
-  const { pages, clock } = parts
+  const { pages, clock, jobs } = parts
   const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
-  const decisions = createDecisions(parts, requests, 'CIBA')
-  const ping = createPing(parts.outgoing)
+  const decisions = createDecisions(parts, requests, 'CIBA', (row) =>
+    jobs.enqueueStatements(pingQueue, pingsFor(requests, row)),
+  )
 
   const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
     const client = await decisions.clientOf(issuer, row)
@@ -85,13 +86,6 @@ export const approvals = (parts: OidcParts, requests: CibaRequests) => {
     })
   }
 
-  /** Afterwards, and without waiting: the user has nothing to do with it. */
-  const tell = async ({ request, issuer }: UserVisit, row: DecoupledRow): Promise<void> => {
-    const notification = requests.notificationOf(row)
-    const client = await decisions.clientOf(issuer, row)
-    if (notification && client) void ping(client, notification, request.log)
-  }
-
   const submit = async (visit: UserVisit): Promise<FastifyReply> => {
     const { request, issuer, user } = visit
     const form = formOf(request)
@@ -104,7 +98,7 @@ export const approvals = (parts: OidcParts, requests: CibaRequests) => {
     const row = rows.find(({ id }) => id === wanted)
     const allowed = decision === 'allow'
     if (!row || !(await decisions.decide(visit, row, allowed))) return show(visit, 'gone')
-    await tell(visit, row)
+    jobs.wake(pingQueue)
     return show(visit, allowed ? 'allowed' : 'denied')
   }
 

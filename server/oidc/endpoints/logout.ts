@@ -10,6 +10,7 @@ import { Problem } from '#schemas/problems.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import { pageContext } from '#server/login/visit.ts'
+import { logoutQueue } from '#server/sessions/endings.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
@@ -34,7 +35,7 @@ export type LogoutParts = Pick<
   | 'csrf'
   | 'pages'
   | 'mapError'
-  | 'logouts'
+  | 'jobs'
 >
 
 const path = '/logout'
@@ -66,7 +67,7 @@ const tell = (error: unknown) => {
 }
 
 const createHandlers = (parts: LogoutParts) => {
-  const { issuers, verifier, sessions, storage, recorder, pages, logouts } = parts
+  const { issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
   const browser = createBrowser(parts.cookies, parts.csrf)
 
   const visitOf = async (
@@ -140,7 +141,7 @@ const createHandlers = (parts: LogoutParts) => {
       await recorder.commit(sessions.revokeStatements(realm, session.sid), [
         { type: 'LOGOUT', realm, actor: user.id, sourceIp: request.ip, outcome: 'SUCCESS' },
       ])
-      logouts.kick()
+      jobs.wake(logoutQueue)
     } catch (error) {
       // Signed out in another tab at the same moment: it is over, and was recorded there.
       if (!(error instanceof GuardFailedError)) throw error

@@ -1,4 +1,4 @@
-/** Work that is done later, and how far those who follow the audit table have come. */
+/** Work that is done later, telling clients of ended sessions among it; and how far followers of the audit table are. */
 
 import type { Migration } from './migration.ts'
 
@@ -19,6 +19,18 @@ export const jobs: Migration = {
     `create index jobs_target on jobs (queue, target, id)`,
     `create index jobs_finished on jobs (queue, finished_at) where finished_at is not null`,
     `create index jobs_realm on jobs (realm)`,
+
+    // Clients that were to be told of the end of a session: from here on that is a job.
+    `insert into jobs (job_id, queue, realm, target, idempotency_key, payload,
+        state, attempts, next_at, created_at)
+      select sid || '/' || client_id, 'logout', realm, client_id, sid || '/' || client_id,
+        '{"sid":"' || sid || '","user":' || coalesce('"' || user_id || '"', 'null') || '}',
+        'waiting', attempts, next_at, next_at
+      from session_clients where next_at is not null`,
+    `delete from session_clients where next_at is not null`,
+    `drop index session_clients_next`,
+    `alter table session_clients drop column attempts`,
+    `alter table session_clients drop column next_at`,
 
     `create table outbox_cursors (name ${text} primary key, position ${text} not null)`,
     ...(commitOrder === undefined
