@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { kinds } from '#schemas/registry.ts'
+import { accountRoutes } from '#server/account/routes.ts'
 import { registerAction } from '#server/admin/action.ts'
 import { createActions } from '#server/admin/actions/index.ts'
 import { createAdminTokens } from '#server/admin/bearer.ts'
@@ -91,6 +92,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
     }),
   )
   app.register(oidcRoutes({ ...parts, cookies, csrf, pages, mapError }))
+  app.register(accountRoutes({ ...parts, cookies, csrf, pages, mapError }))
 
   app.register((admin, _options, done) => {
     insistOnDescriptions(admin)

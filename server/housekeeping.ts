@@ -1,7 +1,7 @@
 /**
- * Seals and counts events, removes what has expired (events, sessions, counters of failed sign-ins, answers kept for
- * those who ask again), replaces signing keys that are due and makes the next ones. One node does a round, but several
- * may at once.
+ * Seals and counts events, removes what has expired (events, sessions, sign-ins and what they wait for, counters of failed
+ * ones, answers kept for those who ask again), replaces signing keys that are due and makes the next ones. One node does a
+ * round, but several may at once.
  */
 
 import type { JobHandler } from '#server/events/jobs/job.ts'
@@ -32,6 +32,9 @@ export const tidy = async (parts: Parts): Promise<void> => {
   }
   await parts.storage.append([
     ...parts.grantsStore.forgetStatements(),
+    ...parts.signIns.forgetStatements(),
+    ...parts.devices.forgetStatements(),
+    ...parts.approvals.forgetStatements(),
     parts.changesets.forgetStatement(),
   ])
 }

@@ -4,9 +4,11 @@
  */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { createApprovals } from '#server/accounts/approvals.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createDataExport } from '#server/accounts/data-export.ts'
+import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
@@ -199,6 +201,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
         key: codeKey,
         baseUrl: config.http.baseUrl,
       }),
+      devices: createDevices({ storage, clock, keyring, factors }),
+      approvals: createApprovals({ storage, clock }),
       signIns: createSignIns({ storage, clock }),
       vault,
       emission,

@@ -47,6 +47,7 @@ export const identifying: ReadonlySet<string> = new Set([
   'identify',
   'username-password',
   'webauthn-passwordless',
+  'qr',
   'register',
 ])
 

@@ -1,6 +1,6 @@
 /** Errors of routes that people visit: the same problems as everywhere, told on a page. */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from './errors.ts'
 import type { ErrorPage, PageContext, PageError, Pages } from './pages.ts'
@@ -10,6 +10,7 @@ const told: Partial<Readonly<Record<ProblemCode, PageError>>> = {
   unauthenticated: 'expired',
   forbidden: 'forbidden',
   'not-found': 'not-found',
+  gone: 'link-expired',
   'rate-limited': 'rate-limited',
   internal: 'internal',
   unavailable: 'internal',
@@ -24,12 +25,9 @@ export interface PageErrorOptions {
   readonly tell?: (error: unknown) => Pick<ErrorPage, 'status' | 'error' | 'detail'> | undefined
 }
 
-/** Makes the scope of `app` answer with pages instead of problem documents. */
-export const installPageErrors = (
-  app: FastifyInstance,
-  { pages, contextOf, mapError, tell }: PageErrorOptions,
-): void => {
-  app.setErrorHandler(async (error, request, reply) => {
+export const createPageErrors =
+  ({ pages, contextOf, mapError, tell }: PageErrorOptions) =>
+  async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const own = tell?.(error)
     if (own)
       return pages.error(reply, { ...(await contextOf(request)), ...own, requestId: request.id })
@@ -42,5 +40,9 @@ export const installPageErrors = (
       error: told[problem.code] ?? 'bad-request',
       requestId: request.id,
     })
-  })
+  }
+
+/** Makes the scope of `app` answer with pages instead of problem documents. */
+export const installPageErrors = (app: FastifyInstance, options: PageErrorOptions): void => {
+  app.setErrorHandler(createPageErrors(options))
 }

@@ -82,6 +82,22 @@ export const describeAsk = route('show-sign-in-step', 'What a sign-in asks now',
   404: page('There is no such realm.'),
 })
 
+export const describeStatus = route(
+  'read-sign-in-status',
+  'Whether what a sign-in waits for has happened elsewhere',
+  {
+    200: {
+      type: 'object',
+      properties: {
+        status: { type: 'string', enum: ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED'] },
+      },
+      required: ['status'],
+      additionalProperties: false,
+    },
+    404: page('There is no such realm.'),
+  },
+)
+
 export const describeAnswer = {
   ...route(
     'answer-sign-in-step',
@@ -93,6 +109,7 @@ export const describeAnswer = {
       step: { type: 'string', enum: ['restart', 'other', 'resend', 'cancel'] },
       method: { type: 'string' },
       code: { type: 'string' },
+      check: { type: 'string', enum: ['true'] },
       response: { type: 'string' },
       _csrf: csrf,
     },

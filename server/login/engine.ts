@@ -39,6 +39,9 @@ export interface EngineParts extends QuestionParts {
 /** Seconds after which a sign-in that found no free place is worth another try. */
 export const retryAfter = 5
 
+/** The status of what nobody waits for any more. */
+export const over = 'EXPIRED'
+
 const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== key))
 
@@ -263,6 +266,12 @@ export const createEngine = (parts: EngineParts) => {
       const saved = await store(visitor, asked, notes, statements, events)
       shown.stored?.()
       return shown.send(reply, pageOf(saved))
+    },
+
+    /** For pages that wait for something to happen elsewhere. */
+    async status(visitor: Visitor, { signIn, user, step, execution }: Asked): Promise<string> {
+      const context = contextOf(visitor, signIn, user, execution)
+      return (await step.status?.(context)) ?? over
     },
 
     async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {

@@ -1,5 +1,7 @@
 /** What authenticators and required actions are made of; each takes what it uses. */
 
+import type { Approvals } from '#server/accounts/approvals.ts'
+import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
@@ -22,6 +24,8 @@ export interface FactorParts {
   readonly sessions: Sessions
   readonly factors: Factors
   readonly passkeys: Passkeys
+  readonly devices: Pick<Devices, 'of' | 'addressesOf'>
+  readonly approvals: Approvals
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   /** Signs what a code or link is remembered by. */

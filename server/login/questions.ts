@@ -70,7 +70,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
   const actions = new Map(parts.actions.map((action) => [action.id, action]))
 
   const contextOf = (
-    { request, realm, settings, view }: Visitor,
+    { request, realm, settings, view, browser, current }: Visitor,
     { handle, state }: SignIn,
     user: UserRow | undefined,
     execution: PinnedExecution,
@@ -84,6 +84,8 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
     state,
     user,
     address: request.ip,
+    browser,
+    current,
     notes: state.notes[execution.path],
   })
 

@@ -24,7 +24,13 @@ import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
-import { describeAnswer, describeAsk, describeShow, describeSignIn } from './description.ts'
+import {
+  describeAnswer,
+  describeAsk,
+  describeShow,
+  describeSignIn,
+  describeStatus,
+} from './description.ts'
 import { type Engine, retryAfter } from './engine.ts'
 import { type Entry, entries, entryOf, signInEntry } from './entries.ts'
 import { isEnough } from './flow/levels.ts'
@@ -33,6 +39,7 @@ import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
 import { type FindPending, type PendingSignIn, pendingHandle, pendingParameter } from './pending.ts'
 import type { Asked, Visitor } from './questions.ts'
+import { createStatus, type SignInRoute } from './status.ts'
 import { type AskedPage, type Form, type Refusal, refused } from './step.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
 
@@ -53,10 +60,6 @@ export interface LoginParts {
   /** Finds what waits for a sign-in. */
   readonly findPending?: FindPending
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
-}
-
-interface SignInRoute extends RealmRoute {
-  Params: { realm: string; signIn: string }
 }
 
 type RealmRequest = FastifyRequest<RealmRoute>
@@ -349,7 +352,8 @@ const createHandlers = (parts: LoginParts) => {
     return take(reply, turn, asked, form)
   }
 
-  return { showFirst, answerFirst, showLater, answerLater }
+  const status = createStatus({ ...parts, browser, visits })
+  return { showFirst, answerFirst, showLater, answerLater, status }
 }
 
 export const loginRoutes =
@@ -381,4 +385,5 @@ export const loginRoutes =
     const later = '/realms/:realm/login/:signIn'
     app.get<SignInRoute>(later, describeAsk, handlers.showLater)
     app.post<SignInRoute>(later, { ...describeAnswer, ...limited }, handlers.answerLater)
+    app.get<SignInRoute>(`${later}/status`, describeStatus, handlers.status)
   }

@@ -11,6 +11,7 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Checked } from '#server/accounts/authenticate.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { FieldErrors, FormPage, LoginError, StepError } from '#server/http/pages.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
@@ -104,6 +105,9 @@ export interface StepContext {
   /** Who is signing in, once that is known. */
   readonly user: UserRow | undefined
   readonly address: string
+  /** The cookie that ties the sign-in to its browser, and the session that this browser has already. */
+  readonly browser: string
+  readonly current: FoundSession | undefined
   /** What the step has kept for itself. */
   readonly notes: unknown
 }
@@ -147,6 +151,8 @@ export interface Step {
   /** Whether this user can pass it; a step without needs none of the user's things. */
   suits?(context: StepContext): Promise<boolean>
   show(context: StepContext): Promise<Shown>
+  /** For a page that waits: PENDING while there is nothing new to answer it with. */
+  status?(context: StepContext): Promise<string>
   answer(context: AnswerContext, form: Form): Promise<Answered>
 }
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import { installPageErrors } from '#server/http/page-errors.ts'
+import { createPageErrors } from '#server/http/page-errors.ts'
 import type { PageContext } from '#server/http/pages.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import { pendingParameter } from '#server/login/pending.ts'
@@ -40,6 +40,20 @@ export const createUserPages = ({
 }: UserPageParts) => {
   const browser = createBrowser(cookies, csrf)
 
+  const onError = createPageErrors({
+    pages,
+    mapError,
+    tell: (error) =>
+      error instanceof OAuthError
+        ? { status: error.status, error: error.status === 404 ? 'not-found' : 'bad-request' }
+        : undefined,
+    contextOf: async (request) => {
+      const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+      const issuer = await issuers.known(realm).catch(() => undefined)
+      return pageContext(pages, request, realm, issuer?.settings ?? null)
+    },
+  })
+
   return {
     /** A handler for users who are signed in; `handleOf` says what to come back to for those who are not. */
     forUser:
@@ -71,21 +85,13 @@ export const createUserPages = ({
       csrf: browser.greet(reply, session),
     }),
 
+    /** Tells an error on a page. */
+    onError,
+
     /** Makes the scope of `app` tell errors on pages. */
-    installErrors: (app: FastifyInstance): void =>
-      installPageErrors(app, {
-        pages,
-        mapError,
-        tell: (error) =>
-          error instanceof OAuthError
-            ? { status: error.status, error: error.status === 404 ? 'not-found' : 'bad-request' }
-            : undefined,
-        contextOf: async (request) => {
-          const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-          const issuer = await issuers.known(realm).catch(() => undefined)
-          return pageContext(pages, request, realm, issuer?.settings ?? null)
-        },
-      }),
+    installErrors: (app: FastifyInstance): void => {
+      app.setErrorHandler(onError)
+    },
   }
 }
 

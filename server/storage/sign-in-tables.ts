@@ -14,3 +14,58 @@ export interface SignInRow {
   created_at: number
   expires_at: number
 }
+
+/** A device on its way to become a factor: first a token for the user, then a challenge for the device. */
+export interface DeviceEnrolmentRow {
+  /** SHA-256 of the token. */
+  id: string
+  realm: string
+  user_id: string
+  label: string | null
+  /** Both from when the token was used. */
+  device_id: string | null
+  challenge: string | null
+  expires_at: number
+}
+
+/** A sign-in that its user allows elsewhere than where it goes on. */
+export interface ApprovalRow {
+  id: string
+  realm: string
+  kind: 'push' | 'qr'
+  /** Who is asked; of a QR code who has answered. */
+  user_id: string | null
+  /** USED: the sign-in has gone on by it. */
+  status: 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED' | 'USED'
+  /** What the sign-in page shows, and who allows it has to tell. */
+  number: string
+  /** Wrong numbers so far. */
+  tries: number
+  /** Digest of the cookie of the browser that signs in. */
+  browser: string
+  /** The session that this browser has already. */
+  sid: string | null
+  client_name: string | null
+  ip_address: string
+  created_at: number
+  expires_at: number
+}
+
+/** Something that a user is to sign with a key, exactly as it is. */
+export interface TransactionRow {
+  id: string
+  realm: string
+  /** The client that made it, by id. */
+  client_id: string
+  user_id: string
+  type: 'signing' | 'consent'
+  status: 'PENDING' | 'SIGNED' | 'CONSUMED'
+  payload: string
+  display_text: string
+  /** SHA-256 of the payload, base64url. */
+  hash: string
+  /** The credential that signed it. */
+  credential_id: string | null
+  created_at: number
+  expires_at: number
+}

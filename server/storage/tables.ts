@@ -6,7 +6,12 @@
 import type { Generated } from 'kysely'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
-import type { SignInRow } from './sign-in-tables.ts'
+import type {
+  ApprovalRow,
+  DeviceEnrolmentRow,
+  SignInRow,
+  TransactionRow,
+} from './sign-in-tables.ts'
 import type {
   AuthorizationCodeRow,
   AuthorizationRow,
@@ -337,4 +342,7 @@ export interface Tables {
   outbox_cursors: OutboxCursorRow
   webhook_secrets: WebhookSecretRow
   sign_ins: SignInRow
+  device_enrolments: DeviceEnrolmentRow
+  approvals: ApprovalRow
+  transactions: TransactionRow
 }

@@ -14,6 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ['server/resources', 'server/broker'],
   ['server/login'],
   ['server/oidc', 'server/saml', 'server/provisioning'],
+  ['server/account'],
   ['server/admin'],
   ['server/app'],
 ]

@@ -4,6 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/seeds.ts'
+import { createApprovals } from '#server/accounts/approvals.ts'
+import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { loadConfig } from '#server/config/index.ts'
@@ -76,14 +78,17 @@ export const openSite = async (
   pages.routes(app)
   const signIns = createSignIns(accounts)
   const factors = createFactors(storage)
+  const keyring = keyringFrom([randomBytes(32)])
   const onLogin = (realm: string, outcome: string) => logins.push(`${realm} ${outcome}`)
   const engine = createSignInEngine({
     ...accounts,
     sessions,
     signIns,
     pages,
-    keyring: keyringFrom([randomBytes(32)]),
+    keyring,
     factors,
+    devices: createDevices({ ...accounts, keyring, factors }),
+    approvals: createApprovals(accounts),
     passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
     messaging: { ready: async () => ({ ready: false, reason: 'there is none here' }) },
     post: { statements: () => [], wake: () => undefined },

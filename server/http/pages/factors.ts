@@ -44,10 +44,12 @@ export interface PushPage extends StepPage {
   readonly statusUrl: string
 }
 
-/** A picture for the phone's camera; posts `check`. */
+/** A picture for the phone's camera, and a number to tell there; posts `check`. */
 export interface QrPage extends StepPage {
   /** What the picture says. */
   readonly text: string
+  /** As of `PushPage`. */
+  readonly number?: string | undefined
   /** As of `PushPage`. */
   readonly statusUrl: string
 }

@@ -6,6 +6,8 @@ import { emailCode } from './email-code.ts'
 import { emailLink } from './email-link.ts'
 import { identify } from './identify.ts'
 import { password } from './password.ts'
+import { push } from './push.ts'
+import { qr } from './qr.ts'
 import { recoveryCode } from './recovery-code.ts'
 import { register } from './register.ts'
 import { resetPassword } from './reset-password.ts'
@@ -27,6 +29,8 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   emailCode(parts),
   smsCode(parts),
   emailLink(parts),
+  push(parts),
+  qr(parts),
   resetPassword(parts),
   register(parts),
   terms(parts),

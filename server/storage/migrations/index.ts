@@ -9,6 +9,7 @@ import { clientKeys } from './0006-client-keys.ts'
 import { jobs } from './0007-jobs.ts'
 import { audit } from './0008-audit.ts'
 import { signIns } from './0009-sign-ins.ts'
+import { devices } from './0010-devices.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   jobs,
   audit,
   signIns,
+  devices,
 ]

@@ -1,0 +1,124 @@
+/**
+ * A question on a device of the user. The page shows a number, and whoever allows the sign-in on the device has to tell it.
+ * Somebody who knows a password could otherwise ask until the user gives in: so one question waits at a time, and there are
+ * only so many.
+ */
+
+import { type ApprovalStatus, approvalMs } from '#server/accounts/approvals.ts'
+import type { DeviceAddress } from '#server/accounts/devices.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { FactorParts } from '../factor-parts.ts'
+import { signInGuard } from '../flow/sign-ins.ts'
+import { maySendAgain } from '../sent-code.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  refused,
+  type Shown,
+  type Step,
+  type StepContext,
+  stepError,
+} from '../step.ts'
+import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'devices' | 'approvals'>
+
+export const push = (parts: Parts): Step => {
+  const { pages, clock, messaging, post, devices, approvals } = parts
+  const { ask, rowOf, status, statusOf } = createElsewhere(parts)
+
+  const reachable = async ({ user, view }: StepContext): Promise<DeviceAddress[]> => {
+    const addresses = user ? await devices.addressesOf(user) : []
+    const drivers = new Map<string, boolean>()
+    for (const { driver } of addresses)
+      if (!drivers.has(driver))
+        drivers.set(driver, (await messaging.ready(view, 'PUSH', driver)).ready)
+    return addresses.filter(({ driver }) => drivers.get(driver))
+  }
+
+  const send = async (context: StepContext, pushId: string): Promise<Statement[]> => {
+    const { realm, user } = context
+    if (!user) return []
+    const letter = {
+      realm,
+      user,
+      channel: 'PUSH',
+      templateKey: 'mfa-push',
+      values: {},
+      data: { pushId, realm },
+      expiresAt: clock.now() + approvalMs,
+    } as const
+    return (await reachable(context)).flatMap(({ token, driver }) =>
+      post.statements({ ...letter, to: token, driver }),
+    )
+  }
+
+  const askAnew = async (context: StepContext, sendings: number) => {
+    const { row, notes, statements } = await ask(context, 'push', sendings)
+    return { row, notes, statements: [...statements, ...(await send(context, row.id))] }
+  }
+
+  const mayAsk = async ({ user }: StepContext): Promise<boolean> =>
+    user !== undefined && approvals.mayAsk(user.id)
+
+  /** The question that waits is sent again as it is; one that is over makes way for another. */
+  const resend = async (context: AnswerContext): Promise<Answered> => {
+    const before = context.notes as Asked | undefined
+    if (before && !maySendAgain(before, clock.now())) return refused('too-many', 429)
+    const row = await rowOf(context)
+    const sendings = (before?.sendings ?? 0) + 1
+    const isWaiting = before !== undefined && row && statusOf(row) === 'PENDING'
+    if (!isWaiting && !(await mayAsk(context))) return refused('too-many', 429)
+    const { notes, statements } = isWaiting
+      ? {
+          notes: { ...before, sendings, sentAt: clock.now() },
+          statements: await send(context, row.id),
+        }
+      : await askAnew(context, sendings)
+    const again = await context.again(notes, statements)
+    post.wake()
+    return again
+  }
+
+  /** Tells the page how it ended, once: then it does not ask by itself any more. */
+  const ended = async (context: AnswerContext, status: ApprovalStatus): Promise<Answered> => {
+    const asked = context.notes as Asked
+    if (!asked.over) await context.keep({ ...asked, over: true })
+    return refused(status === 'DENIED' ? 'denied' : 'expired', 401)
+  }
+
+  return {
+    id: 'push',
+    amr: 'swk',
+    factor: true,
+    suits: async (context) => (await reachable(context)).length > 0,
+    status,
+    show: async (context) => {
+      const known = context.notes as Asked | undefined
+      const asked = known || !(await mayAsk(context)) ? undefined : await askAnew(context, 1)
+      const row = asked?.row ?? (await rowOf(context))
+      const number = row && statusOf(row) === 'PENDING' ? row.number : undefined
+      const shown: Shown = {
+        send: (reply, page) =>
+          pages.push(reply, {
+            ...page,
+            number,
+            statusUrl: statusUrl(context),
+            error: stepError(page.refusal) ?? (known || asked ? undefined : 'too-many'),
+          }),
+      }
+      if (!asked) return shown
+      return { ...shown, notes: asked.notes, statements: asked.statements, stored: post.wake }
+    },
+    answer: async (context, form) => {
+      if (form('step') === 'resend') return resend(context)
+      const row = await rowOf(context)
+      if (form('check') !== 'true' || !context.notes) return refused('expired')
+      const said = statusOf(row)
+      if (said === 'PENDING') return context.again(context.notes)
+      if (!row || said !== 'APPROVED' || row.user_id !== context.user?.id)
+        return ended(context, said)
+      return context.pass({ statements: approvals.use(row, signInGuard) })
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * What a page that waits for something elsewhere asks: whether there is anything new. It answers the browser of the sign-in
+ * alone, and changes nothing.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { Browser } from './browser.ts'
+import { type Engine, over } from './engine.ts'
+import type { SignIns } from './flow/sign-ins.ts'
+import type { RealmRoute, Visit } from './visit.ts'
+
+export interface SignInRoute extends RealmRoute {
+  Params: { realm: string; signIn: string }
+}
+
+export interface StatusParts {
+  readonly engine: Pick<Engine, 'ask' | 'status'>
+  readonly signIns: Pick<SignIns, 'find'>
+  readonly copy: Pick<Copy, 'fresh'>
+  readonly browser: Browser
+  readonly visits: (request: FastifyRequest<SignInRoute>) => Promise<Visit>
+}
+
+export const createStatus = ({ engine, signIns, copy, browser, visits }: StatusParts) => {
+  const statusOf = async (request: FastifyRequest<SignInRoute>): Promise<string> => {
+    const { realm, settings, current, isOpen } = await visits(request)
+    const cookie = browser.preLoginCookie(request, realm)
+    const [signIn, view] = await Promise.all([
+      cookie === undefined ? undefined : signIns.find(realm, request.params.signIn, cookie),
+      copy.fresh(realm),
+    ])
+    if (!signIn || !view || cookie === undefined || !isOpen) return over
+    const sessionCookie = browser.sessionCookie(request, realm)
+    const visitor = { request, realm, settings, view, current, sessionCookie, browser: cookie }
+    const asked = await engine.ask(visitor, signIn)
+    return asked ? engine.status(visitor, asked) : over
+  }
+
+  return async (request: FastifyRequest<SignInRoute>, reply: FastifyReply): Promise<FastifyReply> =>
+    reply.header('cache-control', 'no-store').send({ status: await statusOf(request) })
+}
