@@ -147,8 +147,12 @@ describe.each(backends)('realms on $name', (backend) => {
         .map(({ id }) => id),
     )
     const user = (await world.user('acme')).id
+    // A stream has no end to wait for; what it brings is tested in test/events/audit-stream.test.ts.
     for (const route of routes.filter(
-      (one) => one.method === 'GET' && parametersOf(one).join() === 'realm',
+      (one) =>
+        one.method === 'GET' &&
+        parametersOf(one).join() === 'realm' &&
+        one.operationId !== 'stream-events',
     )) {
       const { status, body } = await server.admin.send('GET', addressOf(route, { realm: 'other' }))
       expect(status, nameOf(route)).toBe(200)
