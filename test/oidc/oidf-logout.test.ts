@@ -6,6 +6,7 @@
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
+import { runJobs } from '../support/jobs.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
 import { type LogoutPeer, openLogoutPeer } from './logout-peer.ts'
 import {
@@ -161,7 +162,8 @@ describe.each(backends)('logout certification plans on $name', (backend) => {
     const { sub, sid } = claimsOf(hint)
     const query = { id_token_hint: hint, post_logout_redirect_uri: after }
     expect((await logout(alice, query)).away).toBe(after)
-    await expect.poll(() => peer.tokens, { timeout: 10_000 }).toHaveLength(1)
+    await runJobs(site.server.parts.jobs, site.server.parts.logouts)
+    expect(peer.tokens).toHaveLength(1)
     const keys = createLocalJWKSet((await site.get('/.well-known/jwks.json')).body)
     const { payload, protectedHeader } = await jwtVerify(peer.tokens[0] ?? '', keys, {
       issuer: site.issuer,

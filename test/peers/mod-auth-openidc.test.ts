@@ -11,6 +11,7 @@ import { addPerson, password } from '../oidc/relying-party.ts'
 import { type Apache, startApache } from '../support/apache.ts'
 import { backends } from '../support/backends.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { runJobs } from '../support/jobs.ts'
 
 /** What stands behind Apache: it shows the headers that it is sent. */
 const openApplication = async (): Promise<Server> => {
@@ -122,6 +123,7 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
       await page.goto(`${apache.url}/secure/page`)
       return (await page.getByLabel('Password').count()) === 1
     }
+    await runJobs(site.server.parts.jobs, site.server.parts.logouts)
     await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
   })
 })
