@@ -29,6 +29,7 @@ Examples:
   iamctl apply
   iamctl apply --auto-approve --message "Release 41"        in a pipeline
   iamctl apply --plan acme.plan                             exactly what was reviewed
+  iamctl apply --secrets-out new-secrets.json               of clients that the files give none
   iamctl apply realms/ --overlay overlays/prod --var SHOP=https://shop.example`,
     )
     .action(async (paths: string[], _flags, command: Command) => {
@@ -40,6 +41,7 @@ Examples:
     .option('--plan <file>', 'a saved plan, instead of files')
     .option('--auto-approve', 'do not ask')
     .option('--message <text>', 'kept in the history')
+    .option('--secrets-out <file>', 'where secrets go that are made up for new clients; 0600')
     .option('--max-deletions <number>', 'most documents to destroy in a realm', count)
     .option('--allow-empty', 'go on where no file is left')
     .option('--allow-unrelated', 'go on where others changed other documents meanwhile')

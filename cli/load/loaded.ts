@@ -8,6 +8,8 @@ import type { MapNode } from './tree.ts'
 export type SecretSource =
   | { readonly from: 'env'; readonly name: string }
   | { readonly from: 'file'; readonly path: string }
+  /** A key of a file that `sops` opens: `clients.web`. */
+  | { readonly from: 'sops'; readonly path: string; readonly key: string }
   | { readonly from: 'exec'; readonly command: string }
   /** Written out in the file itself. */
   | { readonly from: 'literal'; readonly file: string; readonly pointer: string }

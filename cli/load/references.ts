@@ -1,6 +1,6 @@
 /**
  * What is left of references when the variables are in their place: a secret keeps its one, to be fetched by plan and
- * apply; in other fields `${file:PATH}` is read here, and `${env:…}` and `${exec:…}` are errors.
+ * apply; in other fields `${file:PATH}` is read here, and the others are errors.
  */
 
 import { dirname, relative, resolve, sep } from 'node:path'
@@ -49,13 +49,16 @@ const secretText = (node: ScalarNode, options: ReferenceOptions, refuse: Refuse)
     )
     return null
   }
-  if (reference.type !== 'file') return reference.written
-  const path = pathOf(node, reference.argument, options)
+  const { type, argument, written } = reference
+  if (type !== 'file' && type !== 'sops') return written
+  const [file = '', key] = type === 'sops' ? argument.split('#') : [argument]
+  const path = pathOf(node, file, options)
   if (!isBelow(options.root, path)) {
-    refuse('file-outside', `${printable(reference.argument)} lies outside of the estate`)
+    refuse('file-outside', `${printable(file)} lies outside of the estate`)
     return null
   }
-  return `\${file:${relative(options.root, path).split(sep).join('/')}}`
+  const shown = relative(options.root, path).split(sep).join('/')
+  return `\${${type}:${shown}${key === undefined ? '' : `#${key}`}}`
 }
 
 const readReference = async (

@@ -7,11 +7,12 @@ import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { SecretSource } from './loaded.ts'
 import { decodeText, printable, readBelow } from './paths.ts'
 import { withoutLastBreak } from './references.ts'
+import { type Outcome, type ResolveOptions, saidBy } from './resolving.ts'
+import { createSops, type Sops } from './sops.ts'
 import { onlyReference, parseTemplate } from './template.ts'
 
 const mostBytes = 1024 * 1024
 const longestCommand = 60_000
-const mostShown = 2000
 
 /** Where the value of a secret comes from, by the text that a loaded realm holds for it. */
 export const sourceOf = (
@@ -29,6 +30,10 @@ export const sourceOf = (
     }
   const { type, argument } = reference
   if (type === 'env') return { from: 'env', name: argument }
+  if (type === 'sops') {
+    const [path = '', key = ''] = argument.split('#')
+    return { from: 'sops', path, key }
+  }
   return type === 'file' ? { from: 'file', path: argument } : { from: 'exec', command: argument }
 }
 
@@ -47,17 +52,6 @@ export interface WantedSecret {
   /** Where a person reads about it when it cannot be had. */
   readonly place?: Place | undefined
 }
-
-export interface ResolveOptions {
-  readonly env: Readonly<Record<string, string | undefined>>
-  /** Files lie below it, commands run in it. */
-  readonly root: string
-  readonly allowExec: boolean
-}
-
-type Outcome =
-  | { readonly value: string }
-  | { readonly code: string; readonly message: string; readonly hint?: string }
 
 const ofFile = async (path: string, root: string): Promise<Outcome> => {
   const read = await readBelow(root, path, mostBytes)
@@ -89,15 +83,18 @@ const ofCommand = async (command: string, { env, root }: ResolveOptions): Promis
         ? `was ended by ${ended.signal ?? 'the system'}`
         : `ended with exit code ${ended.exitCode}`
   // What it wrote to standard output may be the secret, or a part of it.
-  const said = ended.stderr.trim().slice(0, mostShown).split('\n').map(printable).join('\n')
   return {
     code: 'secret-exec',
     message: `the command "${printable(command)}" ${reason}`,
-    ...(said === '' ? {} : { hint: said }),
+    ...saidBy(ended.stderr),
   }
 }
 
-const outcomeOf = async (wanted: WantedSecret, options: ResolveOptions): Promise<Outcome> => {
+const outcomeOf = async (
+  wanted: WantedSecret,
+  options: ResolveOptions,
+  sops: Sops,
+): Promise<Outcome> => {
   const { source } = wanted
   if (source.from === 'literal') {
     if (wanted.text !== undefined) return { value: literalOf(wanted.text) }
@@ -105,6 +102,7 @@ const outcomeOf = async (wanted: WantedSecret, options: ResolveOptions): Promise
     return { code: 'secret-literal', message, hint: 'load the files it is written in' }
   }
   if (source.from === 'file') return ofFile(source.path, options.root)
+  if (source.from === 'sops') return sops.valueOf(source.path, source.key)
   if (source.from === 'env') {
     const value = options.env[source.name]
     if (value !== undefined) return { value }
@@ -136,6 +134,7 @@ export const resolveSecrets = async (
   const diagnostics: Diagnostic[] = []
   const values: (string | null)[] = []
   const outcomes = new Map<string, Outcome>()
+  const sops = createSops(options)
   for (const wanted of list) {
     const { source, text } = wanted
     if (source.from === 'literal' && text !== undefined && text !== '') {
@@ -143,7 +142,7 @@ export const resolveSecrets = async (
       continue
     }
     const name = JSON.stringify(source)
-    const outcome = outcomes.get(name) ?? (await outcomeOf(wanted, options))
+    const outcome = outcomes.get(name) ?? (await outcomeOf(wanted, options, sops))
     outcomes.set(name, outcome)
     if ('value' in outcome && outcome.value !== '') {
       values.push(outcome.value)

@@ -1,4 +1,4 @@
-/** The references that a text may hold: `${var:NAME}`, `${env:NAME}`, `${file:PATH}`, `${exec:COMMAND}`. */
+/** The references that a text may hold: `${var:NAME}`, `${env:NAME}`, `${file:PATH}`, `${sops:FILE#KEY}`, `${exec:COMMAND}`. */
 
 export type Part =
   | { readonly type: 'text'; readonly text: string }
@@ -10,7 +10,7 @@ export type Part =
       readonly written: string
     }
   | {
-      readonly type: 'env' | 'file' | 'exec'
+      readonly type: 'env' | 'file' | 'sops' | 'exec'
       readonly argument: string
       readonly written: string
     }
@@ -21,7 +21,7 @@ export type Part =
       readonly written: string
     }
 
-export type Reference = Extract<Part, { type: 'env' | 'file' | 'exec' }>
+export type Reference = Extract<Part, { type: 'env' | 'file' | 'sops' | 'exec' }>
 
 const variableName = '[A-Za-z_][A-Za-z0-9_.-]*'
 const variable = new RegExp(`^(${variableName})(?::-(.*))?$`, 's')
@@ -29,8 +29,9 @@ const wholeVariableName = new RegExp(`^${variableName}$`)
 
 export const isVariableName = (name: string): boolean => wholeVariableName.test(name)
 
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
-const known = '${var:NAME}, ${var:NAME:-default}, ${env:NAME}, ${file:PATH} and ${exec:COMMAND}'
+const known =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
+  '${var:NAME}, ${var:NAME:-default}, ${env:NAME}, ${file:PATH}, ${sops:FILE#KEY} and ${exec:COMMAND}'
 const literally = 'write $${ where ${ itself is meant'
 
 const referenceOf = (written: string, body: string): Part => {
@@ -41,7 +42,12 @@ const referenceOf = (written: string, body: string): Part => {
     const hint = 'a name begins with a letter and goes on with letters, digits, "_", "-" or "."'
     return { type: 'wrong', message: `${written} does not name a variable`, hint, written }
   }
-  if (scheme === 'env' || scheme === 'file' || scheme === 'exec') {
+  if (scheme === 'sops' && !/^[^#]+#[^#]+$/.test(argument)) {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
+    const hint = 'write ${sops:FILE#KEY}, such as ${sops:secrets/prod.yaml#clients.web}'
+    return { type: 'wrong', message: `${written} does not name a key of a file`, hint, written }
+  }
+  if (scheme === 'env' || scheme === 'file' || scheme === 'sops' || scheme === 'exec') {
     if (argument.trim() !== '') return { type: scheme, argument, written }
     return { type: 'wrong', message: `${written} names nothing`, hint: `write ${known}`, written }
   }
@@ -89,7 +95,7 @@ export const parseTemplate = (text: string): readonly Part[] => {
 export const escapeText = (text: string): string => text.replaceAll('${', '$$${')
 
 export const isReference = (part: Part): part is Reference =>
-  part.type === 'env' || part.type === 'file' || part.type === 'exec'
+  part.type === 'env' || part.type === 'file' || part.type === 'sops' || part.type === 'exec'
 
 /** The one reference that a text is, where nothing stands beside it. */
 export const onlyReference = (parts: readonly Part[]): Reference | undefined => {

@@ -44,6 +44,7 @@ const secretSource = Type.Unsafe({
   oneOf: [
     object({ from: Type.Literal('env'), name: text }),
     object({ from: Type.Literal('file'), path: text }),
+    object({ from: Type.Literal('sops'), path: text, key: text }),
     object({ from: Type.Literal('exec'), command: text }),
     object({ from: Type.Literal('literal'), file: text, pointer: text }),
   ],

@@ -49,7 +49,7 @@ const ofFiles: readonly Code[] = [
   // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is what people write
   error('reference-unknown', 'a ${…} that does not exist'),
   error('reference-in-key', 'a ${…} in a key'),
-  error('reference-not-secret', 'a ${env:…} or ${exec:…} in a field that is no secret'),
+  error('reference-not-secret', 'a ${env:…}, ${sops:…} or ${exec:…} in a field that is no secret'),
   error('reference-file', 'a ${file:…} that cannot be read'),
   // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is what people write
   error('secret-mixed', 'a secret is not one reference alone'),
@@ -59,6 +59,7 @@ const ofFiles: readonly Code[] = [
 const ofSecrets: readonly Code[] = [
   error('secret-env', 'the variable of a secret is not set'),
   error('secret-file', 'the file of a secret cannot be read'),
+  error('secret-sops', 'sops cannot open the file of a secret, or the key is not in it'),
   error('secret-exec', 'the command of a secret fails'),
   error('secret-exec-refused', 'the command of a secret is not run without --allow-exec'),
   error('secret-empty', 'a secret is empty'),

@@ -18,7 +18,7 @@ const isSecretName = (name: string): boolean =>
 
 const key = /(?<=^|[\s,{[])(["']?)([A-Za-z_][\w.-]*)\1[ \t]*:(?=\s|$|["'])[ \t]*/g
 const properties = /^(?:[&!][^\s,}\]]*[ \t]+)*/
-const reference = /^(["']?)\$\{(?:env|file|exec|var):[^}]*\}\1[ \t]*(?=$|[,}#])/
+const reference = /^(["']?)\$\{(?:env|file|sops|exec|var):[^}]*\}\1[ \t]*(?=$|[,}#])/
 
 const dots = (text: string): string => '•'.repeat(text.length)
 

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import manifest from '../../../package.json' with { type: 'json' }
 import { applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
 import { defaultGuards, isDestructive, refusals } from '../../apply/guards.ts'
+import { makeSecrets } from '../../apply/made-secrets.ts'
 import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
@@ -13,10 +14,11 @@ import { failureOf } from '../../failure.ts'
 import { hasWork, isEmpty, type Plan } from '../../plan/plan.ts'
 import { parsePlan } from '../../plan/saved.ts'
 import { approve } from '../../views/human/approval.ts'
+import { note } from '../../views/human/note.ts'
 import { runSteps } from '../../views/human/progress.ts'
 import { showApplied, showPlan } from '../../views/human/show-plan.ts'
 import { printJsonLine } from '../../views/json/json.ts'
-import type { Invocation } from '../invocation.ts'
+import { type Invocation, textOf } from '../invocation.ts'
 import { withConnection } from './connection.ts'
 import {
   type EstateFiles,
@@ -86,7 +88,7 @@ const agree = async (invocation: Invocation, { plan }: Ready): Promise<void> => 
   )
 }
 
-const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<RealmResult[]> => {
+const sendPlan = async (invocation: Invocation, api: Api, ready: Ready): Promise<RealmResult[]> => {
   const { message, allowUnrelated, takeOver } = invocation.flags
   const options = {
     ...(typeof message === 'string' ? { message } : {}),
@@ -112,6 +114,20 @@ const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<Rea
     })),
     invocation,
   )
+}
+
+/** Of a realm that was refused, so that nothing of it happened; of one that did not answer nobody knows. */
+const isRefused = (result: RealmResult): boolean =>
+  result.outcome === 'failed' && failureOf(result.error).exitCode !== exitCodes.unreachable
+
+const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<RealmResult[]> => {
+  const file = textOf(invocation, 'secretsOut')
+  if (file === undefined) return sendPlan(invocation, api, ready)
+  const made = makeSecrets(ready.plan, ready.secretOf, file)
+  const results = await sendPlan(invocation, api, { ...ready, ...made })
+  made.forget(results.filter(isRefused).map(({ realm }) => realm))
+  if (made.count > 0) note(invocation, `secrets that were made up: ${file}`)
+  return results
 }
 
 /** Everything is told, whatever failed; the first failure gives the exit code. */

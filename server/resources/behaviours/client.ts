@@ -1,12 +1,10 @@
 /** Clients: the secret that a confidential one gets. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
+import { usesSecret } from '#schemas/rules/made-secrets.ts'
 import { randomToken } from '#server/platform/random.ts'
 import type { Behaviour, Prepared } from '../behaviour.ts'
 import { type Draft, draftValue } from '../drafts.ts'
-
-const usesSecret = (client: ClientDoc): boolean =>
-  !client.publicClient && client.tokenEndpointAuthMethod.startsWith('client_secret')
 
 const prepared = (draft: Draft): Prepared => {
   const has = '/secret' in draft.secrets || '/secret' in draft.sealed

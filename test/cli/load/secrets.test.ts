@@ -53,7 +53,7 @@ describe('the text of a secret in a loaded realm', () => {
   it.each([
     ['text beside a reference', `Bearer \${env:T}`, 'secret-mixed'],
     ['two references', `\${env:T}\${env:U}`, 'secret-mixed'],
-    ['a reference that nobody knows', `\${sops:x.yaml#y}`, 'reference-unknown'],
+    ['a reference that nobody knows', `\${vault:x.yaml#y}`, 'reference-unknown'],
     ['a file outside of the estate', `\${file:../../x}`, 'file-outside'],
     ['a file anywhere', `\${file:/run/secrets/x}`, 'file-outside'],
   ])('is refused: %s', async (_, written, code) => {

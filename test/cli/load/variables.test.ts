@@ -189,7 +189,7 @@ describe('a reference is wrong when', () => {
     ['it is not closed', `x \${var:REGION`, 'reference-unknown', '2:6-18', /add the "}"/],
     [
       'there is no such kind',
-      `\${sops:x#y}`,
+      `\${keys:x#y}`,
       'reference-unknown',
       '2:4-15',
       /these exist: .*file:PATH/,
