@@ -5,7 +5,7 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, statement } from '#server/storage/statements.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import type { SessionRow } from '#server/storage/tables.ts'
 import type { TokenGrantRow } from '#server/storage/token-tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -58,6 +58,26 @@ const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData =>
   ...actorOf(session),
 })
 
+type Prolonged = { id: string; data: string; offline: number; now: number; expiresAt: number }
+
+const prolongGrant = preparedStatement(
+  (db, { id, data, offline, now, expiresAt }: Prolonged) =>
+    db
+      .updateTable('token_grants')
+      .set({ data, offline, last_used_at: now, expires_at: expiresAt })
+      .where('id', '=', id),
+  { rows: 1, guard: grantGuard },
+)
+
+type Visited = { sid: string; clientId: string; userId: string | null; realm: string; now: number }
+
+const visitClient = preparedStatement((db, { sid, clientId, userId, realm, now }: Visited) =>
+  db
+    .insertInto('session_clients')
+    .values({ sid, client_id: clientId, user_id: userId, realm, since: now })
+    .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing()),
+)
+
 export const createCodes = ({
   storage: { db },
   clock,
@@ -91,22 +111,15 @@ export const createCodes = ({
     return { code: made.code, statements: [...statements, ...made.statements] }
   },
 
-  redeem: ({ id, sid, client_id, user_id, realm }, { data, offline, expiresAt }) => {
+  redeem: (
+    { id, sid, client_id: clientId, user_id: userId, realm },
+    { data, offline, expiresAt },
+  ) => {
     const now = clock.now()
-    const prolong = db
-      .updateTable('token_grants')
-      .set({
-        data: JSON.stringify(data),
-        offline: offline ? 1 : 0,
-        last_used_at: now,
-        expires_at: expiresAt,
-      })
-      .where('id', '=', id)
-    const visit = (of: string) =>
-      db
-        .insertInto('session_clients')
-        .values({ sid: of, client_id, user_id, realm, since: now })
-        .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing())
-    return [guarded(prolong, grantGuard), ...(sid === null ? [] : [statement(visit(sid))])]
+    const change = { id, now, expiresAt, data: JSON.stringify(data), offline: offline ? 1 : 0 }
+    return [
+      prolongGrant(db, change),
+      ...(sid === null ? [] : [visitClient(db, { sid, clientId, userId, realm, now })]),
+    ]
   },
 })
