@@ -81,7 +81,7 @@ export const signInApprovals = (parts: AccountParts) => {
       const row = await decisions.open(decider, kind, request.params.id)
       const triesLeft = await decisions.allow(decider, row, number)
       if (triesLeft === undefined) return answer(reply, decider, row)
-      const after = triesLeft > 0 ? `${triesLeft} tries are left` : 'the sign-in is denied now'
+      const after = triesLeft > 0 ? `tries left: ${triesLeft}` : 'the sign-in is denied now'
       const message = `must be the one on the page of the sign-in; ${after}`
       throw invalid([{ field: '/number', code: 'wrong-number', message }])
     }
@@ -153,7 +153,7 @@ export const signInApprovals = (parts: AccountParts) => {
         describeConfirm(kind),
         allow(kind),
       )
-      app.register(async (forms) => {
+      app.register((forms, _options, done) => {
         takeForms(forms)
         userPages.installErrors(forms)
         forms.post<ApprovalRoute>(
@@ -161,6 +161,7 @@ export const signInApprovals = (parts: AccountParts) => {
           describeDecide(kind),
           userPages.forUser(handleFor(kind), submitPage(kind)),
         )
+        done()
       })
     }
     app.post<ApprovalRoute>('/realms/:realm/push/:id/deny', describeDeny, deny)
