@@ -112,6 +112,17 @@ export const createWorld = (server: TestServer): World => {
       return (await server.admin.send('POST', url)).body.keyId
     })
 
+  const delivery = (realm: string): Promise<Thing> =>
+    data('delivery', realm, async () => {
+      const { id: target } = await thing(realm, kindNamed('webhook'))
+      const { jobs, storage } = server.parts
+      await storage.commit(
+        jobs.enqueueStatements('webhook', [{ realm, target, payload: { event: 1 }, at: 4e12 }]),
+      )
+      const url = `/admin/realms/${realm}/webhooks/${target}/deliveries`
+      return (await server.admin.send('GET', url)).body[0].id
+    })
+
   const kindOf: Readonly<Record<string, string>> = {
     roleId: 'role',
     clientId: 'client',
@@ -134,6 +145,8 @@ export const createWorld = (server: TestServer): World => {
     if (path.endsWith('/credentials/{type}/{id}'))
       return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
     if (parameter === 'keyId') return clientKey(realm)
+    if (parameter === 'deliveryId') return delivery(realm)
+    if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
     const kind = routedKinds.find((one) => {
