@@ -101,6 +101,8 @@ const webhook = documentSteps('webhook', 'webhooks', (name, stamp) => ({
   url: `https://hook.example/${stamp}`,
   eventTypes: '*',
   secret: `the secret of ${stamp}`,
+  // Nobody is called: there is no such receiver.
+  enabled: false,
 }))
 
 const clientRole = (choice: Choice): Step => {
