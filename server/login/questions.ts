@@ -155,6 +155,8 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
         : { kind: 'stuck' }
     }
     if (!user || state.amr.length === 0) return { kind: 'stuck' }
+    // Whoever sets a forgotten password anew has not passed the factors: nothing else is asked, or set up, of them.
+    if (state.withoutSession) return { kind: 'passed' }
     const action = await nextAction(visitor, signIn, user)
     return action
       ? { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }

@@ -231,6 +231,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
 
   it('sets a forgotten password anew wherever the mail is read, for that browser alone, and the factor stays', async () => {
     const code = await world.addTotp(userId)
+    await world.must('PUT', `/users/${userId}/required-actions`, ['webauthn-register'])
     await browser.open(`${login}/forgot`)
     await browser.submit({ username })
     const began = browser.path
@@ -243,7 +244,9 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     const fresh = 'another secret, long enough 9'
     await phone.submit({ password: fresh, passwordConfirm: fresh, signOutOthers: 'true' })
     expect(phone.isSignedIn('shop')).toBe(false)
+    expect(phone.page?.body).toContain('name="username"')
     expect(await events()).toContain('RESET_PASSWORD')
+    await world.must('PUT', `/users/${userId}/required-actions`, [])
     await phone.open(login)
     await phone.submit({ username, password: fresh })
     await phone.submit({ code: code() })
