@@ -43,6 +43,8 @@ const foreseen = new Set([
   'BackupError',
 ])
 
+const fileHint = 'check the path, and that you may read or write there'
+
 /** A file or folder that cannot be used: the system's own words name it. */
 const isAboutFile = (error: Error): boolean => 'syscall' in error && 'path' in error
 
@@ -53,15 +55,29 @@ const exitCodeOf = ({ status, code }: ProblemError): ExitCode => {
   return status === 503 ? exitCodes.unreachable : exitCodes.error
 }
 
+/** What to do next, for every problem that the server can tell. */
 const problemHints: Readonly<Record<string, string>> = {
+  validation: 'mend what is named; `iamctl explain KIND.field` tells what a field may hold',
+  'bad-request': 'this is one for the log of the server; `iamctl doctor` compares the versions',
   unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',
+  csrf: 'sign in again: `iamctl login`',
   forbidden: '`iamctl whoami` shows what you may do',
+  'not-found': 'check the name and --realm (IAMCTL_REALM); `iamctl get` lists what there is',
+  'method-not-allowed': 'the server may be of another version: `iamctl doctor`',
+  conflict: 'look at what is there with `iamctl get`, then try again',
+  gone: 'it came too late: begin anew',
+  'in-use': 'change what refers to it first, or delete that too',
   stale: 'plan again: the realm has changed since',
   owned: 'one of the two must give it up; --take-over makes it yours',
   protected: 'apply it once with `protected: false`, then delete it',
+  'built-in': 'every realm has it: change it instead',
   'key-active': 'make another one first: `iamctl keys rotate`',
   'key-in-use': 'wait, or give --force if those tokens shall become invalid now',
+  'precondition-failed': 'somebody changed it meanwhile: look again, then repeat',
+  'too-large': 'send less at a time, or raise --changeset-limit of the server',
+  'unsupported-media-type': 'the server may be of another version: `iamctl doctor`',
   'rate-limited': 'wait a moment, then try again',
+  internal: 'the log of the server has the story; `iamctl doctor` looks at its health',
   unavailable: 'try again in a moment; the server tells more in its log',
 }
 
@@ -126,7 +142,9 @@ export const failureOf = (error: unknown): Failure => {
   if (error instanceof CommanderError) return ofUsage(error)
   if (isNamed<ProblemError>(error, 'ProblemError')) return ofProblem(error)
   if (isNamed<UnreachableError>(error, 'UnreachableError')) return ofUnreachable(error)
-  if (foreseen.has(error.name) || isAboutFile(error))
+  if (isAboutFile(error))
+    return { ...plain, exitCode: exitCodes.error, code: 'command', message, hint: fileHint }
+  if (foreseen.has(error.name))
     return { ...plain, exitCode: exitCodes.error, code: 'command', message }
   return { ...bug, message }
 }

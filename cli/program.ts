@@ -18,14 +18,20 @@ const description =
 const welcome = `iamctl ${manifest.version}
 ${description}
 
-  1. A server        iamctl server                     here, on SQLite; it shows the first password
+  Begin              iamctl init shop                     realm files that work; --template, --ci
+                     iamctl dev                           a server here; every save is applied
+
+  1. The server      iamctl server                        SQLite in ./data; shows the first password
                      iamctl login --username admin
-  2. The files       iamctl validate realms/           offline: every problem with its line
-  3. What changes    iamctl plan realms/               field by field; nothing is touched
-  4. Do it           iamctl apply realms/              one transaction, or none
-  5. Look after it   iamctl drift realms/              who changed what by hand
-                     iamctl history --realm acme       and \`iamctl rollback\`
-                     iamctl get clients --realm acme   what is there now
+  2. Check           iamctl validate                      offline: every problem with its line
+  3. Look            iamctl plan                          field by field; nothing is touched
+  4. Do it           iamctl apply                         one transaction, or none
+  5. Look after it   iamctl drift                         who changed what by hand
+                     iamctl history --realm shop          and \`iamctl rollback\`
+                     iamctl get clients --realm shop      what is there now
+
+  Stuck?             iamctl doctor                        what is wrong, and what to do about it
+                     iamctl explain client.redirectUris   what a field means
 
 \`iamctl --help\` lists all commands, \`iamctl COMMAND --help\` explains one, with examples.`
 

@@ -75,7 +75,9 @@ const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? ''
 export const passwordFrom = (file: string, what = 'password'): string => {
   const password = firstLine(readFileSync(file === '-' ? 0 : file, 'utf8'))
   if (password === '')
-    throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no ${what}`)
+    throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no ${what}`, {
+      hint: `its first line must be the ${what}`,
+    })
   return password
 }
 

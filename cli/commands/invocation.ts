@@ -50,7 +50,9 @@ export const numberOf = (
   const text = env[variable]
   if (!text) return undefined
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new CommandError(exitCodes.error, `${variable} is a whole number of seconds`)
+    throw new CommandError(exitCodes.error, `${variable} is a whole number of seconds`, {
+      hint: `such as ${variable}=60`,
+    })
   return Number(text)
 }
 

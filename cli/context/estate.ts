@@ -28,6 +28,9 @@ export const readEstateContexts = async (
   const { findEstate } = await import('../load/estate.ts')
   const { estate, diagnostics } = await findEstate({ cwd, config })
   if (hasErrors(diagnostics))
-    throw new CommandError(exitCodes.invalid, 'iamctl.yaml is not valid', { diagnostics })
+    throw new CommandError(exitCodes.invalid, 'iamctl.yaml is not valid', {
+      hint: 'mend it, or name another with --config; `iamctl explain estate` tells what it may say',
+      diagnostics,
+    })
   return estate
 }

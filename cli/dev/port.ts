@@ -44,5 +44,7 @@ export const choosePort = async (given: number | undefined): Promise<ChosenPort>
     const port = await tryPort(candidate)
     if (port !== undefined) return { port, instead: port === usualPort ? null : usualPort }
   }
-  throw new CommandError(exitCodes.error, 'this machine has no free port on 127.0.0.1')
+  throw new CommandError(exitCodes.error, 'this machine has no free port on 127.0.0.1', {
+    hint: 'end what takes them, or name one with --port',
+  })
 }

@@ -62,6 +62,7 @@ const refuseOutcome = (invocation: Invocation, outcome: AdoptOutcome): void => {
     throw new CommandError(
       exitCodes.invalid,
       `there is no ${nameOf(first.kind, first.key)}, neither in the files nor in the realm`,
+      { hint: '`iamctl get KIND` lists what the realm has' },
     )
   if (hasErrors(diagnostics))
     refuseInvalid(

@@ -47,7 +47,13 @@ const usersOf = async (
 const refuseUserOptions = ({ flags }: Invocation, kind: Kind): void => {
   for (const name of ['search', 'limit'])
     if (flags[name] !== undefined)
-      throw new CommandError(exitCodes.error, `--${name} is for users; ${kindWord(kind)} are whole`)
+      throw new CommandError(
+        exitCodes.error,
+        `--${name} is for users; ${kindWord(kind)} are whole`,
+        {
+          hint: `leave it out, and choose with -o json | jq`,
+        },
+      )
 }
 
 export const get = async (

@@ -105,7 +105,10 @@ const documentIn = async (file: string): Promise<Doc> => {
     value = isJson ? JSON.parse(content) : parseYaml(content)
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw new CommandError(exitCodes.invalid, `${file} cannot be read: ${reason}`, { cause: error })
+    throw new CommandError(exitCodes.invalid, `${file} cannot be read: ${reason}`, {
+      hint: 'it must be an export as JSON, or a realm as YAML',
+      cause: error,
+    })
   }
   if (!isObject(value))
     throw new CommandError(exitCodes.invalid, `${file} holds no realm`, {

@@ -34,9 +34,14 @@ const newPassword = async ({ flags }: Invocation, user: string): Promise<string>
       { hint: 'give --new-password-file FILE; - reads it from stdin' },
     )
   const first = await askHidden(`New password of ${user}: `)
-  if (first === '') throw new CommandError(exitCodes.error, 'no password was given')
+  if (first === '')
+    throw new CommandError(exitCodes.error, 'no password was given', {
+      hint: 'type one, or name its file with --new-password-file',
+    })
   if ((await askHidden('The same again: ')) !== first)
-    throw new CommandError(exitCodes.error, 'the two are not the same; nothing was changed')
+    throw new CommandError(exitCodes.error, 'the two are not the same; nothing was changed', {
+      hint: 'run it again',
+    })
   return first
 }
 

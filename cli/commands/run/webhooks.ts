@@ -73,6 +73,8 @@ export const testWebhook = (invocation: Invocation, name: string): Promise<void>
     if (invocation.output === 'json') printJson(outcome)
     const { delivered, responseStatus, durationMs, reason } = outcome
     if (!delivered)
-      throw new CommandError(exitCodes.error, `the test delivery did not arrive: ${reason}`)
+      throw new CommandError(exitCodes.error, `the test delivery did not arrive: ${reason}`, {
+        hint: 'check that the address answers with 2xx; `iamctl webhooks deliveries` shows the attempts',
+      })
     note(invocation, `webhook ${name} answered ${responseStatus} in ${durationMs} ms`)
   })

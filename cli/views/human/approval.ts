@@ -13,7 +13,9 @@ export const approve = async (
     throw new CommandError(exitCodes.error, 'there is nobody to ask: this is not a terminal', {
       hint: 'look at the plan, then give --auto-approve',
     })
-  const declined = new CommandError(exitCodes.error, 'nothing was changed')
+  const declined = new CommandError(exitCodes.error, 'nothing was changed', {
+    hint: 'what was typed is no approval; run it again when you have made up your mind',
+  })
   if (destroysIn.length === 0) {
     printErr(`\n${question}\n  Only 'yes' will be accepted to approve.\n`)
     if ((await askText('  Enter a value: ')) !== 'yes') throw declined
