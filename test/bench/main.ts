@@ -16,10 +16,13 @@ import { measureImport } from './measurements/import.ts'
 import { measureIssuer } from './measurements/issuer.ts'
 import { measureLists } from './measurements/lists.ts'
 import { measureMemory } from './measurements/memory.ts'
+import { measurePages } from './measurements/pages.ts'
 import { measureSignIns } from './measurements/sign-ins.ts'
 import { measureStartUp } from './measurements/start-up.ts'
+import { measureStorm } from './measurements/storm.ts'
 import { measureUsers } from './measurements/users.ts'
 import { measureVersion } from './measurements/version.ts'
+import { measureWebhooks } from './measurements/webhooks.ts'
 import { type Measured, markdown, saveJson } from './report.ts'
 import { timed } from './statistics.ts'
 
@@ -35,7 +38,10 @@ const measurements: Readonly<Record<string, Measurement>> = {
   import: measureImport,
   events: measureEvents,
   'sign-ins': measureSignIns,
+  storm: measureStorm,
+  pages: measurePages,
   issuer: measureIssuer,
+  webhooks: measureWebhooks,
   memory: measureMemory,
 }
 
