@@ -25,7 +25,7 @@ export interface Server extends Running {
 export interface Database {
   readonly url: string
   /** `dist/cli.js server` as a process of its own. */
-  readonly serve: () => Promise<Server>
+  readonly serve: (env?: Readonly<Record<string, string>>) => Promise<Server>
   /** Everything below the routes, in this process; not while a server runs. The database is bootstrapped. */
   readonly withParts: <T>(use: (parts: Parts) => Promise<T>) => Promise<T>
   /** Ends its servers too. */
@@ -71,12 +71,12 @@ export const openBackends = (): Backends => {
     const running = new Set<Server>()
     return {
       url,
-      serve: async () => {
+      serve: async (env = {}) => {
         const port = await freePort()
         const started = await starter.start([bundle, 'server', '--port', String(port)], {
           ready: /is ready at/,
           log: join(data, 'stdout.log'),
-          env: { ...secrets, IAMCTL_DATABASE_URL: url, IAMCTL_DATA: data },
+          env: { ...secrets, IAMCTL_DATABASE_URL: url, IAMCTL_DATA: data, ...env },
         })
         const server = { ...started, url: `http://127.0.0.1:${port}` }
         running.add(server)
