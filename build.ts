@@ -27,6 +27,7 @@ await build({
   entryPoints: {
     cli: 'cli/main.ts',
     'sqlite-writer': 'server/storage/sqlite/writer-thread.ts',
+    bcrypt: 'server/platform/passwords/bcrypt-thread.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -23,6 +23,15 @@ const isName = (value: string): boolean =>
 
 const parsed = (value: string): URL | null => (control.test(value) ? null : URL.parse(value))
 
+/** Forms of password hashes that are taken over from elsewhere. What they cost is looked at by the server. */
+const passwordHashes = [
+  /^\$argon2(?:id|i|d)(?:\$v=\d+)?\$[mtp]=\d+,[mtp]=\d+,[mtp]=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/,
+  /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/,
+  /^\$pbkdf2(?:-sha(?:1|256|512))?\$(?:i=)?\d+(?:,l=\d+)?\$[A-Za-z0-9+/.]+\$[A-Za-z0-9+/.]+$/,
+  /^pbkdf2_sha(?:1|256|512)\$\d+\$[^$\s]+\$[A-Za-z0-9+/]+={0,2}$/,
+  /^\$scrypt\$ln=\d+,r=\d+,p=\d+\$[A-Za-z0-9+/.]+\$[A-Za-z0-9+/.]+$/,
+]
+
 const reservedRealms = new Set([
   'admin',
   'realms',
@@ -162,5 +171,10 @@ export const formats: Readonly<Record<string, Format>> = {
         value,
       ),
     message: 'must be an Argon2id hash in PHC form ($argon2id$v=19$m=…,t=…,p=…$salt$hash)',
+  },
+  'password-hash': {
+    test: (value) => passwordHashes.some((form) => form.test(value)),
+    message:
+      'must be a hash in PHC form ($argon2id$…, $pbkdf2-sha256$i=…$salt$hash, $scrypt$ln=…,r=…,p=…$salt$hash), of bcrypt ($2b$…) or of Django (pbkdf2_sha256$…)',
   },
 }

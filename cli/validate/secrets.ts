@@ -21,7 +21,7 @@ const hashesOf = (kind: Kind): ReadonlySet<string> => {
     )
   const found = new Set(
     secretFields(kind).flatMap(({ pointer }) =>
-      schemaAt(pointer)?.format === 'phc-argon2id' ? [pointer] : [],
+      schemaAt(pointer)?.format === 'password-hash' ? [pointer] : [],
     ),
   )
   hashesOfKinds.set(kind, found)

@@ -46,9 +46,9 @@ const spec = fields({
   passwordHash: secret({
     store: 'verify',
     read: 'absent',
-    format: 'phc-argon2id',
+    format: 'password-hash',
     description:
-      'Argon2id hash in PHC form; set when it changes here, not when the user changes it.',
+      'Hash by Argon2 (PHC), bcrypt, PBKDF2 or scrypt; set when it changes here, not when the user changes it.',
   }),
 })
 

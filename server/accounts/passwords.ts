@@ -9,8 +9,8 @@ import type { FieldError } from '#schemas/problems.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { BreachCheck } from '#server/platform/passwords/breach.ts'
+import { storableHash } from '#server/platform/passwords/foreign.ts'
 import type { Hasher } from '#server/platform/passwords/hasher.ts'
-import { formatPhc, parsePhc } from '#server/platform/passwords/phc.ts'
 import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
@@ -49,11 +49,11 @@ export interface Passwords {
   /** The first password of a user who is made by the same commit, by a hash that was made elsewhere. */
   firstOf(
     user: Owner,
-    phc: string,
+    hash: string,
     field?: string,
   ): { readonly row?: CredentialRow; readonly errors: readonly FieldError[] }
   /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
-  acceptHash(settings: Policies, user: Owner, phc: string, field?: string): PreparedPassword
+  acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
   /**
    * Whether it matches. The work is the same when there is none. The statements belong into the commit of
    * what the match allows: they fail the guard `password:<user id>` if the password was changed meanwhile,
@@ -76,7 +76,7 @@ export interface PasswordParts {
 const unbearable = (field: string): FieldError => ({
   field,
   code: 'format',
-  message: 'must be an Argon2 hash in PHC form, of a cost that can be borne',
+  message: 'must be an Argon2, bcrypt, PBKDF2 or scrypt hash of a cost that can be borne',
 })
 
 export const createPasswords = ({ hasher, breach, storage, clock }: PasswordParts): Passwords => {
@@ -187,11 +187,11 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
   return {
     check,
 
-    firstOf(user, phc, field = '/passwordHash') {
-      const parsed = parsePhc(phc)
-      return parsed === undefined
+    firstOf(user, hash, field = '/passwordHash') {
+      const secret = storableHash(hash)
+      return secret === undefined
         ? { errors: [unbearable(field)] }
-        : { row: rowOf(user, formatPhc(parsed)), errors: [] }
+        : { row: rowOf(user, secret), errors: [] }
     },
 
     async prepare(settings, user, newPassword, field) {
@@ -204,11 +204,11 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
       }
     },
 
-    acceptHash(settings, user, phc, field = '/passwordHash') {
-      const parsed = parsePhc(phc)
-      if (parsed === undefined) return { statements: [], errors: [unbearable(field)] }
+    acceptHash(settings, user, hash, field = '/passwordHash') {
+      const secret = storableHash(hash)
+      if (secret === undefined) return { statements: [], errors: [unbearable(field)] }
       const { passwordHistory } = settings.passwordPolicy
-      return { statements: replace(user, formatPhc(parsed), passwordHistory), errors: [] }
+      return { statements: replace(user, secret, passwordHistory), errors: [] }
     },
 
     async verify(userId, stored, password) {

@@ -183,7 +183,7 @@ const secretsOf = (kind: Kind): fc.Arbitrary<Record<string, string>> => {
     store === 'initial'
       ? ['INITIAL']
       : Object.keys(environment).filter((name) =>
-          name.startsWith(format === 'phc-argon2id' ? 'HASH' : 'SECRET'),
+          name.startsWith(format === 'password-hash' ? 'HASH' : 'SECRET'),
         )
   return fc
     .tuple(

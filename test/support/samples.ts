@@ -26,6 +26,8 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'ldap-url': (n) => `ldaps://host-${n}.example`,
   'phc-argon2id': () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
+  'password-hash': () =>
+    '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
   'realm-name': (n) => `realm-${n}`,
   'date-time': () => '2026-01-01T00:00:00Z',
   'time-span': () => '90d',

@@ -7,7 +7,6 @@ import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { foldName } from '#server/accounts/names.ts'
 import { changedUserRow, newUserRow, type UserFields } from '#server/accounts/user-record.ts'
 import { newId } from '#server/platform/ids.ts'
-import { formatPhc, parsePhc } from '#server/platform/passwords/phc.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
@@ -36,7 +35,7 @@ const importedUser = bodyOf(
       maxItems: 1,
       items: bodyOf({
         type: { type: 'string', enum: ['password'] },
-        value: { type: 'string', format: 'phc-argon2id' },
+        value: { type: 'string', format: 'password-hash' },
       }),
     },
   },
@@ -82,28 +81,14 @@ const collect = async <T>(
 }
 
 export const importUsers = (parts: UserParts): Action => {
-  const { users, storage, recorder, clock, ranks } = parts
+  const { users, passwords, storage, recorder, clock, ranks } = parts
 
   const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
-    const parsed = parsePhc(user.credentials?.[0]?.value ?? '')
-    if (!user.credentials?.[0]) return []
-    if (!parsed)
-      throw invalid([
-        { field: '/credentials/0/value', code: 'format', message: 'is a hash of unbearable cost' },
-      ])
-    return [
-      {
-        id: newId(),
-        realm: row.realm,
-        user_id: row.id,
-        type: 'password',
-        label: null,
-        priority: 0,
-        secret: formatPhc(parsed),
-        created_at: clock.now(),
-        used: 0,
-      },
-    ]
+    const hash = user.credentials?.[0]?.value
+    if (hash === undefined) return []
+    const { row: credential, errors } = passwords.firstOf(row, hash, '/credentials/0/value')
+    if (!credential) throw invalid(errors)
+    return [credential]
   }
 
   /** A password for somebody who gets a role is a way to its permissions. */
@@ -136,12 +121,12 @@ export const importUsers = (parts: UserParts): Action => {
     const after = changedUserRow(before, fields, clock.now())
     const hash = credentials?.[0]?.value
     const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
-      typeof parts.passwords.acceptHash
+      typeof passwords.acceptHash
     >[0]
     const password =
       hash === undefined
         ? { statements: [], errors: [] }
-        : parts.passwords.acceptHash(settings, before, hash, '/credentials/0/value')
+        : passwords.acceptHash(settings, before, hash, '/credentials/0/value')
     if (password.errors.length > 0) throw invalid(password.errors)
     const shutOut = hash !== undefined || (before.enabled === 1 && after.enabled === 0)
     return [

@@ -5,13 +5,16 @@
 
 import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { createBcrypt } from './bcrypt.ts'
 import type { PasswordEngine } from './engine.ts'
+import { parseForeign, verifyForeign } from './foreign.ts'
 import { ARGON2ID, formatPhc, parsePhc } from './phc.ts'
 import { normalizePassword } from './policy.ts'
 
 export interface Hasher {
   hash(password: string): Promise<string>
-  verify(phc: string, password: string): Promise<boolean>
+  /** Ours, or one of foreign.ts. */
+  verify(stored: string, password: string): Promise<boolean>
   /** Costs what `verify` costs and never matches: for users that do not exist or have no password. */
   verifyDecoy(password: string): Promise<false>
   /** Whether a hash that has just matched should be replaced by a stronger one. */
@@ -37,6 +40,7 @@ export function createHasher(
   { concurrency = availableParallelism(), maxQueued = 1000 }: HasherLimits = {},
 ): Hasher {
   const queue = createQueue(concurrency, maxQueued)
+  const bcrypt = createBcrypt()
   const decoy = formatPhc({
     variant: 'argon2id',
     version: 19,
@@ -44,22 +48,31 @@ export function createHasher(
     salt: randomBytes(16),
     digest: randomBytes(32),
   })
-  const verify = (phc: string, password: string) =>
+  const verifyOwn = (phc: string, password: string) =>
     queue.run(() => engine.verify(phc, normalizePassword(password)))
   const verifyDecoy = async (password: string): Promise<false> => {
-    await verify(decoy, password)
+    await verifyOwn(decoy, password)
     return false
+  }
+  const verify = (stored: string, password: string): Promise<boolean> => {
+    if (parsePhc(stored) !== undefined) return verifyOwn(stored, password)
+    const foreign = parseForeign(stored)
+    // A malformed hash costs as much as any other, so that time does not tell who has one.
+    return foreign === undefined
+      ? verifyDecoy(password)
+      : queue.run(() => verifyForeign(foreign, password, bcrypt.verify))
   }
 
   return Object.freeze({
     hash: (password: string) => queue.run(() => engine.hash(normalizePassword(password))),
-    // A malformed hash costs as much as any other, so that time does not tell who has one.
-    verify: (phc: string, password: string) =>
-      parsePhc(phc) === undefined ? verifyDecoy(password) : verify(phc, password),
+    verify,
     verifyDecoy,
     needsRehash,
     waiting: queue.waiting,
-    close: queue.close,
+    async close() {
+      await queue.close()
+      await bcrypt.close()
+    },
   })
 }
 

@@ -3,10 +3,8 @@
  * settled when the thread says that its transaction is durable. A thread that dies settles everything.
  */
 
-import { findPackageJSON } from 'node:module'
-import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { threadEntry } from '#server/platform/thread-entry.ts'
 import {
   ConstraintError,
   GuardFailedError,
@@ -173,10 +171,5 @@ function errorOf(failure: Failure): Error {
 
 /** The thread's entry: a bundle of its own beside the others, or the source file next to this one. */
 function findEntry(): URL {
-  const here = import.meta.url
-  if (here.endsWith('.ts')) return new URL('./writer-thread.ts', here)
-  const manifest = findPackageJSON(here)
-  if (manifest === undefined)
-    throw new Error('the package that holds the writer thread is not found')
-  return pathToFileURL(join(dirname(manifest), 'dist', 'sqlite-writer.js'))
+  return threadEntry(import.meta.url, './writer-thread.ts', 'sqlite-writer.js')
 }
