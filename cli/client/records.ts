@@ -70,6 +70,8 @@ export interface ChainPart {
   readonly events: number
   readonly unsealed: number | null
   readonly head: { readonly block: number; readonly hash: string; readonly sealedAt: string } | null
+  /** The block whose hash was given; null where none has it. */
+  readonly knownBlock: number | null
   readonly fault: ChainFault | null
   /** From where the next part goes on. */
   readonly next: number | null

@@ -22,7 +22,7 @@ import type { Outbox } from './outbox.ts'
 export const chainCursor = 'audit-chain'
 
 /** Of all realms together, in one transaction. */
-const batch = 2000
+const batch = 1000
 
 export interface Leaf {
   readonly id: number

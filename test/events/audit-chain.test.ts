@@ -98,6 +98,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
         sealedAt: new Date(head?.sealed_at ?? 0).toISOString(),
       },
       removedUpTo: null,
+      knownBlock: null,
       fault: null,
       next: null,
     })

@@ -4,7 +4,7 @@ import type { ChainFault, ChainPart } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { note } from '../../views/human/note.ts'
 import { printJson } from '../../views/json/json.ts'
-import type { Invocation } from '../invocation.ts'
+import { type Invocation, textOf } from '../invocation.ts'
 import { withRealm } from './connection.ts'
 
 interface Verdict {
@@ -44,11 +44,13 @@ export const verifyEvents = (invocation: Invocation): Promise<void> =>
       head: null,
       fault: null,
     }
+    const known = textOf(invocation, 'known')
     for (let after: number | null = 0; after !== null; ) {
-      const part: ChainPart = await api.events.verify(realm, after)
+      const part: ChainPart = await api.events.verify(realm, after, known)
+      const isCut = known !== undefined && part.knownBlock === null
       verdict = {
         realm,
-        intact: part.fault === null,
+        intact: part.fault === null && !isCut,
         blocks: verdict.blocks + part.blocks,
         events: verdict.events + part.events,
         unsealed: part.unsealed ?? 0,
@@ -64,6 +66,12 @@ export const verifyEvents = (invocation: Invocation): Promise<void> =>
         exitCodes.error,
         `the audit trail of realm ${realm} is not what was sealed: ${sentenceOf(fault)}`,
         { hint: 'compare with a backup, or with where events are forwarded to' },
+      )
+    if (!verdict.intact)
+      throw new CommandError(
+        exitCodes.error,
+        `the audit trail of realm ${realm} has no block with the hash ${known}`,
+        { hint: 'it was cut off or made anew since, or retention has removed the block' },
       )
     if (invocation.output === 'json') return
     const rest = unsealed === 0 ? '' : `; ${plural(unsealed, 'newer event')} not sealed yet`

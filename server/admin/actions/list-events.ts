@@ -32,7 +32,7 @@ export const eventSchema = bodyOf({
   type: { type: 'string', enum: Object.keys(eventTypes) },
   realm: { type: 'string' },
   actor: { type: 'string' },
-  sourceIp: { type: 'string' },
+  sourceIp: { type: 'string', description: '`erased` once the user is.' },
   resourceType: { type: ['string', 'null'] },
   resourceId: { type: ['string', 'null'] },
   outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },

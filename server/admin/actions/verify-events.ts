@@ -1,15 +1,33 @@
 /** Whether the audit trail is what it was when it was sealed; a part of it at a time. */
 
 import type { CheckChain } from '#server/events/chain-check.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
 
 export interface VerifyEventsParts {
+  readonly storage: Storage
   readonly checkChain: CheckChain
+}
+
+/** A block that was the newest once; null where the chain does not have it, or not any more. */
+const blockWith = async (
+  { db }: Storage,
+  realm: string,
+  hash: string | undefined,
+): Promise<number | null> => {
+  if (hash === undefined) return null
+  const block = await db
+    .selectFrom('audit_blocks')
+    .select('n')
+    .where('realm', '=', realm)
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  return block?.n ?? null
 }
 
 const count = { type: 'integer', minimum: 0 } as const
 
-export const verifyEvents = ({ checkChain }: VerifyEventsParts): Action => ({
+export const verifyEvents = ({ storage, checkChain }: VerifyEventsParts): Action => ({
   operationId: 'verify-events',
   method: 'GET',
   path: '/events/verification',
@@ -23,6 +41,11 @@ export const verifyEvents = ({ checkChain }: VerifyEventsParts): Action => ({
         minimum: 0,
         default: 0,
         description: 'The `next` of the part before.',
+      },
+      known: {
+        type: 'string',
+        pattern: '^[\\w-]{43}$',
+        description: 'The hash of a head that was noted down: a chain that was cut off lacks it.',
       },
     },
     [],
@@ -47,6 +70,10 @@ export const verifyEvents = ({ checkChain }: VerifyEventsParts): Action => ({
         type: ['integer', 'null'],
         description: 'The block up to which the events have expired.',
       },
+      knownBlock: {
+        type: ['integer', 'null'],
+        description: 'The block that has the `known` hash; null where none has.',
+      },
       fault: {
         type: ['object', 'null'],
         properties: {
@@ -65,6 +92,7 @@ export const verifyEvents = ({ checkChain }: VerifyEventsParts): Action => ({
     const { head } = report
     return {
       ...report,
+      knownBlock: await blockWith(storage, realm, query['known'] as string | undefined),
       head: head && { ...head, sealedAt: new Date(head.sealedAt).toISOString() },
     }
   },

@@ -47,6 +47,27 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
     expect(stderr).toContain(verdict.head.hash)
   })
 
+  it('fails where the trail was cut off since a hash was noted down', async () => {
+    const verified = await home.run(['events', 'verify', '-o', 'json'])
+    const { hash, block } = JSON.parse(verified.stdout).head
+    expect((await home.run(['events', 'verify', '--known', hash])).code).toBe(0)
+    const { storage } = server.parts
+    const last = await storage.db
+      .selectFrom('audit_blocks')
+      .selectAll()
+      .where('realm', '=', 'acme')
+      .where('n', '=', block)
+      .executeTakeFirstOrThrow()
+    await storage.commit([
+      statement(storage.db.deleteFrom('audit_blocks').where('hash', '=', hash)),
+      statement(storage.db.deleteFrom('audit_events').where('id', '>=', last.first_id)),
+    ])
+    expect((await home.run(['events', 'verify'])).code).toBe(0)
+    const { code, stderr } = await home.run(['events', 'verify', '--known', hash])
+    expect(code).toBe(1)
+    expect(stderr).toContain(`no block with the hash ${hash}`)
+  })
+
   it('fails and names the event that was changed', async () => {
     const { id, event_id } = await newest()
     const { storage } = server.parts
