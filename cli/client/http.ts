@@ -26,6 +26,15 @@ export interface HttpRequest {
   readonly slow?: boolean
   /** Signing in and out does not count. */
   readonly uncounted?: boolean
+  /** Where the answer is a stream of events, it is told as it comes, and there is no body at its end. */
+  readonly stream?: AnswerStream
+}
+
+export interface AnswerStream {
+  readonly onOpen: () => void
+  readonly onText: (text: string) => void
+  /** Ends it. */
+  readonly signal: AbortSignal
 }
 
 export interface HttpAnswer {
@@ -86,6 +95,19 @@ const read = async (body: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8')
 }
 
+const isStream = (type: unknown): boolean => /^text\/event-stream\b/.test(String(type))
+
+const pass = async (body: AsyncIterable<Buffer>, stream: AnswerStream): Promise<''> => {
+  const decoder = new TextDecoder()
+  stream.onOpen()
+  try {
+    for await (const chunk of body) stream.onText(decoder.decode(chunk, { stream: true }))
+  } catch (error) {
+    if (!stream.signal.aborted) throw error
+  }
+  return ''
+}
+
 const isJson = (type: unknown): boolean => /^application\/([\w.-]+\+)?json\b/.test(String(type))
 
 const parse = (server: string, text: string): unknown => {
@@ -129,6 +151,7 @@ export const createHttp = (options: HttpOptions): Http => {
         method,
         dispatcher,
         headersTimeout: timeout,
+        ...(asked.stream ? { signal: asked.stream.signal } : {}),
         bodyTimeout: timeout,
         headers: {
           'user-agent': `iamctl/${manifest.version}`,
@@ -141,7 +164,11 @@ export const createHttp = (options: HttpOptions): Http => {
               body: typeof sent === 'string' ? sent : Readable.from(sent(), { objectMode: false }),
             }),
       })
-      const text = await read(answer.body)
+      const { stream } = asked
+      const text =
+        stream && isStream(answer.headers['content-type'])
+          ? await pass(answer.body, stream)
+          : await read(answer.body)
       say(String(answer.statusCode))
       const told = answer.headers[versionHeader]
       if (typeof told === 'string') version = told

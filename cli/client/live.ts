@@ -2,6 +2,7 @@
 
 import { type Call, path } from './call.ts'
 import { isProblem } from './errors.ts'
+import { followEvents } from './event-stream.ts'
 import type {
   ChainPart,
   EventFilter,
@@ -101,6 +102,7 @@ const sessionCalls = (call: Call) => ({
 })
 
 const eventCalls = (call: Call) => ({
+  follow: followEvents(call),
   /** The newest that pass the filter, newest first. */
   async newest(realm: string, filter: EventFilter, limit: number): Promise<EventRecord[]> {
     const { from: dateFrom, to: dateTo, ...rest } = filter
@@ -117,9 +119,9 @@ const eventCalls = (call: Call) => ({
     }
   },
   /** A part of the audit trail, from where the one before ended. */
-  async verify(realm: string, after: number, known?: string): Promise<ChainPart> {
+  async verify(realm: string, after: number): Promise<ChainPart> {
     const verification = path`/admin/realms/${realm}/events/verification`
-    return (await call<ChainPart>('GET', verification, { query: { after, known } })).body
+    return (await call<ChainPart>('GET', verification, { query: { after } })).body
   },
 })
 

@@ -16,6 +16,7 @@ export const addEvents = (program: Command): void => {
     .option('--from <time>', '2026-01-31, 2026-01-31T08:00:00Z, or ago: 15m, 2h, 7d')
     .option('--to <time>', 'the same')
     .option('--limit <number>', 'how many of the newest, or "all"; 50 unless given', limit)
+    .option('-f, --follow', 'go on with what happens, until Ctrl-C; begins with the last 10')
     .addHelpText(
       'after',
       `
@@ -24,6 +25,8 @@ With -o json every line is one event.
 Examples:
   iamctl events --realm acme --type LOGIN_FAILURE --from 1h
   iamctl events --realm acme --category ADMIN --actor alice --limit 10
+  iamctl events --realm acme --follow --category SECURITY
+  iamctl events --realm acme -f --outcome FAILURE -o json | jq .detail
   iamctl events --realm acme --from 7d --limit all -o json > events.ndjson`,
     )
     .action(async (_flags, command: Command) => {
@@ -33,17 +36,15 @@ Examples:
   const verify = events
     .command('verify')
     .description('check that no event was changed, removed or inserted since it was sealed')
-    .option('--known <hash>', 'a hash that an earlier check printed: the trail must still have it')
     .addHelpText(
       'after',
       `
 The server seals events every few minutes; what is newer is not checked. It fails where the trail was tampered with,
-and names the first event. Keep the hash it prints elsewhere and give it with --known the next time: that a trail was
-cut off at its end shows in nothing else.
+and names the first event. Keep the hash it prints, or the server's log, elsewhere: a trail that was cut off at its
+end has an older one.
 
-Examples:
-  iamctl events verify --realm acme
-  iamctl events verify --realm acme --known 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`,
+Example:
+  iamctl events verify --realm acme`,
     )
     .action(async (_flags, command: Command) => {
       const { verifyEvents } = await import('./run/verify-events.ts')

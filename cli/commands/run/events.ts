@@ -7,11 +7,13 @@ import { ProblemError } from '../../client/errors.ts'
 import { isUuid } from '../../client/kind-names.ts'
 import type { EventFilter, EventRecord } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { printEvent } from '../../views/human/event-line.ts'
 import { note } from '../../views/human/note.ts'
 import { printTable } from '../../views/human/table.ts'
 import { printJsonLine } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 import { withRealm } from './connection.ts'
+import { follow } from './follow-events.ts'
 import { momentOf } from './moments.ts'
 
 /** So many names are worth a request each. */
@@ -102,10 +104,46 @@ const rowOf = (event: EventRecord, names: ReadonlyMap<string, string>): string[]
   event.detail ?? '',
 ]
 
+/** Ctrl-C ends it in order: the session that was begun for it is ended too. */
+const untilStopped = (): AbortSignal => {
+  const controller = new AbortController()
+  process.removeAllListeners('SIGINT')
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => controller.abort())
+  return controller.signal
+}
+
+const followAll = async (
+  invocation: Invocation,
+  connection: Connection,
+  realm: string,
+  filter: EventFilter,
+): Promise<void> => {
+  if (filter.to !== undefined)
+    throw new CommandError(exitCodes.error, '--follow has no end, and --to is one', {
+      hint: 'leave one of them out',
+    })
+  const { limit = filter.from === undefined ? 10 : Number.POSITIVE_INFINITY } =
+    invocation.flags as { limit?: number }
+  const names = new Map<string, string>()
+  await follow(invocation, connection, realm, {
+    filter,
+    limit,
+    signal: untilStopped(),
+    show: async (found) => {
+      if (invocation.output === 'json') return found.forEach(printJsonLine)
+      const unknown = found.filter(({ actor }) => !names.has(actor))
+      for (const [id, name] of await namesOf(connection, realm, unknown)) names.set(id, name)
+      for (const event of found) printEvent(rowOf(event, names), event)
+    },
+  })
+}
+
 export const events = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async (connection, realm) => {
     const { limit = 50 } = invocation.flags as { limit?: number }
     const filter = await filterOf(invocation, connection, realm)
+    if (invocation.flags['follow'] === true) return followAll(invocation, connection, realm, filter)
     const found = (await connection.api.events.newest(realm, filter, limit)).toReversed()
     if (invocation.output === 'json') {
       for (const event of found) printJsonLine(event)

@@ -1,7 +1,5 @@
 /** `iamctl reconcile` with the built program: rounds, git, policy, probes, its lock, and how it ends. */
 import { existsSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -9,6 +7,7 @@ import type { RoundReport } from '#cli/reconcile/round.ts'
 import { type CliProcess, spawnCli } from '../../support/processes.ts'
 import { type Estate, newEstate, newRealm } from './estate.ts'
 import { startWorld } from './fixture.ts'
+import { startProxy } from './proxy.ts'
 
 const world = startWorld()
 
@@ -187,30 +186,14 @@ describe('reconcile', () => {
   it('finishes the apply that has begun when it is told to stop, and begins no other', async () => {
     const realm = newRealm()
     const estate = estateOf(realm)
-    const target = new URL(world().server.url)
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
-    const forward = async (incoming: IncomingMessage, answer: ServerResponse): Promise<void> => {
-      if (incoming.url?.endsWith('/changesets')) {
-        arrive()
-        await released
-      }
-      const { method, url, headers } = incoming
-      const options = { method, path: url, headers, host: target.hostname, port: target.port }
-      const onward = request(options, (reply) => {
-        answer.writeHead(reply.statusCode ?? 500, reply.headers)
-        reply.pipe(answer)
-      })
-      incoming.pipe(onward)
-    }
-    const proxy = createServer((incoming, answer) => void forward(incoming, answer))
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => {
-      proxy.closeAllConnections()
-      proxy.close()
+    const proxy = await startProxy(world().server.url, async ({ url }) => {
+      if (!url?.endsWith('/changesets')) return
+      arrive()
+      await released
     })
-    const { port } = proxy.address() as AddressInfo
-    const loop = start(estate, '--interval 200ms', { IAMCTL_SERVER: `http://127.0.0.1:${port}` })
+    const loop = start(estate, '--interval 200ms', { IAMCTL_SERVER: proxy.url })
     await arrived
     loop.kill('SIGTERM')
     await loop.waitForLine(/stopping/)
