@@ -119,9 +119,9 @@ const eventCalls = (call: Call) => ({
     }
   },
   /** A part of the audit trail, from where the one before ended. */
-  async verify(realm: string, after: number): Promise<ChainPart> {
+  async verify(realm: string, after: number, known?: string): Promise<ChainPart> {
     const verification = path`/admin/realms/${realm}/events/verification`
-    return (await call<ChainPart>('GET', verification, { query: { after } })).body
+    return (await call<ChainPart>('GET', verification, { query: { after, known } })).body
   },
 })
 

@@ -36,15 +36,17 @@ Examples:
   const verify = events
     .command('verify')
     .description('check that no event was changed, removed or inserted since it was sealed')
+    .option('--known <hash>', 'a hash that an earlier check printed: the trail must still have it')
     .addHelpText(
       'after',
       `
 The server seals events every few minutes; what is newer is not checked. It fails where the trail was tampered with,
-and names the first event. Keep the hash it prints, or the server's log, elsewhere: a trail that was cut off at its
-end has an older one.
+and names the first event. Keep the hash it prints elsewhere and give it with --known the next time: that a trail was
+cut off at its end shows in nothing else.
 
-Example:
-  iamctl events verify --realm acme`,
+Examples:
+  iamctl events verify --realm acme
+  iamctl events verify --realm acme --known 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`,
     )
     .action(async (_flags, command: Command) => {
       const { verifyEvents } = await import('./run/verify-events.ts')
