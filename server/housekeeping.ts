@@ -35,6 +35,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
     ...parts.signIns.forgetStatements(),
     ...parts.devices.forgetStatements(),
     ...parts.approvals.forgetStatements(),
+    ...parts.transactions.forgetStatements(),
     parts.changesets.forgetStatement(),
   ])
 }

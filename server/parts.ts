@@ -14,6 +14,7 @@ import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
 import { createPost } from '#server/accounts/post.ts'
+import { createTransactions } from '#server/accounts/transactions.ts'
 import { createUsers } from '#server/accounts/users.ts'
 import { createHealth } from '#server/admin/health.ts'
 import { type Config, ConfigError } from '#server/config/index.ts'
@@ -203,6 +204,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       }),
       devices: createDevices({ storage, clock, keyring, factors }),
       approvals: createApprovals({ storage, clock }),
+      transactions: createTransactions({ storage, clock }),
       signIns: createSignIns({ storage, clock }),
       vault,
       emission,

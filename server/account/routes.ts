@@ -7,6 +7,7 @@ import { deviceEnrolment } from './device-enrolment.ts'
 import { createJsonErrors } from './errors.ts'
 import type { AccountParts } from './parts.ts'
 import { signInApprovals } from './sign-in-approvals.ts'
+import { transactionRoutes } from './transactions.ts'
 
 export const accountRoutes =
   (parts: AccountParts) =>
@@ -18,5 +19,6 @@ export const accountRoutes =
     }
     app.setErrorHandler(createJsonErrors(parts.mapError))
     deviceEnrolment(shared)(app)
+    transactionRoutes(shared)(app)
     app.register(signInApprovals(shared))
   }

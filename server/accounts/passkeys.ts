@@ -77,6 +77,13 @@ export interface Passkeys {
     response: string,
     options?: { readonly userVerification: boolean },
   ): Promise<ProvedKey | undefined>
+  /** As `verify`, of a challenge that is made elsewhere: who asks sees to it that it is used once. */
+  verifyChallenge(
+    settings: SettingsDoc,
+    user: UserRow,
+    challenge: string,
+    response: string,
+  ): Promise<ProvedKey | undefined>
 }
 
 export interface PasskeyParts {
@@ -151,6 +158,47 @@ export const createPasskeys = ({
   const described = (row: CredentialRow) => {
     const { credentialId: id, transports } = keyOf(row)
     return { id, transports: transports as AuthenticatorTransport[] }
+  }
+
+  /** A signature of one of the user's keys over the challenge that is expected. */
+  const prove = async (
+    settings: SettingsDoc,
+    user: UserRow,
+    response: string,
+    expectedChallenge: string | ((challenge: string) => boolean),
+    userVerification: boolean,
+  ): Promise<(ProvedKey & { readonly clientData: string }) | undefined> => {
+    const answer = parse<AuthenticationResponseJSON>(response)
+    const rows = await factors.ofType(user.id, passkeyType)
+    const row = rows.find((one) => keyOf(one).credentialId === answer?.id)
+    if (!answer || !row) return undefined
+    const { credentialId: id, publicKey, backedUp } = keyOf(row)
+    try {
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response: answer,
+        expectedChallenge,
+        expectedOrigin: origin,
+        expectedRPID: relyingParty(settings),
+        credential: { id, publicKey: bytes(publicKey), counter: row.used },
+        requireUserVerification:
+          userVerification || settings.webAuthnPolicyUserVerificationRequirement === 'required',
+      })
+      if (!verified) return undefined
+      const counted = db
+        .updateTable('credentials')
+        .set({ used: authenticationInfo.newCounter })
+        .where('id', '=', row.id)
+        .where('used', '=', row.used)
+      return {
+        row,
+        userVerified: authenticationInfo.userVerified,
+        amr: backedUp ? 'swk' : 'hwk',
+        statements: [guarded(counted, 'webauthn-counter')],
+        clientData: answer.response.clientDataJSON,
+      }
+    } catch {
+      return undefined
+    }
   }
 
   return {
@@ -239,39 +287,13 @@ export const createPasskeys = ({
       response,
       { userVerification } = { userVerification: false },
     ) {
-      const answer = parse<AuthenticationResponseJSON>(response)
-      const rows = await factors.ofType(user.id, passkeyType)
-      const row = rows.find((one) => keyOf(one).credentialId === answer?.id)
-      if (!answer || !row) return undefined
-      const { credentialId: id, publicKey, backedUp } = keyOf(row)
-      try {
-        const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-          response: answer,
-          expectedChallenge: isChallenge(audience),
-          expectedOrigin: origin,
-          expectedRPID: relyingParty(settings),
-          credential: { id, publicKey: bytes(publicKey), counter: row.used },
-          requireUserVerification:
-            userVerification || settings.webAuthnPolicyUserVerificationRequirement === 'required',
-        })
-        if (!verified) return undefined
-        const counted = db
-          .updateTable('credentials')
-          .set({ used: authenticationInfo.newCounter })
-          .where('id', '=', row.id)
-          .where('used', '=', row.used)
-        return {
-          row,
-          userVerified: authenticationInfo.userVerified,
-          amr: backedUp ? 'swk' : 'hwk',
-          statements: [
-            spendChallenge(user.realm, answer.response.clientDataJSON),
-            guarded(counted, 'webauthn-counter'),
-          ],
-        }
-      } catch {
-        return undefined
-      }
+      const proved = await prove(settings, user, response, isChallenge(audience), userVerification)
+      if (!proved) return undefined
+      const { clientData, ...key } = proved
+      return { ...key, statements: [spendChallenge(user.realm, clientData), ...key.statements] }
     },
+
+    verifyChallenge: (settings, user, challenge, response) =>
+      prove(settings, user, response, challenge, false),
   }
 }

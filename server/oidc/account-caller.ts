@@ -39,7 +39,7 @@ export type AccountCaller = (
 const accountScope = 'account'
 
 /** As the request spells it, whatever its parameters are: `/realms/{realm}` is the issuer's. */
-const addressOf = ({ url }: Issuer, request: FastifyRequest): string => {
+export const requestAddress = ({ url }: Issuer, request: FastifyRequest): string => {
   const [path = ''] = request.url.split('?')
   return [url, ...path.split('/').slice(3)].join('/')
 }
@@ -49,7 +49,7 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
   const browser = createBrowser(cookies, csrf)
 
   const byToken: AccountCaller = async (issuer, request, reply) => {
-    const address = addressOf(issuer, request)
+    const address = requestAddress(issuer, request)
     const token = await userTokenOf(parts, issuer, request, reply, { address })
     // Whoever exchanged the user's token acts for the user elsewhere, not upon the account.
     if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
