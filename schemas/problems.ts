@@ -8,6 +8,7 @@ export const problems = {
   'bad-request': { status: 400, title: 'The request cannot be read' },
   unauthenticated: { status: 401, title: 'Sign in first' },
   csrf: { status: 403, title: 'The CSRF token is missing or stale' },
+  'step-up': { status: 403, title: 'Sign in again, more strongly or more recently' },
   forbidden: { status: 403, title: 'A permission is missing' },
   'not-found': { status: 404, title: 'There is no such thing' },
   'method-not-allowed': { status: 405, title: 'This method is not for this path' },

@@ -1,6 +1,7 @@
 /** One-time passwords by time (RFC 6238): what a credential holds, and how an authenticator app is told of it. */
 
 import { randomBytes } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { base32 } from '#server/platform/base32.ts'
 
@@ -44,4 +45,18 @@ export const otpauthUri = (
 ): string => {
   const [by, of] = [encodeURIComponent(issuer), encodeURIComponent(username)]
   return `otpauth://totp/${by}:${of}?secret=${secret}&issuer=${by}&algorithm=${algorithm}&digits=${digits}&period=${period}`
+}
+
+/** The time step that the code belongs to; nothing where it belongs to none that counts. */
+export const timeStepOf = (
+  { secret, algorithm, digits, period }: OtpParameters,
+  code: string,
+  nowMs: number,
+  window: number,
+): number | undefined => {
+  const totp = new TOTP({ secret: Secret.fromBase32(secret), algorithm, digits, period })
+  const token = code.replace(/\s/g, '')
+  if (!/^\d+$/.test(token) || token.length !== digits) return undefined
+  const delta = totp.validate({ token, window, timestamp: nowMs })
+  return delta === null ? undefined : Math.floor(nowMs / 1000 / period) + delta
 }

@@ -205,6 +205,7 @@ const createHandlers = (parts: LoginParts) => {
       username,
       name: [first_name, last_name].filter(Boolean).join(' ') || undefined,
       action: pathOf(realm, 'logout'),
+      accountUrl: `/realms/${realm}/account`,
       csrf: browser.greet(reply, current.session),
     })
   }

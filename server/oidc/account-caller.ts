@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { xsrfHeader } from '#server/http/cookies.ts'
 import { createBrowser } from '#server/login/browser.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { noToken, refuseScope, refuseToken } from './bearer.ts'
@@ -22,9 +23,20 @@ export interface Account {
   readonly user: UserRow
   /** What the sign-in behind the request was worth; nothing where the token does not say. */
   readonly acr: string | undefined
+  /** When the user signed in, and the session that came of it; nothing where the token does not say. */
+  readonly signedInAt: number | undefined
+  readonly sid: string | undefined
   /** None where a token speaks for the user. */
   readonly session?: SessionRow
 }
+
+export const accountOf = ({ user, session }: FoundSession): Account => ({
+  user,
+  session,
+  acr: session.acr,
+  signedInAt: session.created_at,
+  sid: session.sid,
+})
 
 export type AccountCaller = (
   issuer: Issuer,
@@ -56,8 +68,13 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
       throw refuseToken(issuer, 'it was exchanged')
     if (token.client.doc.consentRequired && !token.scope.includes(accountScope))
       throw refuseScope(issuer, accountScope)
-    const { acr } = token.claims
-    return { user: token.user, acr: typeof acr === 'string' ? acr : undefined }
+    const { acr, auth_time: signedIn, sid } = token.claims
+    return {
+      user: token.user,
+      acr: typeof acr === 'string' ? acr : undefined,
+      signedInAt: typeof signedIn === 'number' ? signedIn * 1000 : undefined,
+      sid: typeof sid === 'string' ? sid : undefined,
+    }
   }
 
   const bySession: AccountCaller = async (issuer, request, reply) => {
@@ -69,7 +86,7 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
     else if (!browser.isOfSession(found.session, String(request.headers[xsrfHeader] ?? '')))
       throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
     await sessions.touch(found.session, issuer.settings)
-    return { ...found, acr: found.session.acr }
+    return accountOf(found)
   }
 
   return (issuer, request, reply) =>

@@ -19,9 +19,39 @@ const approvalId = /^[0-9a-f]{32}$/
 export const approvalHandle = (kind: 'push' | 'qr', id: string): string | undefined =>
   approvalId.test(id) ? `${kind}-${id}` : undefined
 
+/** THE list of sections of the account, by the last part of their address. */
+const accountSections = [
+  'profile',
+  'password',
+  'security',
+  'sessions',
+  'identities',
+  'applications',
+  'data',
+] as const
+export type AccountPath = (typeof accountSections)[number]
+
+const accountPage = 'account'
+const strong = 'strong'
+
+/** For a section of the account; a strong one wants a sign-in with a second factor. */
+export const accountHandle = (section: AccountPath, isStrong = false): string =>
+  [accountPage, section, ...(isStrong ? [strong] : [])].join('-')
+
+const sectionOf = (handle: string): AccountPath | undefined =>
+  accountSections.find((one) => [accountHandle(one), accountHandle(one, true)].includes(handle))
+
+/** Whether what waits wants a second factor. */
+export const wantsStrength = (handle: string): boolean =>
+  sectionOf(handle) !== undefined && handle.endsWith(`-${strong}`)
+
 /** Where a handle leads; nothing for those that are not of these pages. */
 export const ownPage = (realm: string, handle: string): string | undefined => {
   const [page, code = '', ...others] = handle.split('-')
+  if (page === accountPage) {
+    const section = sectionOf(handle)
+    return section && `/realms/${realm}/account/${section}`
+  }
   if ((page === 'push' || page === 'qr') && approvalHandle(page, code) === handle)
     return `/realms/${realm}/${page}/${code}`
   if (others.length > 0 || (code !== '' && !userCode.test(code))) return undefined

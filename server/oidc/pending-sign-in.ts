@@ -1,10 +1,11 @@
 /** What the sign-in page learns about what waits for it: an authorize request, or a page of ours. */
 
+import { twoFactors } from '#server/login/flow/levels.ts'
 import type { FindPending } from '#server/login/pending.ts'
 import { createAuthorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'
-import { ownPage } from './own-pages.ts'
+import { ownPage, wantsStrength } from './own-pages.ts'
 import type { OidcParts } from './parts.ts'
 
 export const createFindPending = (
@@ -13,7 +14,10 @@ export const createFindPending = (
   const authorizations = createAuthorizations(parts)
   return async (request, realm, handle) => {
     const own = ownPage(realm, handle)
-    if (own !== undefined) return { continueTo: own, formTargets: [] }
+    if (own !== undefined) {
+      const wanted = wantsStrength(handle) ? { acr: twoFactors, stepsUp: true } : {}
+      return { continueTo: own, formTargets: [], ...wanted }
+    }
     const found = await authorizations.findOf(request, realm, handle)
     return (
       found && {

@@ -14,7 +14,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
-import { endSessionsOf, tellClients, tellClientsOfGone } from './endings.ts'
+import { tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<
   SettingsDoc,
@@ -63,6 +63,13 @@ export interface SessionRecord {
   readonly clients: Readonly<Record<string, string>>
 }
 
+/** As its own user sees it. */
+export interface OwnSessionRecord extends SessionRecord {
+  readonly userAgent: string | null
+  /** Whether an administrator acts as the user in it. */
+  readonly impersonated: boolean
+}
+
 export interface Sessions {
   openStatements(opening: NewSession): OpenedSession
   /** Undefined unless it is alive and its user may sign in. */
@@ -87,6 +94,8 @@ export interface Sessions {
     settings: SessionSettings,
     page?: { first?: number | undefined; max?: number | undefined },
   ): Promise<SessionRecord[]>
+  /** Those of one user. */
+  listOf(realm: string, settings: SessionSettings, userId: string): Promise<OwnSessionRecord[]>
   /**
    * Ends the session and what was issued within it; an offline grant outlives it. Fails the guard `session` when the
    * realm has no such session.
@@ -97,6 +106,8 @@ export interface Sessions {
    * sign-in slips between.
    */
   revokeAllOf(userId: string): Statement[]
+  /** As `revokeAllOf`, but for one session and what was issued within it; without one, all. */
+  revokeOthersOf(userId: string, sid: string | undefined): Statement[]
   /** Removes what has expired; for the job that keeps tables small. */
   forgetStatements(realm: string, settings: SessionSettings): Statement[]
 }
@@ -218,6 +229,58 @@ export const createSessions = ({
     return clients
   }
 
+  /** Last used first. */
+  const alive = (realm: string, settings: SessionSettings) => {
+    const now = clock.now()
+    return db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .selectAll('sessions')
+      .select('users.username')
+      .where('sessions.realm', '=', realm)
+      .where('sessions.expires_at', '>', now)
+      .where('sessions.last_access', '>', idleSince(settings, now))
+      .orderBy('sessions.last_access', 'desc')
+      .orderBy('sessions.sid', 'desc')
+  }
+
+  const recordsOf = async <Row extends SessionRow & { readonly username: string }>(
+    rows: readonly Row[],
+  ): Promise<{ readonly row: Row; readonly record: SessionRecord }[]> => {
+    const clients = await clientsOf(rows.map(({ sid }) => sid))
+    return rows.map((row) => ({
+      row,
+      record: {
+        id: row.sid,
+        userId: row.user_id,
+        username: row.username,
+        ipAddress: row.ip,
+        start: row.created_at,
+        lastAccess: row.last_access,
+        rememberMe: row.remember_me === 1,
+        clients: clients.get(row.sid) ?? {},
+      },
+    }))
+  }
+
+  const revokeOthersOf: Sessions['revokeOthersOf'] = (userId, sid = '') => {
+    const others = db
+      .selectFrom('sessions')
+      .select('sid')
+      .where('user_id', '=', userId)
+      .where('sid', '!=', sid)
+    return [
+      ...tellClients(db, others, clock.now()),
+      statement(db.deleteFrom('sessions').where('user_id', '=', userId).where('sid', '!=', sid)),
+      statement(
+        db
+          .deleteFrom('token_grants')
+          .where('user_id', '=', userId)
+          .where((eb) => eb.or([eb('sid', 'is', null), eb('sid', '!=', sid)])),
+      ),
+    ]
+  }
+
   return {
     openStatements(opening) {
       const { realm, userId, ip, userAgent, rememberMe, settings, replaces, continues } = opening
@@ -270,30 +333,16 @@ export const createSessions = ({
     },
 
     async list(realm, settings, { first = 0, max = 100 } = {}) {
-      const now = clock.now()
-      const rows = await db
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .selectAll('sessions')
-        .select('users.username')
-        .where('sessions.realm', '=', realm)
-        .where('sessions.expires_at', '>', now)
-        .where('sessions.last_access', '>', idleSince(settings, now))
-        .orderBy('sessions.last_access', 'desc')
-        .orderBy('sessions.sid', 'desc')
-        .limit(max)
-        .offset(first)
-        .execute()
-      const clients = await clientsOf(rows.map(({ sid }) => sid))
-      return rows.map((row) => ({
-        id: row.sid,
-        userId: row.user_id,
-        username: row.username,
-        ipAddress: row.ip,
-        start: row.created_at,
-        lastAccess: row.last_access,
-        rememberMe: row.remember_me === 1,
-        clients: clients.get(row.sid) ?? {},
+      const rows = await alive(realm, settings).limit(max).offset(first).execute()
+      return (await recordsOf(rows)).map(({ record }) => record)
+    },
+
+    async listOf(realm, settings, userId) {
+      const rows = await alive(realm, settings).where('sessions.user_id', '=', userId).execute()
+      return (await recordsOf(rows)).map(({ row, record }) => ({
+        ...record,
+        userAgent: row.user_agent,
+        impersonated: row.impersonator !== null,
       }))
     },
 
@@ -316,10 +365,8 @@ export const createSessions = ({
       ),
     ],
 
-    revokeAllOf: (userId) => [
-      ...endSessionsOf(db, [userId], clock.now()),
-      statement(db.deleteFrom('token_grants').where('user_id', '=', userId)),
-    ],
+    revokeAllOf: (userId) => revokeOthersOf(userId, undefined),
+    revokeOthersOf,
 
     forgetStatements(realm, settings) {
       const now = clock.now()

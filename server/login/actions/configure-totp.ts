@@ -1,51 +1,25 @@
-/** Sets up an authenticator app: a secret that waits, sealed, until a first code shows that the app has it. */
+/** Sets up an authenticator app. */
 
-import { credentialContext } from '#server/accounts/credentials.ts'
-import { printable } from '#server/accounts/names.ts'
-import {
-  newOtpSecret,
-  type OtpParameters,
-  otpauthUri,
-  otpIssuer,
-  otpParameters,
-} from '#server/accounts/otp.ts'
-import { newId } from '#server/platform/ids.ts'
-import type { SealedValue } from '#server/platform/sealing.ts'
-import { insertRows } from '#server/storage/statements.ts'
-import { timeStepOf } from '../authenticators/totp.ts'
+import { type BegunOtp, otpEnrolment } from '#server/accounts/enrolment.ts'
+import { otpauthUri, otpIssuer } from '#server/accounts/otp.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import { type RequiredAction, refused, type StepContext } from '../step.ts'
+import { type RequiredAction, refused } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
 
 type Parts = Pick<FactorParts, 'pages' | 'storage' | 'keyring' | 'users' | 'clock'>
 
 const id = 'CONFIGURE_TOTP'
 
-/** The id is that of the credential to be, to which the secret is sealed. */
-interface Notes {
-  readonly id: string
-  readonly sealed: SealedValue
-}
-
 export const configureTotp = (parts: Parts): RequiredAction => {
-  const { pages, storage, keyring, clock } = parts
-
-  const begun = ({ realm, settings }: StepContext): Notes => {
-    const credential = newId()
-    const parameters = otpParameters(settings, newOtpSecret())
-    const context = credentialContext(realm, credential)
-    return { id: credential, sealed: keyring.seal(JSON.stringify(parameters), context) }
-  }
-
-  const parametersOf = (realm: string, notes: Notes): OtpParameters =>
-    JSON.parse(keyring.open(notes.sealed, credentialContext(realm, notes.id)))
+  const { pages } = parts
+  const { begin, parametersOf, finish } = otpEnrolment(parts)
 
   return {
     id,
     show: async (context) => {
       const { realm, settings, user } = context
-      const known = context.notes as Notes | undefined
-      const notes = known ?? begun(context)
+      const known = context.notes as BegunOtp | undefined
+      const notes = known ?? begin(realm, settings)
       const parameters = parametersOf(realm, notes)
       const username = user?.username ?? ''
       const issuer = otpIssuer(realm, settings.displayName)
@@ -63,31 +37,14 @@ export const configureTotp = (parts: Parts): RequiredAction => {
       }
     },
     answer: async (context, form) => {
-      const { realm, user, settings, notes } = context
-      const begunBefore = notes as Notes | undefined
-      if (!user || !begunBefore) return refused('expired')
-      const parameters = parametersOf(realm, begunBefore)
-      const now = clock.now()
-      const window = settings.otpPolicyLookAroundWindow
-      const step = timeStepOf(parameters, form('code'), now, window)
-      if (step === undefined) return refused('wrong-code')
-      const row = {
-        id: begunBefore.id,
-        realm,
-        user_id: user.id,
-        type: 'otp',
-        label: printable(form('label').trim(), 255) || null,
-        priority: 10,
-        secret: JSON.stringify(begunBefore.sealed),
-        created_at: now,
-        used: step,
-      }
+      const { user, settings } = context
+      const begun = context.notes as BegunOtp | undefined
+      if (!user || !begun) return refused('expired')
+      const made = finish(user, settings, begun, form('code'), form('label'))
+      if (!made) return refused('wrong-code')
       return context.pass({
         amr: ['otp'],
-        statements: [
-          ...completed(parts, user, id),
-          ...insertRows(storage.db, 'credentials', [row]),
-        ],
+        statements: [...completed(parts, user, id), ...made.statements],
         events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', 'otp')],
       })
     },

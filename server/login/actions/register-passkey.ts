@@ -1,8 +1,6 @@
 /** Registers a security key or passkey. */
 
-import { printable } from '#server/accounts/names.ts'
-import { insertRows } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import { passkeyEnrolment } from '#server/accounts/enrolment.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { type RequiredAction, refused } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
@@ -11,18 +9,16 @@ type Parts = Pick<FactorParts, 'pages' | 'storage' | 'users' | 'clock' | 'passke
 
 const id = 'webauthn-register'
 
-const audienceOf = ({ id: userId }: UserRow): string => `register:${userId}`
-
 export const registerPasskey = (parts: Parts): RequiredAction => {
-  const { pages, passkeys, storage } = parts
+  const { begin, finish } = passkeyEnrolment(parts)
   return {
     id,
     show: async ({ user, settings }) => {
       if (!user) throw new Error('a key is registered for a user who is known')
-      const options = await passkeys.creationOptions(settings, user, audienceOf(user))
+      const options = await begin(settings, user)
       return {
         send: (reply, page) =>
-          pages.registerPasskey(reply, {
+          parts.pages.registerPasskey(reply, {
             ...page,
             username: user.username,
             options,
@@ -34,17 +30,12 @@ export const registerPasskey = (parts: Parts): RequiredAction => {
       const { user, settings, pass } = context
       const response = form('response')
       if (!user || response === '') return refused('not-recognised')
-      const label = printable(form('label').trim(), 255) || null
-      const made = await passkeys.register(settings, user, audienceOf(user), response, label)
+      const made = await finish(settings, user, response, form('label'))
       if (!made) return refused('not-recognised', 400)
       return pass({
         amr: ['hwk'],
-        statements: [
-          ...made.statements,
-          ...completed(parts, user, id),
-          ...insertRows(storage.db, 'credentials', [made.row]),
-        ],
-        events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', 'webauthn')],
+        statements: [...completed(parts, user, id), ...made.statements],
+        events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', made.row.type)],
       })
     },
   }

@@ -1,6 +1,7 @@
 /** Name and address of the user, to be looked at and completed. A new address has to be verified anew. */
 
 import { Problem } from '#schemas/problems.ts'
+import { profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { FieldErrors } from '#server/http/pages.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -54,13 +55,7 @@ const action =
       const { user } = context
       if (!user) return refused('unavailable', 403)
       const values = readProfile(form)
-      const email = values.email || null
-      const change = {
-        email,
-        firstName: values.firstName || null,
-        lastName: values.lastName || null,
-        emailVerified: user.email_verified === 1 && email === user.email,
-      }
+      const change = profileChange(user, values)
       const refusedFor = (error: unknown): Refusal => ({
         kind: 'refused',
         status: 400,

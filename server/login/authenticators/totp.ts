@@ -1,29 +1,14 @@
 /** A code from an authenticator app (RFC 6238). A time step that was accepted is not accepted again (§5.2). */
 
-import { Secret, TOTP } from 'otpauth'
 import type { Checked } from '#server/accounts/authenticate.ts'
 import { credentialContext } from '#server/accounts/credentials.ts'
-import type { OtpParameters } from '#server/accounts/otp.ts'
+import { type OtpParameters, timeStepOf } from '#server/accounts/otp.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { refused, type Step, stepError } from '../step.ts'
 
 type Parts = Pick<FactorParts, 'pages' | 'storage' | 'clock' | 'keyring' | 'factors'>
-
-/** The time step that the code belongs to; nothing where it belongs to none that counts. */
-export const timeStepOf = (
-  { secret, algorithm, digits, period }: OtpParameters,
-  code: string,
-  nowMs: number,
-  window: number,
-): number | undefined => {
-  const totp = new TOTP({ secret: Secret.fromBase32(secret), algorithm, digits, period })
-  const token = code.replace(/\s/g, '')
-  if (!/^\d+$/.test(token) || token.length !== digits) return undefined
-  const delta = totp.validate({ token, window, timestamp: nowMs })
-  return delta === null ? undefined : Math.floor(nowMs / 1000 / period) + delta
-}
 
 export const totp = ({ pages, storage: { db }, clock, keyring, factors }: Parts): Step => {
   const parametersOf = ({ realm, id, secret }: CredentialRow): OtpParameters =>

@@ -1,0 +1,75 @@
+/** One thing that users do about their account by JSON, below `/realms/{realm}/account`, by token or by session. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type AccountCallerParts, createAccountCaller } from '#server/oidc/account-caller.ts'
+import type { Preflights } from '#server/oidc/cors.ts'
+import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
+import { type Description, describe } from './description.ts'
+import type { AccountParts } from './parts.ts'
+import type { Self } from './self.ts'
+
+export type Params = RealmRoute['Params'] & { readonly id: string }
+
+export type SelfRequest = FastifyRequest<{ Params: Params }>
+
+export interface Operation extends Description {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
+  /** Below the account. */
+  readonly path: string
+  /** Answered with the first status of `replies`. */
+  readonly handle: (self: Self, request: SelfRequest) => Promise<unknown>
+}
+
+export interface OperationParts extends AccountCallerParts, Pick<AccountParts, 'issuers'> {
+  readonly preflights: Preflights
+}
+
+export type Handler = (request: SelfRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+export const accountUrl = (path: string): string => `/realms/:realm/account${path}`
+
+export const nothing = { description: 'Done.', type: 'null' } as const
+
+/** Adds the routes; `pageAt` is what a browser gets where an operation and a page have the same address. */
+export const addOperations = (
+  app: FastifyInstance,
+  { issuers, preflights, ...parts }: OperationParts,
+  operations: readonly Operation[],
+  pageAt: (path: string) => Handler | undefined,
+): void => {
+  const callerOf = createAccountCaller(parts)
+
+  const handlerOf =
+    ({ replies, handle }: Operation): Handler =>
+    async (request, reply) => {
+      const issuer = await freshIssuer(issuers, request)
+      const account = await callerOf(issuer, request, reply)
+      const answer = await handle({ ...account, issuer, address: request.ip }, request)
+      const [status] = Object.keys(replies)
+      return reply.code(Number(status)).header('cache-control', 'no-store').send(answer)
+    }
+
+  for (const operation of operations) {
+    const { method, path } = operation
+    const json = handlerOf(operation)
+    const page = method === 'GET' ? pageAt(path) : undefined
+    app.route<{ Params: Params }>({
+      method,
+      url: accountUrl(path),
+      ...describe(operation),
+      handler: page
+        ? (request, reply) => {
+            reply.header('vary', 'Accept')
+            return wantsPage(request) ? page(request, reply) : json(request, reply)
+          }
+        : json,
+    })
+  }
+  const byPath = Map.groupBy(operations, ({ path }) => path)
+  for (const [path, those] of byPath)
+    preflights(app, accountUrl(path), those.map(({ method }) => method).join(', '))
+}
+
+/** Browsers say so; whoever says nothing gets JSON. */
+export const wantsPage = ({ headers }: FastifyRequest): boolean =>
+  headers.accept?.includes('text/html') ?? false
