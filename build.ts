@@ -28,6 +28,7 @@ await build({
     cli: 'cli/main.ts',
     'sqlite-writer': 'server/storage/sqlite/writer-thread.ts',
     bcrypt: 'server/platform/passwords/bcrypt-thread.ts',
+    argon2: 'server/platform/passwords/argon2-thread.ts',
   },
   outdir: 'dist',
   bundle: true,

@@ -3,6 +3,10 @@
  * else `argon2`. Each verifies the hashes of the other, so a database may move between machines.
  */
 
+import { availableParallelism } from 'node:os'
+import { createThreadCalls } from '../thread-calls.ts'
+import { threadEntry } from '../thread-entry.ts'
+import type { Argon2Question } from './argon2-thread.ts'
 import { ARGON2ID, formatPhc, parsePhc } from './phc.ts'
 
 export interface PasswordEngine {
@@ -11,15 +15,36 @@ export interface PasswordEngine {
   hash(password: string): Promise<string>
   /** A malformed hash matches nothing; it is no error. */
   verify(phc: string, password: string): Promise<boolean>
+  /** Ends what it has started. */
+  close?(): Promise<void>
 }
 
 export async function loadEngine(): Promise<PasswordEngine> {
   try {
-    return await loadNodeRsEngine()
+    return await loadThreadedEngine()
   } catch {
     // An optional dependency: absent where no binary was published for the platform.
     return loadArgon2Engine()
   }
+}
+
+/**
+ * The accelerated library in threads of its own. Its asynchronous functions would wait in the line in which signatures wait,
+ * each for as long as a hash takes: a storm of sign-ins would starve every token.
+ */
+export async function loadThreadedEngine(): Promise<PasswordEngine> {
+  await import('@node-rs/argon2')
+  const { call, close } = createThreadCalls<Argon2Question, string | boolean>({
+    entry: threadEntry(import.meta.url, './argon2-thread.ts', 'argon2.js'),
+    name: 'argon2',
+    size: availableParallelism(),
+  })
+  const made = engine(
+    '@node-rs/argon2',
+    async (phc, password) => (await call({ phc, password })) === true,
+    async (password) => String(await call({ password })),
+  )
+  return Object.freeze({ ...made, close })
 }
 
 export async function loadNodeRsEngine(): Promise<PasswordEngine> {

@@ -72,6 +72,7 @@ export function createHasher(
     async close() {
       await queue.close()
       await bcrypt.close()
+      await engine.close?.()
     },
   })
 }
