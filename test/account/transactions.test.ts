@@ -3,12 +3,14 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tidy } from '#server/housekeeping.ts'
+import { insertRows } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { TestClock } from '../login/world.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { accessTokenOf, addUser, issueGrant } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, send } from '../support/server.ts'
+import { newPasskey } from './passkey.ts'
 import { type DeviceKey, enrolDevice, newKey, openPhone } from './phone.ts'
 
 describe.each(backends)('transactions on $name', (backend) => {
@@ -113,6 +115,24 @@ describe.each(backends)('transactions on $name', (backend) => {
       expect.stringContaining('before'),
     ])
     expect((await as('GET', `/${again}`)).body.status).toBe('PENDING')
+  })
+
+  it('are signed by a passkey too, with the hash as its challenge', async () => {
+    const { user, as } = await newcomer()
+    const { parts, baseUrl } = site.server
+    const passkey = newPasskey(baseUrl)
+    const row = passkey.credentialOf(user, parts.clock.now())
+    await parts.storage.commit(insertRows(parts.storage.db, 'credentials', [row]))
+    const client = await asClient(bank)
+    const { id, hash } = (await client('POST', '', pay(user.id))).body
+    const other = (await client('POST', '', pay(user.id))).body
+    const sign = (assertion: object, credentialId = row.id) =>
+      as('POST', `/${id}/sign`, { credentialId, assertion })
+    expect((await sign(passkey.assert(other.hash))).status).toBe(400)
+    expect((await sign(newPasskey('https://evil.example').assert(hash))).status).toBe(400)
+    expect((await sign(passkey.assert(hash), user.id)).status).toBe(400)
+    const signed = await sign(passkey.assert(hash))
+    expect(signed.body).toMatchObject({ id, status: 'SIGNED' })
   })
 
   it('are there for their user and for the client that made them, in their realm', async () => {
