@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Backend, backends } from '../support/backends.ts'
 import {
@@ -40,6 +41,15 @@ const sibling = async (backend: Backend, from: Installation): Promise<Installati
   const made = await newInstallation(backend)
   const key = from.env['IAMCTL_MASTER_KEY'] ?? readFileSync(join(from.data, 'master.key'), 'utf8')
   return { ...made, env: { ...made.env, IAMCTL_MASTER_KEY: key.trim() } }
+}
+
+/** The transactions that the events of a database say they are of. */
+const transactionsOf = async ({ databaseUrl }: Installation): Promise<string[]> => {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  const { rows } = await client.query('select distinct xact::text as xact from audit_events')
+  await client.end()
+  return rows.map(({ xact }) => xact)
 }
 
 const command = (name: string, { args, env }: Installation, ...more: string[]) =>
@@ -92,10 +102,15 @@ describe.each(backends)('a backup of $name', (backend) => {
     expect(tables['realms']).toHaveLength(2)
     expect(tables['users']?.length).toBe(tables['user_names']?.length)
 
+    for (const cursor of tables['outbox_cursors'] ?? [])
+      expect(cursor).toMatch(/\["position","0:\d+"\]/)
+
     for (const other of backends) {
       const target = await sibling(other, installation)
       const restored = await command('restore', target, file)
       expect(restored).toMatchObject({ code: 0, stderr: expect.stringContaining('key fits') })
+      // Events of before are before all that happen here, however many transactions there were: none is told again.
+      if (other.name === 'postgres') expect(await transactionsOf(target)).toEqual(['0'])
       const again = join(folder, `${other.name}.iamctl`)
       expect((await command('backup', target, again)).code).toBe(0)
       expect(contents(again)).toEqual(tables)

@@ -57,6 +57,8 @@ export interface Snapshot {
 export interface RestoreTarget {
   /** Makes the tables as the migrations leave them. */
   begin(migrations: readonly AppliedMigration[]): Promise<void>
+  /** Takes out what a migration has put into the table: the rows of the backup are all there are. */
+  clear(table: TableLine): Promise<void>
   insert(table: TableLine, rows: readonly BackupRow[]): Promise<void>
   commit(sequences: Readonly<Record<string, number>>): Promise<void>
   /** After an error: leaves the database as it was found. */

@@ -128,6 +128,7 @@ export const restoreBackup = async (file: string, target: RestoreTarget): Promis
       } else {
         await flush()
         table = part.is === 'table' ? part.table : undefined
+        if (table) await target.clear(table)
       }
     }
     await target.commit(sequences)

@@ -38,6 +38,18 @@ const dropForeignKeys = async (client: pg.Client): Promise<readonly ForeignKey[]
   return rows
 }
 
+/** Columns that hold the transaction of their row, by table: what is restored comes before every transaction here. */
+const transactionColumns = async (
+  client: pg.Client,
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const { rows } = await client.query<{ table: string; columns: string[] }>(
+    `select table_name::text as table, array_agg(column_name::text) as columns
+     from information_schema.columns where table_schema = current_schema() and data_type = 'xid8'
+     group by table_name`,
+  )
+  return new Map(rows.map(({ table, columns }) => [table, columns]))
+}
+
 export const postgresRestore = async (url: string, label: string): Promise<RestoreTarget> => {
   const client = migratingClient(url)
   client.on('error', () => {})
@@ -50,20 +62,27 @@ export const postgresRestore = async (url: string, label: string): Promise<Resto
   }
   const run: RunSql = async (text) => (await client.query(text)).rows
   let foreignKeys: readonly ForeignKey[] = []
+  let before: ReadonlyMap<string, readonly string[]> = new Map()
   return {
     async begin(migrations) {
       await client.query('begin')
       await createTables(run, postgres, migrations)
       foreignKeys = await dropForeignKeys(client)
+      before = await transactionColumns(client)
+    },
+    async clear({ table }) {
+      await client.query(`delete from ${quoted(table)}`)
     },
     async insert({ table, columns }, rows) {
       const width = columns.length
-      const values = rows.map(
-        (_, row) =>
-          `(${columns.map((_name, column) => `$${row * width + column + 1}`).join(', ')})`,
-      )
+      const firsts = before.get(table) ?? []
+      const values = rows.map((_, row) => {
+        const given = columns.map((_name, column) => `$${row * width + column + 1}`)
+        return `(${[...given, ...firsts.map(() => `'0'`)].join(', ')})`
+      })
+      const names = [...columns, ...firsts].map(quoted).join(', ')
       await client.query(
-        `insert into ${quoted(table)} (${columns.map(quoted).join(', ')}) values ${values.join(', ')}`,
+        `insert into ${quoted(table)} (${names}) values ${values.join(', ')}`,
         rows.flat(),
       )
     },

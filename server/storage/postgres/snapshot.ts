@@ -58,6 +58,30 @@ async function* batches(
   await client.query('close backup_rows')
 }
 
+/**
+ * How far a follower of the audit table is, counted by ids alone: transactions mean nothing in another database. Rather
+ * some events are told twice than one not at all.
+ */
+const portablePosition = async (client: pg.Client, position: unknown): Promise<string> => {
+  const [xact = '0', id = '0'] = String(position).split(':')
+  const { rows } = await client.query<{ id: number }>(
+    `select coalesce(
+       (select min(id) - 1 from audit_events where (xact, id) > ($1::text::xid8, $2::bigint)),
+       (select max(id) from audit_events), 0) as id`,
+    [xact, id],
+  )
+  return `0:${rows[0]?.id ?? 0}`
+}
+
+async function* cursors(client: pg.Client, table: TableLine): AsyncGenerator<BackupRow[]> {
+  const at = table.columns.indexOf('position')
+  for await (const rows of batches(client, table)) {
+    const moved: BackupRow[] = []
+    for (const row of rows) moved.push(row.with(at, await portablePosition(client, row[at])))
+    yield moved
+  }
+}
+
 export const postgresSnapshot = async (url: string, label: string): Promise<Snapshot> => {
   const client = migratingClient(url)
   client.on('error', () => {})
@@ -72,7 +96,8 @@ export const postgresSnapshot = async (url: string, label: string): Promise<Snap
       migrations: rows.map(({ name, applied_at: appliedAt }) => ({ name, appliedAt })),
       sequences: await sequencesOf(client),
       tables: await tablesOf(client),
-      rows: (table) => batches(client, table),
+      rows: (table) =>
+        table.table === 'outbox_cursors' ? cursors(client, table) : batches(client, table),
       close: () => client.end(),
     }
   } catch (error) {

@@ -34,6 +34,9 @@ export const sqliteRestore = async (file: string): Promise<RestoreTarget> => {
       database.exec('begin immediate')
       await createTables(run, sqlite, migrations)
     },
+    async clear({ table }) {
+      database.exec(`delete from ${quoted(table)}`)
+    },
     async insert({ table, columns }, rows) {
       const values = columns.map(() => '?').join(', ')
       const statement = database.prepare(
