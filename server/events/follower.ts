@@ -14,7 +14,7 @@ export interface FollowerOptions {
   /** Of its cursor. */
   readonly name: string
   readonly outbox: Outbox
-  readonly storage: Pick<Storage, 'commit'>
+  readonly storage: Pick<Storage, 'commit' | 'dialect'>
   readonly logger: Pick<Logger, 'error'>
   /** Whether anybody wants to hear of events at all. While nobody does, they are passed over, not read. */
   readonly wanted: () => Promise<boolean>
@@ -40,7 +40,8 @@ const paceMs = 20
 const unwantedMs = 2_000
 /** Several nodes that follow should not meet at every event. */
 const contendedMs = 100
-const pollMs = 5_000
+/** Where other processes record events, and where there is only this one. */
+const pollMs = { shared: 5_000, alone: 60_000 }
 
 export const startFollower = (options: FollowerOptions): Follower => {
   const { name, outbox, storage, logger, wanted, changesWanted, make, made } = options
@@ -65,7 +66,7 @@ export const startFollower = (options: FollowerOptions): Follower => {
   }
 
   const loop = createLoop({
-    pollMs,
+    pollMs: storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone,
     look: async () => {
       try {
         return await step()

@@ -64,7 +64,7 @@ const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
 export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => {
   const { storage, store, clock, logger, attempted, random, patienceMs } = parts
   const { queue, perTarget, atOnce = defaultAtOnce, ordered = false, leaseMs, waits } = handler
-  const running = new Map<number, Running>()
+  const running = new Set<Running>()
   /** Targets whose last job failed here. */
   const failing = new Set<string>()
   let stopped = false
@@ -73,8 +73,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
   const lanes = (): Lanes => {
     const room = new Map<string, number>()
     for (const target of failing) room.set(target, 1)
-    for (const { row } of running.values())
-      room.set(row.target, (room.get(row.target) ?? perTarget) - 1)
+    for (const { row } of running) room.set(row.target, (room.get(row.target) ?? perTarget) - 1)
     return { queue, ordered, perTarget: ordered ? 1 : perTarget, room }
   }
 
@@ -108,11 +107,11 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
 
   const begin = (row: Claimed): void => {
     const one: Running = { row, ending: new AbortController(), ended: Promise.resolve() }
-    running.set(row.id, one)
+    running.add(one)
     one.ended = perform(one)
       .catch((error) => logger.error({ err: error, queue, job: row.job_id }, 'a job was left'))
       .then(() => {
-        running.delete(row.id)
+        running.delete(one)
         loop.wake()
       })
   }
@@ -129,15 +128,15 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
   const perform = async (one: Running): Promise<void> => {
     const extending = setInterval(() => void extend(one), leaseMs / 3).unref()
     try {
+      const { row, ending } = one
       const outcome = await attempt(one)
-      const final = await decide(one.row, outcome)
       // A server that stops does not hold its own haste against a job.
-      const cut = stopped && one.ending.signal.aborted && final.kind === 'retry'
-      const [result] = await storage.append([cut ? release(one.row) : statementOf(one.row, final)])
-      const known = cut ? 'released' : final.kind
-      attempted(queue, result?.count === 0 ? 'lost' : known)
-      if (final.kind === 'retry') failing.add(one.row.target)
-      else failing.delete(one.row.target)
+      const cut = stopped && ending.signal.aborted && outcome.kind === 'retry'
+      const final = cut ? outcome : await decide(row, outcome)
+      const [result] = await storage.append([cut ? release(row) : statementOf(row, final)])
+      attempted(queue, result?.count === 0 ? 'lost' : cut ? 'released' : final.kind)
+      if (final.kind === 'retry') failing.add(row.target)
+      else failing.delete(row.target)
     } finally {
       clearInterval(extending)
     }
@@ -193,7 +192,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     pollMs: storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone,
     failed: (error) => logger.error({ err: error, queue }, 'looking for jobs failed'),
   })
-  const ended = (): Promise<unknown> => Promise.all([...running.values()].map((one) => one.ended))
+  const ended = (): Promise<unknown> => Promise.all([...running].map((one) => one.ended))
 
   return {
     wake: loop.wake,
@@ -207,9 +206,9 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
       stopped = true
       await loop.end()
       await within(patienceMs, ended())
-      for (const { ending } of running.values()) ending.abort(new Error('the server stops'))
+      for (const { ending } of running) ending.abort(new Error('the server stops'))
       await within(patienceMs, ended())
-      await storage.append([...running.values()].map(({ row }) => release(row)))
+      await storage.append([...running].map(({ row }) => release(row)))
     },
   }
 }

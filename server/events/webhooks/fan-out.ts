@@ -22,7 +22,7 @@ export interface DeliveryPayload {
 }
 
 export interface FanOutParts {
-  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'dialect'>
   readonly copy: Pick<Copy, 'fresh'>
   readonly outbox: Outbox
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
