@@ -1,6 +1,7 @@
 /** Our string formats, each with the sentence a person reads when a value does not fit. */
 
 import { isEventPattern } from './event-types.ts'
+import { arePlainRules } from './style-rules.ts'
 
 interface Format {
   readonly test: (value: string) => boolean
@@ -139,10 +140,9 @@ export const formats: Readonly<Record<string, Format>> = {
     message: 'must be a colour such as #0a5 or #00aa55',
   },
   css: {
-    // What could load from elsewhere or leave the style element. The page's CSP refuses it too; here the
-    // person who writes it learns why.
-    test: (value) => !/<|\\|@import|url\s*\(|image-set|expression\s*\(/i.test(value),
-    message: 'must be plain style rules: no "<", no backslash, no @import, url() or image-set()',
+    test: arePlainRules,
+    message:
+      'must be plain style rules: no "<", no backslash, no @import or @font-face, nothing that loads, such as url() or image-set()',
   },
   'event-types': {
     test: (value) => value.split(',').every((pattern) => isEventPattern(pattern.trim())),

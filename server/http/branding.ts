@@ -4,6 +4,7 @@
  * in those checks would hurt (CVE-2026-37980, CVE-2026-42849).
  */
 
+import { arePlainRules } from '#schemas/style-rules.ts'
 import { isColor, isDark, mix, readableOn, textOn } from './colors.ts'
 
 export interface Branding {
@@ -46,20 +47,13 @@ const backgroundRules = (color: string): string => {
   return on(color) + inDark(on(night))
 }
 
-/**
- * What style rules must not hold: anything that makes the browser ask somebody for something. With selectors on what a
- * form holds, such a request would tell it (CSS exfiltration); a backslash could spell any of the words.
- */
-const fetching =
-  /[\\<]|@import|@font-face|@namespace|(?:url|src|image|image-set|cross-fade|element|expression)\s*\(/i
-
 /** The style sheet of a realm; rules that could fetch something are left out as a whole. */
 export const brandStyle = ({ primaryColor, backgroundColor, customCss }: Branding): string =>
   [
     primaryColor && isColor(primaryColor) ? primaryRules(primaryColor) : '',
     backgroundColor && isColor(backgroundColor) ? backgroundRules(backgroundColor) : '',
     // Last, so that an unclosed brace swallows nothing of ours.
-    customCss && !fetching.test(customCss) ? customCss : '',
+    customCss && arePlainRules(customCss) ? customCss : '',
   ].join('')
 
 /** The picture's address in normal form; none unless it is plain https. */
