@@ -103,13 +103,21 @@ const byName: Readonly<Record<string, Source>> = {
   folder: shell('folders'),
 }
 
+/** What is called after a kind is the key of one. */
+const keyOfKind = (name: string): Source | undefined =>
+  kinds.some(({ kind }) => kind === name)
+    ? async (situation, { keys }) => values(await keys(name, situation))
+    : undefined
+
+const byValue = (name: string): Source | undefined => byName[name] ?? keyOfKind(name)
+
 const valueName = ({ flags }: Option): string => /[<[](.+?)(?:\.\.\.)?[>\]]/.exec(flags)?.[1] ?? ''
 
 const sourceOf = ({ command, wanted }: Situation): Source | undefined => {
-  if (wanted instanceof Option) return byFlag[wanted.long ?? ''] ?? byName[valueName(wanted)]
+  if (wanted instanceof Option) return byFlag[wanted.long ?? ''] ?? byValue(valueName(wanted))
   if (!(wanted instanceof Argument)) return undefined
   const owner = command.parent?.parent ? command.parent : command
-  return byArgument[`${owner.name()} ${wanted.name()}`] ?? byName[wanted.name()]
+  return byArgument[`${owner.name()} ${wanted.name()}`] ?? byValue(wanted.name())
 }
 
 const commandsBelow = (command: Command): Candidate[] =>

@@ -22,6 +22,7 @@ const made = [
   ['/clients', { clientId: 'web', publicClient: true }],
   ['/clients/web/roles', { name: 'reader' }],
   ['/organizations', { alias: 'two words', name: 'Told by its space.' }],
+  ['/webhooks', { name: 'siem', url: 'https://siem.example', eventTypes: '*', enabled: false }],
 ] as const
 
 beforeAll(async () => {
@@ -88,6 +89,8 @@ describe('what is offered', () => {
     ['get client-role we', ['web/', ':none nospace']],
     ['get client-role web/re', ['web/reader', ':none']],
     ['plan --target client/we', ['client/web', ':none']],
+    ['webhooks test si', ['siem', ':none']],
+    ['adopt client/we', ['client/web', ':none']],
     ['users lock al', ['alice', ':none']],
     ['get users al', ['alice', ':none']],
     ['sessions list --user al', ['alice', ':none']],
