@@ -1,14 +1,24 @@
 /** What the self-service surface is made of; each part of it takes the few it needs. */
 
 import type { Approvals } from '#server/accounts/approvals.ts'
+import type { ExportData } from '#server/accounts/data-export.ts'
 import type { Devices } from '#server/accounts/devices.ts'
+import type { Factors } from '#server/accounts/factors.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
+import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Transactions } from '#server/accounts/transactions.ts'
+import type { PersonalKeys } from '#server/events/personal-keys.ts'
 import type { OidcParts } from '#server/oidc/parts.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
 
 export interface AccountParts extends OidcParts {
   readonly devices: Devices
   readonly approvals: Approvals
   readonly passkeys: Passkeys
   readonly transactions: Transactions
+  readonly factors: Factors
+  readonly passwords: Passwords
+  readonly keyring: Keyring
+  readonly exportData: ExportData
+  readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
 }

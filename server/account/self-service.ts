@@ -1,6 +1,7 @@
 /** The account in its user's own hands, as JSON and as pages; an address that both have answers by what is asked for. */
 
 import type { FastifyInstance } from 'fastify'
+import { credentialOperations } from './credentials-api.ts'
 import { createJsonErrors } from './errors.ts'
 import { addOperations, type OperationParts, wantsPage } from './operation.ts'
 import { createAccountPages } from './pages/index.ts'
@@ -11,7 +12,11 @@ import { profileOperations } from './profile.ts'
 export const selfService = (parts: AccountParts & OperationParts) => {
   const pages = createAccountPages(parts)
   /** THE list of what can be done by JSON. */
-  const operations = [...profileOperations(parts), ...passwordOperations(parts)]
+  const operations = [
+    ...profileOperations(parts),
+    ...passwordOperations(parts),
+    ...credentialOperations(parts),
+  ]
   const isShared = (path: string): boolean =>
     operations.some((operation) => operation.method === 'GET' && operation.path === path)
 

@@ -18,6 +18,23 @@ export interface Person {
   ): Promise<Reply>
 }
 
+/** Sends the form of a page of the account: signing out and the like are forms too. */
+class AccountBrowser extends SignInBrowser {
+  override async submit(fields: Record<string, string>) {
+    const action = /<form[^>]*action="([^"]+\/account\/[^"]+)"/.exec(this.page?.body ?? '')?.[1]
+    if (action === undefined) return super.submit(fields)
+    const _csrf = this.cookies.get('XSRF-TOKEN') ?? ''
+    const answer = await this.post(action.replaceAll('&amp;', '&'), { _csrf, ...fields })
+    if (answer.location !== null) return this.open(answer.location)
+    this.page = answer
+    return answer
+  }
+
+  override get(path: string, headers: Record<string, string> = {}) {
+    return super.get(path, { accept: 'text/html', ...headers })
+  }
+}
+
 /** A session as a sign-in would leave it, without the cost of one. */
 export const personOf = async (
   { server, realm }: World,
@@ -36,7 +53,7 @@ export const personOf = async (
     ...more,
   })
   await server.parts.storage.commit(statements)
-  const browser = new SignInBrowser(server.baseUrl)
+  const browser = new AccountBrowser(server.baseUrl)
   browser.cookies.set(`iam-session-${realm}`, cookieValue)
   await browser.get(`/realms/${realm}/login`)
   const cookie = `iam-session-${realm}=${cookieValue}`

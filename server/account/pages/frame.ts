@@ -57,7 +57,7 @@ const nameOf = async ({ storage }: FrameParts, id: string): Promise<string> => {
 /** The model that every page of the account has; `path` is that of its form. */
 export const createFrame =
   (parts: FrameParts) =>
-  async (visit: UserVisit, path: string): Promise<AccountSectionPage> => {
+  async (visit: UserVisit, path: string): Promise<Omit<AccountSectionPage, 'error'>> => {
     const { issuer, user, session } = visit
     const page = parts.userPages.pageOf(visit)
     const { username, csrf } = page

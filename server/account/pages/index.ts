@@ -12,6 +12,8 @@ import { formOf, takeForms } from '#server/oidc/parameters.ts'
 import { createUserPages, type UserVisit } from '#server/oidc/user-pages.ts'
 import { accountUrl, type Handler } from '../operation.ts'
 import type { AccountParts } from '../parts.ts'
+import { additionPages } from './additions.ts'
+import { factorsPage } from './factors.ts'
 import { createFrame, goTo } from './frame.ts'
 import { type AccountPage, describeEntry, describeShow, describeSubmit } from './page.ts'
 import { passwordPage } from './password.ts'
@@ -25,32 +27,41 @@ export const createAccountPages = (parts: AccountParts) => {
   const shared = { ...parts, frame }
 
   /** THE list of pages. */
-  const list: readonly AccountPage[] = [profilePage(shared), passwordPage(shared)]
+  const list: readonly AccountPage[] = [
+    profilePage(shared),
+    passwordPage(shared),
+    factorsPage(shared),
+    ...additionPages(shared),
+  ]
 
-  const shower = ({ section, show }: AccountPage) =>
-    userPages.forUser(() => accountHandle(section), show)
-
-  /** Signs in anew, and where the second factor is what lacks with that. */
+  /** Signs in anew, with the second factor where that is what lacks. */
   const signInAgain = ({ reply, issuer }: UserVisit, section: AccountPath, { extra }: Problem) => {
     const handle = accountHandle(section, extra['acr_values'] !== undefined)
     const query = new URLSearchParams({ [pendingParameter]: handle })
     return reply.redirect(`/realms/${issuer.name}/login?${query}`, 303)
   }
 
-  const submitter = ({ section }: AccountPage, submit: NonNullable<AccountPage['submit']>) =>
+  const handler = (section: AccountPath, handle: AccountPage['show']) =>
     userPages.forUser(
       () => accountHandle(section),
-      async (visit: UserVisit) => {
-        const form = formOf(visit.request)
-        userPages.checkForm(visit, form.get('_csrf'))
+      async (visit) => {
         try {
-          return await submit(visit, form)
+          return await handle(visit)
         } catch (error) {
           if (!(error instanceof Problem) || error.code !== 'step-up') throw error
           return signInAgain(visit, section, error)
         }
       },
     )
+
+  const shower = ({ section, show }: AccountPage) => handler(section, show)
+
+  const submitter = ({ section }: AccountPage, submit: NonNullable<AccountPage['submit']>) =>
+    handler(section, async (visit) => {
+      const form = formOf(visit.request)
+      userPages.checkForm(visit, form.get('_csrf'))
+      return submit(visit, form)
+    })
 
   return {
     onError: userPages.onError,
