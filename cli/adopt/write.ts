@@ -197,13 +197,16 @@ const insertInFlow = (at: Cursor, node: Collection, added: string, index: number
   const line = lineEnd(text, pos)
   const indent = ' '.repeat(columnAt(text, last))
   const rest = text.slice(pos, line)
-  if (!rest.includes('#'))
-    return [{ start: pos, end: pos, text: `,${eol}${indent}${added}`, depth }]
-  if (/^\s*,/.test(rest))
-    return [{ start: line, end: line, text: `${eol}${indent}${added},`, depth }]
+  const [, comma] = /^[ \t]*(,?)[ \t]*#/.exec(rest) ?? []
+  if (comma === undefined) {
+    const before = /^[ \t]*,?[ \t]*$/.test(rest) ? `,${eol}${indent}` : ', '
+    return [{ start: pos, end: pos, text: before + added, depth }]
+  }
+  // A comment stays with what it stands behind.
+  const below = `${eol}${indent}${added}${comma}`
   return [
-    { start: pos, end: pos, text: ',', depth },
-    { start: line, end: line, text: `${eol}${indent}${added}`, depth },
+    ...(comma === '' ? [{ start: pos, end: pos, text: ',', depth }] : []),
+    { start: line, end: line, text: below, depth },
   ]
 }
 
@@ -304,10 +307,14 @@ const removeInFlow = (at: Cursor, node: Collection, gone: ReadonlySet<number>): 
     const [start, end] = isFirst
       ? [startOfItem(node, i), startOfItem(node, i + 1)]
       : [endOfItem(node, i - 1), endOfItem(node, i)]
-    const own = startOfItem(node, i)
-    if (!text.slice(start, end).includes('#') || !isOwnLine(text, own))
-      return { start, end, text: '', depth }
-    return { ...wholeLines(text, own, endOfItem(node, i), false), text: '', depth }
+    if (!text.slice(start, end).includes('#')) return { start, end, text: '', depth }
+    // Comments around it stay: only it goes, with the comma that follows; one too many before a brace is none.
+    const [own, until] = [startOfItem(node, i), endOfItem(node, i)]
+    const comma = /^\s*,/.exec(text.slice(until))?.[0].length ?? 0
+    const rest = text.slice(until + comma, lineEnd(text, until + comma))
+    return isOwnLine(text, own) && /^[ \t]*(?:#.*)?$/.test(rest)
+      ? { ...wholeLines(text, own, until + comma, false), text: '', depth }
+      : { start: own, end: until + comma, text: '', depth }
   })
 }
 

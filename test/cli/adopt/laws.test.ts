@@ -1,0 +1,85 @@
+/** What holds of every adoption: files in any style, of realms made by chance, and another realm that is live. */
+
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, it } from 'vitest'
+import { adopt } from '#cli/adopt/adopt.ts'
+import { actualOf } from '#cli/plan/actual.ts'
+import { placeKey } from '#cli/plan/names.ts'
+import type { Doc } from '#schemas/json-schema.ts'
+import { flatten, sectionKinds } from '#schemas/realm-document.ts'
+import { seeds } from '#schemas/seeds.ts'
+import { write } from '../fmt/generated.ts'
+import { mended, rawRealm, settled } from '../plan/realms.ts'
+import { exportOf, source } from '../plans/case.ts'
+
+const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'iamctl-adopt-laws-')))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** With every section, so that whatever is referred to can be adopted along. */
+const whole = (raw: Doc): Doc => {
+  const empty = sectionKinds.flatMap(({ section, shape }) =>
+    shape === 'singleton' ? [] : [[section, []] as const],
+  )
+  const realm = { ...Object.fromEntries(empty), ...settled(raw) }
+  const places = new Set([
+    ...flatten(realm).entries.map(({ kind, key }) => placeKey(kind.kind, key)),
+    ...seeds.map(({ kind, key }) => placeKey(kind.kind, key)),
+  ])
+  return mended(realm, (kind, key) => places.has(placeKey(kind, key)))
+}
+
+const liveOf = (realm: Doc) => {
+  const owners = flatten(realm).entries.map(({ kind, key }) => [`${kind.kind}/${key}`, source])
+  return actualOf(exportOf(realm, { owners: Object.fromEntries(owners) }))
+}
+
+const adopted = (text: string, live: ReturnType<typeof liveOf>) => {
+  writeFileSync(join(folder, 'realm.yaml'), text)
+  return adopt({
+    source,
+    prune: 'owned',
+    names: [],
+    unmanaged: true,
+    replaceVariables: false,
+    files: {
+      paths: ['realm.yaml'],
+      overlays: [],
+      vars: [],
+      varFiles: [],
+      cwd: folder,
+      config: undefined,
+      env: {},
+    },
+    actualOf: () => live,
+  })
+}
+
+/** What has nothing to do with whether the realm makes sense. */
+const ofForm = /^(?:yaml|duplicate|missing|unknown|required|type|realm|reference)/
+
+it('makes any file say what is live, and then there is nothing left', async () => {
+  const dice = fc.infiniteStream(fc.nat(0xffff))
+  await fc.assert(
+    fc.asyncProperty(rawRealm, rawRealm, dice, async (first, second, stream) => {
+      const numbers = stream[Symbol.iterator]()
+      const realm = whole(first) as Parameters<typeof write>[0]
+      const text = write(realm, (sides) => Number(numbers.next().value) % sides)
+      const live = liveOf(whole(second))
+      const once = await adopted(text, live)
+      const shown = `${text}\n=====\n${once.files[0]?.after}`
+      expect(
+        once.diagnostics.filter(({ code }) => ofForm.test(code)),
+        shown,
+      ).toEqual([])
+      expect(once.problems, shown).toEqual([])
+      expect(once.refused, shown).toEqual([])
+      const after = once.files[0]?.after ?? text
+      expect((await adopted(after, live)).files).toEqual([])
+    }),
+    { numRuns: isLong ? 500 : 15 },
+  )
+}, 600_000)
