@@ -61,6 +61,7 @@ export const examples: Readonly<Record<string, Show>> = {
       emailAllowed: true,
       rememberMe: false,
       passkey: requestOptions,
+      hasOthers: true,
       registerUrl: '/register',
     }),
   password: (pages, reply, page) =>

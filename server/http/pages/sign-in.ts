@@ -28,6 +28,8 @@ export interface FirstPage extends FormPage {
    * as `response`, alone but for `_csrf`.
    */
   readonly passkey?: object | undefined
+  /** Whether there are ways that the page does not offer itself; as of `StepPage`. */
+  readonly hasOthers?: boolean | undefined
 }
 
 /** Posts `username`, `password` and, if offered, `rememberMe`. */

@@ -31,6 +31,7 @@ export const createFirstPage =
       rememberMe: settings.rememberMe ? page.refusal?.values?.['rememberMe'] === 'true' : undefined,
       registerUrl: settings.registrationAllowed ? `/realms/${realm}/login/register` : undefined,
       passkey: page.offers.includes(passwordlessId) ? options : undefined,
+      hasOthers: page.offers.some((id) => id !== passwordlessId),
       error: loginError(page.refusal),
       notice: noticeOf(request),
     })
