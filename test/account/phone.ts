@@ -31,7 +31,7 @@ export const newKey = (type: 'ES256' | 'Ed25519' = 'ES256'): DeviceKey => {
 
 export interface Phone {
   readonly userId: string
-  readonly sid: string
+  readonly cookie: string
   /** Below the realm, with the cookie and the CSRF token of the session. */
   send(
     method: string,
@@ -64,7 +64,7 @@ export const openPhone = async (
   const cookie = `${createCookies(baseUrl).session(realm).name}=${cookieValue}`
   return {
     userId: user.id,
-    sid: session.sid,
+    cookie,
     send: (method, path, body, headers = {}) =>
       send(app, method, `/realms/${realm}${path}`, body, {
         'x-xsrf-token': token,
