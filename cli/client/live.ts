@@ -1,5 +1,6 @@
 /** Calls about what lives in a realm and is no configuration: users, sessions, events, signing keys, deliveries. */
 
+import type { Doc } from '#schemas/json-schema.ts'
 import { type Call, path } from './call.ts'
 import { isProblem } from './errors.ts'
 import { followEvents } from './event-stream.ts'
@@ -10,6 +11,7 @@ import type {
   EventRecord,
   KeyRecord,
   SessionRecord,
+  UserImportReply,
   UserRecord,
 } from './records.ts'
 import { webhookCalls } from './webhooks.ts'
@@ -62,6 +64,20 @@ const userCalls = (call: Call) => {
           json: { type: 'password', value: password, temporary },
         })
       else await call('PUT', `${where}/password`, { json: { newPassword: password } })
+    },
+    /** All of them or none. */
+    async importAll(
+      realm: string,
+      users: readonly Doc[],
+      { ifExists, dryRun }: { ifExists: 'fail' | 'skip' | 'overwrite'; dryRun: boolean },
+    ): Promise<UserImportReply> {
+      const where = path`/admin/realms/${realm}/users/import`
+      const { body } = await call<UserImportReply>('POST', where, {
+        query: { ifResourceExists: ifExists.toUpperCase(), dryRun },
+        lines: () => users,
+        slow: true,
+      })
+      return body
     },
     /** Whether that changed anything. */
     async setLocked(realm: string, userId: string, locked: boolean): Promise<boolean> {

@@ -26,6 +26,17 @@ export interface UserRecord {
   readonly [field: string]: unknown
 }
 
+export interface UserImportReply {
+  readonly added: number
+  readonly skipped: number
+  readonly overwritten: number
+  readonly results: readonly {
+    readonly action: 'ADDED' | 'SKIPPED' | 'OVERWRITTEN'
+    readonly resourceName: string
+    readonly id?: string
+  }[]
+}
+
 export interface SessionRecord {
   readonly id: string
   readonly userId: string

@@ -1,6 +1,6 @@
 /** `iamctl users …`: names and flags. */
 
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { invocationOf } from './invocation.ts'
 import { addOutputOptions, addRealmOptions } from './options.ts'
 
@@ -36,12 +36,40 @@ const addLock = (users: Command, name: 'lock' | 'unlock', description: string): 
       await setLocked(invocationOf(command), user, name === 'lock')
     })
 
+const addImport = (users: Command): Command =>
+  users
+    .command('import')
+    .description('bring in many users at once, with hashes of their passwords: all or none')
+    .argument('<file>', 'users as JSON, one a line or a list, or an export of Keycloak; - is stdin')
+    .addOption(
+      new Option('--if-exists <what>', 'what becomes of users who are there already')
+        .choices(['fail', 'skip', 'overwrite'])
+        .default('fail'),
+    )
+    .option('--dry-run', 'only tell what would happen')
+    .addHelpText(
+      'after',
+      `
+Each user has a username and may have email, firstName, lastName, enabled, attributes and
+credentials: [{ "type": "password", "value": HASH }], where HASH is of Argon2, bcrypt, PBKDF2 or
+scrypt. It is replaced by an Argon2id hash when the user signs in.
+
+Examples:
+  iamctl users import users.ndjson --realm acme --dry-run
+  iamctl users import keycloak-users.json --realm acme --if-exists skip`,
+    )
+    .action(async (file: string, _flags, command: Command) => {
+      const { importUsers } = await import('./run/import-users.ts')
+      await importUsers(invocationOf(command), file)
+    })
+
 export const addUsers = (program: Command): void => {
   const users = program
     .command('users')
-    .description('help users: passwords and locks (`iamctl get users` lists them)')
+    .description('help users: passwords, locks, bulk import (`iamctl get users` lists them)')
   const commands = [
     addSetPassword(users),
+    addImport(users),
     addLock(users, 'lock', 'keep a user from signing in'),
     addLock(users, 'unlock', 'let a user sign in again, also after too many failures'),
   ]

@@ -6,6 +6,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import { parseJsonBytes } from '#server/http/json.ts'
+import { linesOf } from '#server/http/lines.ts'
 import { createPace } from '#server/platform/pace.ts'
 
 export const changesetTypes = ['application/json', 'application/x-ndjson'] as const
@@ -19,7 +20,7 @@ export interface BodyReader {
 
 type Parts = AsyncGenerator<Buffer, Buffer>
 
-const [quote, backslash, comma, newline] = [0x22, 0x5c, 0x2c, 0x0a]
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** Collects the bytes of one part, which may come in several chunks. */
@@ -99,25 +100,14 @@ async function* partsOfJson(chunks: AsyncIterable<Buffer>, limit: number): Parts
   return head.take()
 }
 
-/** Yields every line after the first and returns that; lines without text are passed over. */
+/** Yields every line after the first and returns that. */
 async function* partsOfLines(chunks: AsyncIterable<Buffer>, limit: number): Parts {
-  const line = createPart('A line', limit)
   let head: Buffer | undefined
-  for await (const chunk of chunks) {
-    let from = 0
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      line.add(chunk.subarray(from, end))
-      from = end + 1
-      const whole = line.take()
-      if (isBlank(whole)) continue
-      if (head) yield whole
-      else head = whole
-    }
-    line.add(chunk.subarray(from))
+  for await (const { bytes } of linesOf(chunks, limit)) {
+    if (head) yield bytes
+    else head = bytes
   }
-  const last = line.take()
-  if (head && !isBlank(last)) yield last
-  return head ?? last
+  return head ?? Buffer.alloc(0)
 }
 
 /** Says which part it is that cannot be read. */

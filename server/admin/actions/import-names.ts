@@ -21,8 +21,8 @@ const namesOf = ({ username, email }: Named): { field: string; name: string }[] 
 ]
 
 export interface Names {
-  /** Takes the names of one row, which may be those of `self`; says which it cannot have. */
-  claim(index: number, user: Named, self: string | undefined): FieldError[]
+  /** Takes the names of the row at the place, which may be those of `self`; says which it cannot have. */
+  claim(place: string, user: Named, self: string | undefined): FieldError[]
 }
 
 export const openNames = async (
@@ -41,17 +41,17 @@ export const openNames = async (
       .execute()
     for (const row of rows) owners.set(row.name, row.user_id)
   }
-  const claimed = new Map<string, number>()
+  const claimed = new Map<string, string>()
   return {
-    claim: (index, user, self) =>
+    claim: (place, user, self) =>
       namesOf(user).flatMap(({ field, name }) => {
         const owner = owners.get(name)
-        const first = claimed.get(name) ?? index
+        const first = claimed.get(name) ?? place
         claimed.set(name, first)
         const taken = owner !== undefined && owner !== self
-        if (!taken && first === index) return []
+        if (!taken && first === place) return []
         const message = taken ? 'is taken' : 'is in the list twice'
-        return [{ field: `/users/${index}/${field}`, code: 'duplicate', message }]
+        return [{ field: `${place}/${field}`, code: 'duplicate', message }]
       }),
   }
 }

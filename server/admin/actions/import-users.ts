@@ -1,46 +1,38 @@
 /**
- * Bulk import of users, with Argon2id hashes in PHC form. All or nothing: every row is checked first and what is
- * wrong is named by its index; then everything is written in one transaction of few, large statements.
+ * Bulk import of users, with hashes of their passwords. All or nothing: every row is checked first and what is wrong is
+ * named by its place; then everything is written in one transaction of few, large statements.
  */
 
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { foldName } from '#server/accounts/names.ts'
-import { changedUserRow, newUserRow, type UserFields } from '#server/accounts/user-record.ts'
+import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
 import { newId } from '#server/platform/ids.ts'
+import { createPace } from '#server/platform/pace.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { defaultRoleIn } from './create-user.ts'
+import {
+  bodyLimit,
+  type ImportedUser,
+  importBody,
+  importQuery,
+  importTypes,
+  maxErrors,
+  readImport,
+  type UserImport,
+} from './import-body.ts'
 import { inSlices, openNames } from './import-names.ts'
-import { endOtherSessions, type UserParts, userEvent, userFields } from './users.ts'
-
-const policies = ['FAIL', 'SKIP', 'OVERWRITE'] as const
-
-type ImportedUser = Partial<UserFields> &
-  Pick<UserFields, 'username'> & { readonly credentials?: readonly { readonly value: string }[] }
+import { endOtherSessions, type UserParts, userEvent } from './users.ts'
 
 interface Result {
   readonly action: 'ADDED' | 'SKIPPED' | 'OVERWRITTEN'
   readonly resourceType: 'USER'
   readonly resourceName: string
-  readonly id: string
+  /** Of a dry run only where the user is there already. */
+  readonly id?: string
 }
-
-const importedUser = bodyOf(
-  {
-    ...userFields,
-    credentials: {
-      type: 'array',
-      maxItems: 1,
-      items: bodyOf({
-        type: { type: 'string', enum: ['password'] },
-        value: { type: 'string', format: 'password-hash' },
-      }),
-    },
-  },
-  ['username'],
-)
 
 /** Users who have one of the usernames already, by folded name. */
 const existingUsers = async (
@@ -62,22 +54,27 @@ const existingUsers = async (
   return found
 }
 
-/** Errors of one row, named by its place in the list. */
-const atIndex = (index: number, errors: readonly FieldError[]): FieldError[] =>
-  errors.map((error) => ({ ...error, field: `/users/${index}${error.field}` }))
-
+/** Errors of one row are named by its place. */
 const collect = async <T>(
   errors: FieldError[],
-  index: number,
+  place: string,
   make: () => Promise<T>,
 ): Promise<T | undefined> => {
   try {
     return await make()
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'validation') throw error
-    errors.push(...atIndex(index, error.errors))
+    errors.push(...error.errors.map((one) => ({ ...one, field: `${place}${one.field}` })))
     return undefined
   }
+}
+
+/** All taken names make a conflict, anything else an invalid request. */
+const refuse = (errors: readonly FieldError[]): Problem => {
+  const told = errors.slice(0, maxErrors)
+  return errors.every(({ code }) => code === 'duplicate')
+    ? new Problem('conflict', `${errors.length} names are taken`, { errors: told })
+    : invalid(told)
 }
 
 export const importUsers = (parts: UserParts): Action => {
@@ -136,6 +133,90 @@ export const importUsers = (parts: UserParts): Action => {
     ]
   }
 
+  /** What has to be written, and what is wrong with the rows. */
+  const decide = async (context: ActionContext, given: UserImport) => {
+    const { realm } = context
+    const { ifResourceExists, placeOf } = given
+    const existing = await existingUsers(parts, realm, given.users)
+    const names = await openNames(storage.db, realm, given.users)
+    const errors: FieldError[] = []
+    const rows: UserRow[] = []
+    const credentials: CredentialRow[] = []
+    const statements: Statement[] = []
+    const results: Result[] = []
+    /** Users whose password is replaced. */
+    const reset: string[] = []
+    const pace = createPace()
+    const decideOne = async (user: ImportedUser, place: string): Promise<void> => {
+      const before = existing.get(foldName(user.username))
+      const result = { resourceType: 'USER', resourceName: user.username } as const
+      if (before && ifResourceExists === 'SKIP') {
+        results.push({ ...result, action: 'SKIPPED', id: before.id })
+        return
+      }
+      const taken =
+        before && ifResourceExists === 'FAIL'
+          ? [{ field: `${place}/username`, code: 'duplicate', message: 'exists already' }]
+          : names.claim(place, user, before?.id)
+      if (taken.length > 0) {
+        errors.push(...taken)
+        return
+      }
+      if (before) {
+        const changes = await collect(errors, place, () => overwrite(context, before, user))
+        statements.push(...(changes ?? []))
+        results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
+        if (user.credentials?.[0]) reset.push(before.id)
+        return
+      }
+      const { credentials: _, ...fields } = user
+      const made = await collect(errors, place, async () => {
+        const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
+        return { row, credential: credentialOf(row, user) }
+      })
+      if (!made) return
+      rows.push(made.row)
+      credentials.push(...made.credential)
+      results.push({ ...result, action: 'ADDED', ...(given.dryRun ? {} : { id: made.row.id }) })
+    }
+    for (const [index, user] of given.users.entries()) {
+      await decideOne(user, placeOf(index))
+      if (pace.over()) await pace.rest()
+    }
+    return { errors, rows, credentials, statements, results, reset }
+  }
+
+  type Decided = Awaited<ReturnType<typeof decide>>
+
+  const commit = async (
+    context: ActionContext,
+    { rows, credentials, statements, results, reset }: Decided,
+    defaults: readonly string[],
+  ): Promise<void> => {
+    const { realm } = context
+    const nameRows = rows.flatMap((row) =>
+      [...new Set([row.username_key, row.email_key])].flatMap((name) =>
+        name === null ? [] : [{ realm, name, user_id: row.id }],
+      ),
+    )
+    const roles = defaults.flatMap((role_id) => rows.map(({ id }) => ({ user_id: id, role_id })))
+    const eventOf = ({ id = '', action }: Result) =>
+      userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')
+    await recorder.commit(
+      [
+        ...insertRows(storage.db, 'users', rows),
+        ...insertRows(storage.db, 'user_names', nameRows),
+        ...insertRows(storage.db, 'credentials', credentials),
+        ...insertRows(storage.db, 'user_roles', roles),
+        ...statements,
+      ],
+      [
+        ...results.filter(({ action }) => action !== 'SKIPPED').map(eventOf),
+        ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
+      ],
+    )
+  }
+
   return {
     operationId: 'import-users',
     method: 'POST',
@@ -144,14 +225,10 @@ export const importUsers = (parts: UserParts): Action => {
     permission: 'manage-users',
     resourceType: 'users',
     summary: 'Imports many users at once, all or none',
-    bodyLimit: 64 * 1024 * 1024,
-    body: bodyOf(
-      {
-        ifResourceExists: { type: 'string', enum: policies, default: 'FAIL' },
-        users: { type: 'array', minItems: 1, maxItems: 100_000, items: importedUser },
-      },
-      ['users'],
-    ),
+    streams: importTypes,
+    bodyLimit,
+    query: importQuery,
+    body: importBody,
     reply: {
       status: 200,
       schema: bodyOf({
@@ -160,102 +237,26 @@ export const importUsers = (parts: UserParts): Action => {
         overwritten: { type: 'integer' },
         results: {
           type: 'array',
-          items: bodyOf({
-            action: { type: 'string', enum: ['ADDED', 'SKIPPED', 'OVERWRITTEN'] },
-            resourceType: { type: 'string', enum: ['USER'] },
-            resourceName: { type: 'string' },
-            id: { type: 'string', format: 'uuid' },
-          }),
+          items: bodyOf(
+            {
+              action: { type: 'string', enum: ['ADDED', 'SKIPPED', 'OVERWRITTEN'] },
+              resourceType: { type: 'string', enum: ['USER'] },
+              resourceName: { type: 'string' },
+              id: { type: 'string', format: 'uuid' },
+            },
+            ['action', 'resourceType', 'resourceName'],
+          ),
         },
       }),
     },
     handle: async (context) => {
-      const { realm, view } = context
-      const { ifResourceExists, users: given } = context.body as unknown as {
-        ifResourceExists: (typeof policies)[number]
-        users: ImportedUser[]
-      }
-      const existing = await existingUsers(parts, realm, given)
-      const errors: FieldError[] = []
-      const rows: UserRow[] = []
-      const credentials: CredentialRow[] = []
-      const statements: Statement[] = []
-      const results: Result[] = []
-      /** Users whose password is replaced. */
-      const reset: string[] = []
-      const names = await openNames(storage.db, realm, given)
-      for (const [index, user] of given.entries()) {
-        const folded = foldName(user.username)
-        const before = existing.get(folded)
-        const skipped = before !== undefined && ifResourceExists === 'SKIP'
-        const exists = {
-          field: `/users/${index}/username`,
-          code: 'duplicate',
-          message: 'exists already',
-        }
-        const refused = before !== undefined && ifResourceExists === 'FAIL'
-        const taken = skipped ? [] : refused ? [exists] : names.claim(index, user, before?.id)
-        if (taken.length > 0) {
-          errors.push(...taken)
-          continue
-        }
-        const result = { resourceType: 'USER', resourceName: user.username } as const
-        if (skipped) {
-          results.push({ ...result, action: 'SKIPPED', id: before.id })
-        } else if (before) {
-          const changes = await collect(errors, index, () => overwrite(context, before, user))
-          statements.push(...(changes ?? []))
-          results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
-          if (user.credentials?.[0]) reset.push(before.id)
-        } else {
-          const { credentials: _, ...fields } = user
-          const row = await collect(errors, index, async () =>
-            newUserRow(fields, { id: newId(), realm, now: clock.now() }),
-          )
-          if (!row) continue
-          rows.push(row)
-          const credential = await collect(errors, index, async () => credentialOf(row, user))
-          credentials.push(...(credential ?? []))
-          results.push({ ...result, action: 'ADDED', id: row.id })
-        }
-      }
-      if (errors.length > 0) {
-        const onlyTaken = errors.every(({ code }) => code === 'duplicate')
-        if (!onlyTaken) throw invalid(errors.slice(0, 100))
-        throw new Problem('conflict', `${errors.length} names are taken`, {
-          errors: errors.slice(0, 100),
-        })
-      }
-      const nameRows = rows.flatMap((row) =>
-        [...new Set([row.username_key, row.email_key])].flatMap((name) =>
-          name === null ? [] : [{ realm, name, user_id: row.id }],
-        ),
-      )
-      const defaults = await defaultRoleIn(view)
-      if (credentials.length > 0) await refuseWaysIn(context, defaults)
-      const roles = defaults.flatMap((role_id) => rows.map(({ id }) => ({ user_id: id, role_id })))
-      await recorder.commit(
-        [
-          ...insertRows(storage.db, 'users', rows),
-          ...insertRows(storage.db, 'user_names', nameRows),
-          ...insertRows(storage.db, 'credentials', credentials),
-          ...insertRows(storage.db, 'user_roles', roles),
-          ...statements,
-        ],
-        [
-          ...results
-            .filter(({ action }) => action !== 'SKIPPED')
-            .map(({ id, action }) =>
-              userEvent(
-                context,
-                action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE',
-                id,
-                'imported',
-              ),
-            ),
-          ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
-        ],
-      )
+      const given = await readImport(context)
+      const decided = await decide(context, given)
+      if (decided.errors.length > 0) throw refuse(decided.errors)
+      const defaults = await defaultRoleIn(context.view)
+      if (decided.credentials.length > 0) await refuseWaysIn(context, defaults)
+      if (!given.dryRun) await commit(context, decided, defaults)
+      const { results } = decided
       const count = (action: Result['action']): number =>
         results.filter((result) => result.action === action).length
       return {
