@@ -151,8 +151,8 @@ describe('deliveries of a webhook', () => {
   })
 
   it('are for who may manage the realm', async () => {
-    const other = await server.userWith('acme', ['view-events', 'manage-clients', 'manage-users'])
     const [one] = await list()
+    const other = await server.userWith('acme', ['view-events', 'manage-clients', 'manage-users'])
     for (const [method, url] of [
       ['GET', path()],
       ['POST', path(`/${one?.id}/redeliver`)],
