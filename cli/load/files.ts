@@ -65,6 +65,8 @@ const isFolder = async (path: string): Promise<boolean> => {
 const byName = (a: { name: string }, b: { name: string }): number =>
   a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
+const missingHint = 'name files and folders behind the command, or begin with `iamctl init`'
+
 /** Files in the order in which they are named, those of a folder sorted by name; each only once. */
 export const findFiles = async (
   paths: readonly string[],
@@ -127,7 +129,8 @@ export const findFiles = async (
     } catch (error) {
       if (!(error instanceof Error && 'syscall' in error)) throw error
       const isMissing = 'code' in error && error.code === 'ENOENT'
-      fail(isMissing ? 'file-missing' : 'file-unreadable', path, reasonOf(error))
+      if (isMissing) fail('file-missing', path, reasonOf(error), missingHint)
+      else fail('file-unreadable', path, reasonOf(error))
     }
   }
 

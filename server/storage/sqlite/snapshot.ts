@@ -47,7 +47,10 @@ function* batches(database: DatabaseSync, { table, columns }: TableLine): Genera
 }
 
 export const sqliteSnapshot = async (file: string): Promise<Snapshot> => {
-  if (!existsSync(file)) throw new StorageUnavailableError(`there is no database ${file}`)
+  if (!existsSync(file))
+    throw new StorageUnavailableError(
+      `there is no database ${file}: see --data (IAMCTL_DATA) and --database-url (IAMCTL_DATABASE_URL)`,
+    )
   const database = openReading(file)
   try {
     database.exec('begin')
