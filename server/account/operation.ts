@@ -16,6 +16,8 @@ export interface Operation extends Description {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Below the account. */
   readonly path: string
+  /** What a browser saves the answer as. */
+  readonly fileName?: string
   /** Answered with the first status of `replies`. */
   readonly handle: (self: Self, request: SelfRequest) => Promise<unknown>
 }
@@ -40,12 +42,14 @@ export const addOperations = (
   const callerOf = createAccountCaller(parts)
 
   const handlerOf =
-    ({ replies, handle }: Operation): Handler =>
+    ({ replies, handle, fileName }: Operation): Handler =>
     async (request, reply) => {
       const issuer = await freshIssuer(issuers, request)
       const account = await callerOf(issuer, request, reply)
       const answer = await handle({ ...account, issuer, address: request.ip }, request)
       const [status] = Object.keys(replies)
+      if (fileName !== undefined)
+        reply.header('content-disposition', `attachment; filename="${fileName}"`)
       return reply.code(Number(status)).header('cache-control', 'no-store').send(answer)
     }
 

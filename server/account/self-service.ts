@@ -2,12 +2,14 @@
 
 import type { FastifyInstance } from 'fastify'
 import { credentialOperations } from './credentials-api.ts'
+import { dataOperations } from './data.ts'
 import { createJsonErrors } from './errors.ts'
 import { addOperations, type OperationParts, wantsPage } from './operation.ts'
 import { createAccountPages } from './pages/index.ts'
 import type { AccountParts } from './parts.ts'
 import { passwordOperations } from './password.ts'
 import { profileOperations } from './profile.ts'
+import { sessionOperations } from './sessions.ts'
 
 export const selfService = (parts: AccountParts & OperationParts) => {
   const pages = createAccountPages(parts)
@@ -16,6 +18,8 @@ export const selfService = (parts: AccountParts & OperationParts) => {
     ...profileOperations(parts),
     ...passwordOperations(parts),
     ...credentialOperations(parts),
+    ...sessionOperations(parts),
+    ...dataOperations(parts),
   ]
   const isShared = (path: string): boolean =>
     operations.some((operation) => operation.method === 'GET' && operation.path === path)

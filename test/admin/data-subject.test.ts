@@ -1,9 +1,9 @@
 /** What is held about a person, and its erasure: looked for afterwards in every table of the database and in the log. */
 
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
+import { dumpDatabase } from '../support/database-dump.ts'
 
 describe.each(backends)('the rights of a data subject on $name', (backend) => {
   let world: World
@@ -24,27 +24,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
   /** Everything that tells who it was, but for the id. */
   const traces = ['wilhelmina', 'Einzigartig', '31600000077']
 
-  const tables = async (): Promise<string[]> => {
-    const { db, dialect } = world.server.parts.storage
-    const names = await (dialect.name === 'postgres'
-      ? sql<{
-          name: string
-        }>`select tablename as name from pg_tables where schemaname = current_schema()`
-      : sql<{ name: string }>`select name from sqlite_master where type = 'table'`
-    ).execute(db)
-    return names.rows.map(({ name }) => name)
-  }
-  const dump = async (): Promise<string> => {
-    const { db } = world.server.parts.storage
-    const parts: string[] = []
-    for (const name of await tables()) {
-      const { rows } = await sql`select * from ${sql.table(name)}`.execute(db)
-      parts.push(
-        `${name}: ${JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))}`,
-      )
-    }
-    return parts.join('\n')
-  }
+  const dump = (): Promise<string> => dumpDatabase(world.server.parts.storage)
 
   /** Lives a little: signs in, fails, asks for a password, gets mail. */
   const live = async (): Promise<void> => {

@@ -13,11 +13,14 @@ import { createUserPages, type UserVisit } from '#server/oidc/user-pages.ts'
 import { accountUrl, type Handler } from '../operation.ts'
 import type { AccountParts } from '../parts.ts'
 import { additionPages } from './additions.ts'
+import { applicationsPages } from './applications.ts'
+import { dataPages } from './data.ts'
 import { factorsPage } from './factors.ts'
 import { createFrame, goTo } from './frame.ts'
 import { type AccountPage, describeEntry, describeShow, describeSubmit } from './page.ts'
 import { passwordPage } from './password.ts'
 import { profilePage } from './profile.ts'
+import { sessionsPage } from './sessions.ts'
 
 const firstSection = 'profile'
 
@@ -32,6 +35,9 @@ export const createAccountPages = (parts: AccountParts) => {
     passwordPage(shared),
     factorsPage(shared),
     ...additionPages(shared),
+    sessionsPage(shared),
+    ...applicationsPages(shared),
+    ...dataPages(shared),
   ]
 
   /** Signs in anew, with the second factor where that is what lacks. */

@@ -1,15 +1,13 @@
 /** What users have allowed clients, for themselves: to see, and to take back with all that it gave. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
-import { Problem } from '#schemas/problems.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
 import { type AccountCallerParts, createAccountCaller } from '../account-caller.ts'
-import { consentGuard, consentsSchema, createConsents } from '../consents.ts'
+import { consentsSchema, createConsents } from '../consents.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, errorSchema, refusals } from '../description.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import type { OidcParts } from '../parts.ts'
+import { createRevokeConsent } from '../revoke-consent.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface AccountConsentsParts
@@ -29,6 +27,7 @@ export const accountConsents = (parts: AccountConsentsParts): Endpoint => {
   const { issuers, recorder, preflights } = parts
   const consents = createConsents(parts)
   const callerOf = createAccountCaller(parts)
+  const take = createRevokeConsent({ recorder, consents })
 
   const list = async (
     request: FastifyRequest<RealmRoute>,
@@ -45,28 +44,7 @@ export const accountConsents = (parts: AccountConsentsParts): Endpoint => {
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
     const { user } = await callerOf(issuer, request, reply)
-    const userId = user.id
-    // The same for a client that is not there: who asks does not learn which clients the realm has.
-    const missing = new Problem('not-found', 'There is no such consent.')
-    const client = await issuer.view.get(Client.kind, request.params.clientId)
-    if (!client) throw missing
-    try {
-      await recorder.commit(consents.revoke(issuer.name, userId, client.id), [
-        {
-          type: 'REVOKE_GRANT',
-          realm: issuer.name,
-          actor: userId,
-          sourceIp: request.ip,
-          outcome: 'SUCCESS',
-          resourceType: Client.resourceType,
-          resourceId: client.id,
-          detail: 'consent',
-        },
-      ])
-    } catch (error) {
-      if (error instanceof GuardFailedError && error.guard === consentGuard) throw missing
-      throw error
-    }
+    await take(issuer, user.id, request.params.clientId, request.ip)
     return reply.code(204).header('cache-control', 'no-store').send()
   }
 

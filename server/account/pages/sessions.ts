@@ -1,0 +1,54 @@
+/** Where the user is signed in. */
+
+import type { AccountParts } from '../parts.ts'
+import { createOwnSessions, type ListedSession, type OwnSessionsParts } from '../sessions.ts'
+import { browserName } from './browser-name.ts'
+import { type Frame, goTo, selfOf } from './frame.ts'
+import type { AccountPage } from './page.ts'
+
+export type SessionsPageParts = OwnSessionsParts &
+  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+
+const path = '/sessions'
+
+const shown = ({
+  id,
+  userAgent,
+  ipAddress,
+  start,
+  lastAccess,
+  clients,
+  current,
+}: ListedSession) => ({
+  id,
+  browser: browserName(userAgent),
+  ipAddress,
+  startedAt: start,
+  lastUsedAt: lastAccess,
+  applications: clients,
+  current,
+})
+
+export const sessionsPage = (parts: SessionsPageParts): AccountPage => {
+  const { pages, frame } = parts
+  const own = createOwnSessions(parts)
+  return {
+    path,
+    section: 'sessions',
+    name: 'sessions-page',
+    summary: 'Where the user is signed in',
+    show: async (visit) =>
+      pages.accountSessions(visit.reply, {
+        ...(await frame(visit, path)),
+        list: (await own.list(selfOf(visit))).map(shown),
+      }),
+    fields: ['end', 'others'],
+    events: ['LOGOUT'],
+    submit: async (visit, form) => {
+      const self = selfOf(visit)
+      if (form.get('others') === 'true') await own.endOthers(self)
+      else await own.end(self, form.get('end') ?? '')
+      return goTo(visit, path, 'ended')
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/** Users take back what they have allowed a client, with all that it was given. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/events/audit.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { type Consents, consentGuard } from './consents.ts'
+
+export interface RevokeConsentParts {
+  readonly consents: Pick<Consents, 'revoke'>
+  readonly recorder: Recorder
+}
+
+/** The same for a client that is not there: who asks does not learn which clients the realm has. */
+export const createRevokeConsent =
+  ({ consents, recorder }: RevokeConsentParts) =>
+  async (issuer: Issuer, userId: string, clientId: string, address: string): Promise<void> => {
+    const missing = new Problem('not-found', 'There is no such consent.')
+    const client = await issuer.view.get(Client.kind, clientId)
+    if (!client) throw missing
+    try {
+      await recorder.commit(consents.revoke(issuer.name, userId, client.id), [
+        {
+          type: 'REVOKE_GRANT',
+          realm: issuer.name,
+          actor: userId,
+          sourceIp: address,
+          outcome: 'SUCCESS',
+          resourceType: Client.resourceType,
+          resourceId: client.id,
+          detail: 'consent',
+        },
+      ])
+    } catch (error) {
+      if (error instanceof GuardFailedError && error.guard === consentGuard) throw missing
+      throw error
+    }
+  }
