@@ -4,7 +4,7 @@ import type { Attributes } from '#server/accounts/user-record.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { AnswerContext, Answered, Form, RequiredAction } from '../step.ts'
 import { refused } from '../step.ts'
-import { completed } from './completed.ts'
+import { completed, ownEvent } from './completed.ts'
 
 type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock'>
 
@@ -14,15 +14,19 @@ export const termsAttribute = 'terms_and_conditions'
 /** Passes the step with the user's consent; who declines does not go on. */
 export const takeTerms = async (
   parts: Parts,
-  { user, pass }: AnswerContext,
+  context: AnswerContext,
   form: Form,
 ): Promise<Answered> => {
+  const { user, pass } = context
   if (!user || form('decision') !== 'accept') return refused('denied', 403)
   const attributes: Attributes = {
     ...(JSON.parse(user.attributes) as Attributes),
     [termsAttribute]: [String(Math.floor(parts.clock.now() / 1000))],
   }
-  return pass({ statements: completed(parts, user, id, { attributes }) })
+  return pass({
+    statements: completed(parts, user, id, { attributes }),
+    events: [ownEvent(context, user, 'ACCEPT_TERMS', 'terms')],
+  })
 }
 
 export const acceptTerms = (parts: Parts): RequiredAction => ({
