@@ -10,6 +10,7 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createDataExport } from '#server/accounts/data-export.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
+import { createLockNotice } from '#server/accounts/lock-notice.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
@@ -161,6 +162,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     })
     shareFigures(siblings, metrics)
     const jobs = createJobs({ storage, clock, logger, metrics })
+    const post = createPost({ jobs, messaging, copy, clock, key: deriveKey(root, 'messages') })
     const chainKey = deriveKey(root, 'audit-chain')
     const readRecords = createReadRecords(personalKeys)
     const forwarder = createForwarder({
@@ -231,10 +233,17 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       csrfKey: deriveKey(root, 'csrf'),
       dpopKey: deriveKey(root, 'dpop-nonces'),
       codeKey,
-      authenticator: createAuthenticator({ storage, recorder, users, passwords, bruteForce }),
+      authenticator: createAuthenticator({
+        storage,
+        recorder,
+        users,
+        passwords,
+        bruteForce,
+        lockNotice: createLockNotice({ post, clock }),
+      }),
       outgoing,
       messaging,
-      post: createPost({ jobs, messaging, copy, clock, key: deriveKey(root, 'messages') }),
+      post,
       realmKeys,
       issuers,
       mint,

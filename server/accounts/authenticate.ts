@@ -21,6 +21,7 @@ import {
 import { guarded } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { addressSubject, type BruteForce, type Reservation } from './brute-force.ts'
+import type { LockNotice } from './lock-notice.ts'
 import { foldName, printable } from './names.ts'
 import type { Passwords } from './passwords.ts'
 import { createKeyedSlots, createSlots, type Release } from './slots.ts'
@@ -89,6 +90,7 @@ export interface AuthenticatorParts {
   readonly users: Users
   readonly passwords: Passwords
   readonly bruteForce: BruteForce
+  readonly lockNotice?: LockNotice
   /** How many attempts may be under way in this process. */
   readonly concurrency?: number
   /** How long an attempt waits for others to return their reservations. */
@@ -132,6 +134,7 @@ export const createAuthenticator = ({
   users,
   passwords,
   bruteForce,
+  lockNotice,
   concurrency = PER_CORE * availableParallelism(),
   maxWaitMs = MAX_WAIT_MS,
 }: AuthenticatorParts): Authenticator => {
@@ -160,15 +163,17 @@ export const createAuthenticator = ({
     reason: FailureReason,
   ): Promise<{ outcome: 'failure' }> => {
     for (let tries = 1; ; tries += 1) {
-      const { statements, locks } = await reservation.failed()
+      const { statements, lock } = await reservation.failed()
       const failure = failureEvent(trial, login, reason)
       const { detail: _detail, ...common } = failure
       const locked: AuditEvent[] =
-        locks && login !== undefined
+        lock && login
           ? [{ ...common, type: 'USER_LOCKED', resourceType: 'users', resourceId: login.user.id }]
           : []
+      const letter = (lock && login && lockNotice?.statements(trial.realm, login.user, lock)) ?? []
       try {
-        await recorder.commit(statements, [failure, ...locked])
+        await recorder.commit([...statements, ...letter], [failure, ...locked])
+        if (letter.length > 0) lockNotice?.wake()
         return { outcome: 'failure' }
       } catch (error) {
         if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error

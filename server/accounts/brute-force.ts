@@ -38,11 +38,17 @@ export interface Claim {
   readonly settings: GuardSettings
 }
 
+export interface Lock {
+  readonly ms: number
+  /** Of those since the last whole sign-in. */
+  readonly first: boolean
+}
+
 /** How a failure is to be stored. Fails its guard when another failure came between; then ask again. */
 export interface SettledFailure {
   readonly statements: readonly Statement[]
-  /** Whether this failure locks the user. */
-  readonly locks: boolean
+  /** Where this failure locks the user. */
+  readonly lock?: Lock | undefined
 }
 
 export interface Reservation {
@@ -197,7 +203,10 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
         last_failure_at: now,
         ...(duration > 0 ? { locked_until: now + duration } : {}),
       })
-    return { statements: [guarded(counted, `failures:${subject}`)], locks: duration > 0 }
+    return {
+      statements: [guarded(counted, `failures:${subject}`)],
+      lock: duration > 0 ? { ms: duration, first: failures === factor } : undefined,
+    }
   }
 
   const reservation = (claim: Claim, user: Guard, address: Guard, seen: number): Reservation => {
@@ -212,9 +221,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
         const now = clock.now()
         // Without a row the realm is gone, and the count with it.
         const counted =
-          expected === undefined
-            ? { statements: [], locks: false }
-            : userFailure(claim, user, expected, now)
+          expected === undefined ? { statements: [] } : userFailure(claim, user, expected, now)
         expected = undefined
         return {
           ...counted,
@@ -298,6 +305,6 @@ const isFree = (
 /** What an attempt holds in a realm that does not count. */
 const unguarded: Reservation = {
   succeeded: () => [],
-  failed: async () => ({ statements: [], locks: false }),
+  failed: async () => ({ statements: [] }),
   released: () => [],
 }

@@ -323,6 +323,44 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     expect(await world.must('GET', path)).toEqual([])
   })
 
+  it('lets in who accepts the terms, once, and records it', async () => {
+    await world.setFlow([{ authenticator: 'username-password' }, { authenticator: 'terms' }])
+    await signIn()
+    expect((await browser.submit({ decision: 'decline' })).status).toBe(403)
+    expect(browser.isSignedIn('shop')).toBe(false)
+    expect(await events()).not.toContain('ACCEPT_TERMS')
+    await signIn()
+    await browser.submit({ decision: 'accept' })
+    expect(browser.isSignedIn('shop')).toBe(true)
+    const second = world.browser()
+    await signIn(second)
+    expect(second.isSignedIn('shop')).toBe(true)
+    expect((await events()).filter((type) => type === 'ACCEPT_TERMS')).toHaveLength(1)
+  })
+
+  it('tells a user by mail that failures have locked the account, and of locks in a row the first', async () => {
+    await world.settings({ failureFactor: 2 })
+    const wrong = async (): Promise<void> => {
+      const one = world.browser()
+      await one.open(login)
+      await one.submit({ username, password: 'wrong' })
+    }
+    await wrong()
+    await world.settle()
+    expect(world.mail.mails).toEqual([])
+    await wrong()
+    await world.settle()
+    expect(world.mail.mails.map(({ to }) => to)).toEqual([[`${username}@shop.example`]])
+    expect(world.mail.mails[0]?.raw).toContain('locked for 1 minutes')
+    world.clock.advance(5 * 60_000)
+    await wrong()
+    await wrong()
+    await world.settle()
+    expect((await events()).filter((type) => type === 'USER_LOCKED')).toHaveLength(2)
+    expect(world.mail.mails).toHaveLength(1)
+    await world.settings({ failureFactor: 10 })
+  })
+
   it('lets nobody in by a flow that leads nowhere', async () => {
     await world.setFlow([{ authenticator: 'username-password' }, { authenticator: 'sms-code' }])
     await browser.open(login)
