@@ -1,5 +1,6 @@
 /** The password grant (RFC 6749 §4.3): only where it is listed, through the one door for passwords. */
 
+import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { backends } from '../support/backends.ts'
@@ -67,6 +68,26 @@ describe.each(backends)('the password grant on $name', (backend) => {
       client_secret: old.secret,
     })
     expect(again.status).toBe(200)
+  })
+
+  it('works with openid-client, from the discovery to userinfo and a refresh', async () => {
+    const config = await openid.discovery(
+      new URL(site.issuer),
+      old.clientId,
+      undefined,
+      openid.ClientSecretPost(old.secret),
+      { execute: [openid.allowInsecureRequests] },
+    )
+    const tokens = await openid.genericGrantRequest(config, 'password', {
+      username: 'alice',
+      password,
+      scope: 'openid email',
+    })
+    expect(await openid.fetchUserInfo(config, tokens.access_token, alice)).toMatchObject({
+      sub: alice,
+    })
+    const again = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '')
+    expect(claimsOf(again.access_token)).toMatchObject({ sub: alice })
   })
 
   it('is for clients that list it, and not where consent is needed (CVE-2026-9792)', async () => {
