@@ -299,23 +299,37 @@ const insertPair = (operation: Extract<Operation, { type: 'insert-pair' }>): Spl
   return [{ start: pos, end: pos, text: air + indented(lines, column, style.eol), depth }]
 }
 
+/** What follows a place when white space and comments are passed over. */
+const nextSign = (text: string, from: number): number =>
+  from + (/^(?:\s|#[^\n]*\n)*/.exec(text.slice(from))?.[0].length ?? 0)
+
+/** Only the item goes, with the comma that follows it; one too many before a brace is none. Comments around it stay. */
+const takeOut = (text: string, node: Collection, i: number, depth: number): Splice[] => {
+  const [own, until] = [startOfItem(node, i), endOfItem(node, i)]
+  const next = nextSign(text, until)
+  const comma = text[next] === ',' ? next + 1 : until
+  if (text.slice(until, comma).includes('#'))
+    return [
+      { start: own, end: until, text: '', depth },
+      { start: next, end: comma, text: '', depth },
+    ]
+  const isAlone = isOwnLine(text, own) && text.slice(comma, lineEnd(text, comma)).trim() === ''
+  const range = isAlone ? wholeLines(text, own, comma, false) : { start: own, end: comma }
+  return [{ ...range, text: '', depth }]
+}
+
 const removeInFlow = (at: Cursor, node: Collection, gone: ReadonlySet<number>): Splice[] => {
   const text = textOf(at)
   const depth = depthOf(at)
-  return [...gone].map((i) => {
+  const ranges = [...gone].map((i) => {
     const isFirst = !node.items.some((_, j) => j < i && !gone.has(j))
-    const [start, end] = isFirst
-      ? [startOfItem(node, i), startOfItem(node, i + 1)]
-      : [endOfItem(node, i - 1), endOfItem(node, i)]
-    if (!text.slice(start, end).includes('#')) return { start, end, text: '', depth }
-    // Comments around it stay: only it goes, with the comma that follows; one too many before a brace is none.
-    const [own, until] = [startOfItem(node, i), endOfItem(node, i)]
-    const comma = /^\s*,/.exec(text.slice(until))?.[0].length ?? 0
-    const rest = text.slice(until + comma, lineEnd(text, until + comma))
-    return isOwnLine(text, own) && /^[ \t]*(?:#.*)?$/.test(rest)
-      ? { ...wholeLines(text, own, until + comma, false), text: '', depth }
-      : { start: own, end: until + comma, text: '', depth }
+    return isFirst
+      ? { start: startOfItem(node, i), end: startOfItem(node, i + 1) }
+      : { start: endOfItem(node, i - 1), end: endOfItem(node, i) }
   })
+  if (ranges.some(({ start, end }) => text.slice(start, end).includes('#')))
+    return [...gone].flatMap((i) => takeOut(text, node, i, depth))
+  return ranges.map((range) => ({ ...range, text: '', depth }))
 }
 
 /** The first field of an entry stands behind its dash: the next one takes its place. */
