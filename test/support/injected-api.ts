@@ -32,7 +32,13 @@ export const injectedApi = ({ app, admin }: TestServer, { cookie, csrf }: Client
   }
   const close = async (): Promise<void> => undefined
   return createApi(
-    { server: 'http://127.0.0.1', requests: () => requests, send, close },
+    {
+      server: 'http://127.0.0.1',
+      requests: () => requests,
+      serverVersion: () => undefined,
+      send,
+      close,
+    },
     { send, end: close },
   )
 }
