@@ -45,6 +45,7 @@ const pollMs = { shared: 5_000, alone: 60_000 }
 
 export const startFollower = (options: FollowerOptions): Follower => {
   const { name, outbox, storage, logger, wanted, changesWanted, make, made } = options
+  /** No event wakes it sooner. */
   let quietUntil = 0
 
   const step = async (): Promise<number | undefined> => {
@@ -62,6 +63,7 @@ export const startFollower = (options: FollowerOptions): Follower => {
     const statements = await make(events)
     await storage.commit([outbox.advance(name, from, position), ...statements])
     if (statements.length > 0) made()
+    quietUntil = Date.now() + paceMs
     return more ? 0 : paceMs
   }
 
