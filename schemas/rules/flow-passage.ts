@@ -1,6 +1,6 @@
 /**
- * Whether anybody can get through a flow: what is asked of somebody who is not known yet, conditions that decide nothing,
- * and a sign-in that would end without any proof of who it is. The server runs flows by the same reading
+ * Whether anybody can get through a flow: what is asked of somebody who is not known yet, and a sign-in that would end
+ * without any proof of who it is. The server runs flows by the same reading
  * (server/login/flow/runner.ts).
  */
 
@@ -57,19 +57,6 @@ export const passageErrors = (
     depth: number,
   ): Passage => {
     const nodes = find(flowAlias)?.authenticationExecutions ?? []
-    const conditions = nodes.filter(({ authenticator = '' }) => isCondition(authenticator))
-    if (requirement === 'CONDITIONAL' && conditions.length === 0)
-      complain(
-        field,
-        'no-condition',
-        `"${flowAlias}" has no condition, so it always runs: make it REQUIRED`,
-      )
-    if (requirement !== 'CONDITIONAL' && conditions.length > 0)
-      complain(
-        field,
-        'idle-condition',
-        `the conditions of "${flowAlias}" are not looked at: make it CONDITIONAL`,
-      )
     const after = through(nodes, () => field, before, depth + 1)
     return requirement === 'CONDITIONAL' ? before : after
   }
@@ -105,14 +92,6 @@ export const passageErrors = (
   }
 
   const end = through(authenticationExecutions, fieldOf, { known: false, proved: false }, 0)
-  authenticationExecutions.forEach(({ authenticator = '' }, index) => {
-    if (isCondition(authenticator))
-      complain(
-        fieldOf(index),
-        'idle-condition',
-        'a condition decides only inside a CONDITIONAL sub-flow',
-      )
-  })
   if (errors.length === 0 && (!end.known || !end.proved))
     complain(
       '/authenticationExecutions',
