@@ -67,7 +67,8 @@ const replaceInBlock = (at: Cursor, node: Node, lines: readonly string[]): Splic
   const text = textOf(at)
   const { eol } = styleOf(at)
   const { column, head } = slotOf(at)
-  const depth = depthOf(at)
+  // It is inside of what is added behind it on the same line.
+  const depth = depthOf(at) + 1
   const [first = '', ...others] = lines
   const rest = indented(others, column, eol)
   const space = first === '' ? '' : ' '
