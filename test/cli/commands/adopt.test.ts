@@ -77,7 +77,8 @@ describe('adopt', () => {
       lines.map((line) => `${name} ${line.split(/[: ]/, 1)[0]}`),
     )
     expect(new Set(left)).toEqual(new Set(refused))
-  })
+    // Seventy realms are made for it.
+  }, 300_000)
 
   const drifted = async (text: (realm: string) => string): Promise<Estate & { realm: string }> => {
     const realm = newRealm()
