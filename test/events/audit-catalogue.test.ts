@@ -49,4 +49,10 @@ describe('the catalogue of event types', () => {
       expect(isEventPattern(name), name).toBe(true)
     }
   })
+
+  it('lets webhooks subscribe to all and to a prefix, and to nothing that cannot happen', () => {
+    for (const pattern of ['*', 'ADMIN_*', 'LOGIN*']) expect(isEventPattern(pattern)).toBe(true)
+    for (const pattern of ['', 'LOGIN', 'login_success', 'NO_SUCH_*', '*_SUCCESS', 'ADMIN_**'])
+      expect(isEventPattern(pattern), pattern).toBe(false)
+  })
 })

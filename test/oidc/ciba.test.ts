@@ -294,6 +294,29 @@ describe.each(backends)('CIBA on $name', (backend) => {
     expect(JSON.stringify(rows)).not.toContain(token)
   })
 
+  it('pings no address that nobody allowed (GHSA-29jh-8cfq-rr8x)', async () => {
+    const inside = await site.client({
+      clientId: 'inside',
+      grantTypes: ['CIBA'],
+      backchannelTokenDeliveryMode: 'ping',
+      backchannelClientNotificationEndpoint: 'https://169.254.169.254/latest',
+    })
+    const message = 'lead inside'
+    await begin(
+      { scope: 'openid', binding_message: message, client_notification_token: 'a-token' },
+      inside,
+    )
+    await decide(person, message, 'allow')
+    const { parts } = site.server
+    await runJobs(parts.jobs, cibaPings(parts))
+    const job = await parts.storage.db
+      .selectFrom('jobs')
+      .select(['attempts', 'result'])
+      .where('target', '=', inside.id)
+      .executeTakeFirst()
+    expect(job).toMatchObject({ attempts: 1, result: expect.stringContaining('not allowed') })
+  })
+
   it('is configured with an endpoint where it pings', async () => {
     const refused = site.client({ clientId: 'deaf', backchannelTokenDeliveryMode: 'ping' })
     await expect(refused).rejects.toThrow('ping needs backchannelClientNotificationEndpoint')
