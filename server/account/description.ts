@@ -47,8 +47,9 @@ const refusals: Readonly<Record<number, string>> = {
   401: 'Nobody is signed in, or the token is not accepted.',
   403: 'The CSRF token is missing, or the sign-in is not strong enough for this.',
   404: 'There is no such realm, or no such thing.',
-  409: 'It was answered already.',
+  409: 'It was done already, or it cannot be done here.',
   410: 'It came too late.',
+  503: 'Too many sign in at once.',
 }
 
 export interface Description {

@@ -12,6 +12,7 @@ import {
 } from '#server/accounts/enrolment.ts'
 import { otpauthUri, otpIssuer } from '#server/accounts/otp.ts'
 import type { RecoveryCodeSet } from '#server/accounts/recovery-codes.ts'
+import { completed } from '#server/login/actions/completed.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables.ts'
 import type { AccountParts } from './parts.ts'
@@ -29,10 +30,18 @@ export type EnrolmentParts = Pick<
   | 'factors'
   | 'grantsStore'
   | 'authenticator'
+  | 'users'
 >
 
 /** What went wrong with the end of an enrolment: too late, or no proof. */
 export type Failure = 'expired' | 'wrong'
+
+/** What may be required of a user, and is done by adding a credential of this type. */
+const requiredFor: Readonly<Record<string, string>> = {
+  otp: 'CONFIGURE_TOTP',
+  webauthn: 'webauthn-register',
+  'recovery-codes': 'CONFIGURE_RECOVERY_AUTHN_CODES',
+}
 
 export const createEnrolments = (parts: EnrolmentParts) => {
   const { recorder, authenticator } = parts
@@ -50,7 +59,12 @@ export const createEnrolments = (parts: EnrolmentParts) => {
     spend: readonly Statement[] = [],
   ): Promise<CredentialRow> => {
     await recorder.commit(
-      [authenticator.stillAllowed(self.user), ...spend, ...statements],
+      [
+        authenticator.stillAllowed(self.user),
+        ...completed(parts, self.user, requiredFor[row.type] ?? ''),
+        ...spend,
+        ...statements,
+      ],
       [selfEvent(self, 'UPDATE_CREDENTIAL', row.type)],
     )
     return row

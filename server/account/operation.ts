@@ -32,6 +32,16 @@ export const accountUrl = (path: string): string => `/realms/:realm/account${pat
 
 export const nothing = { description: 'Done.', type: 'null' } as const
 
+/** How an address is described that browsers find a page at. */
+const withPage = (operation: Operation): Operation => ({
+  ...operation,
+  summary: `${operation.summary}; a page for browsers`,
+  replies: {
+    ...operation.replies,
+    303: { description: 'Of a browser: to the sign-in page.', type: 'null' },
+  },
+})
+
 /** Adds the routes; `pageAt` is what a browser gets where an operation and a page have the same address. */
 export const addOperations = (
   app: FastifyInstance,
@@ -60,7 +70,7 @@ export const addOperations = (
     app.route<{ Params: Params }>({
       method,
       url: accountUrl(path),
-      ...describe(operation),
+      ...describe(page ? withPage(operation) : operation),
       handler: page
         ? (request, reply) => {
             reply.header('vary', 'Accept')

@@ -2,6 +2,7 @@
 
 import type { FieldError } from '#schemas/problems.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import { completed } from '#server/login/actions/completed.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import { bodyReader, objectOf } from './description.ts'
 import { nothing, type Operation } from './operation.ts'
@@ -11,7 +12,7 @@ import { insistOnRecentStrength, insistOnStrength } from './strength.ts'
 
 export type PasswordParts = Pick<
   AccountParts,
-  'authenticator' | 'passwords' | 'factors' | 'sessions' | 'recorder' | 'clock' | 'jobs'
+  'authenticator' | 'passwords' | 'factors' | 'sessions' | 'recorder' | 'clock' | 'jobs' | 'users'
 >
 
 export interface PasswordChange {
@@ -74,6 +75,7 @@ export const createChangePassword = (parts: PasswordParts) => {
       return {
         errors,
         statements: [
+          ...completed(parts, user, 'UPDATE_PASSWORD'),
           ...statements,
           ...(signOutOthers ? sessions.revokeOthersOf(user.id, self.sid) : []),
         ],

@@ -17,7 +17,7 @@ import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
 export interface AccountCallerParts
   extends UserTokenParts,
-    Pick<OidcParts, 'sessions' | 'cookies' | 'csrf'> {}
+    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf'> {}
 
 export interface Account {
   readonly user: UserRow
@@ -57,7 +57,7 @@ export const requestAddress = ({ url }: Issuer, request: FastifyRequest): string
 }
 
 export const createAccountCaller = (parts: AccountCallerParts): AccountCaller => {
-  const { sessions, cookies, csrf } = parts
+  const { sessions, users, cookies, csrf } = parts
   const browser = createBrowser(cookies, csrf)
 
   const byToken: AccountCaller = async (issuer, request, reply) => {
@@ -69,8 +69,11 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
     if (token.client.doc.consentRequired && !token.scope.includes(accountScope))
       throw refuseScope(issuer, accountScope)
     const { acr, auth_time: signedIn, sid } = token.claims
+    // The row as it stands in its table: it may be written back.
+    const user = await users.find(issuer.name, token.user.id)
+    if (!user) throw refuseToken(issuer, 'its user is gone')
     return {
-      user: token.user,
+      user,
       acr: typeof acr === 'string' ? acr : undefined,
       signedInAt: typeof signedIn === 'number' ? signedIn * 1000 : undefined,
       sid: typeof sid === 'string' ? sid : undefined,
