@@ -7,6 +7,8 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from './clock.ts'
 
 const COUNTER_END = 0x1000
+/** In front of the counter's digits. */
+const VERSION = 0x7000
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /**
@@ -17,19 +19,21 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export function createIdSource(clock: Clock): () => string {
   let milliseconds = 0
   let counter = 0
+  /** The first two groups, which most ids share with the one before. */
+  let time = ''
+  const begin = (at: number, count: number): void => {
+    milliseconds = at
+    counter = count
+    const digits = at.toString(16).padStart(12, '0')
+    time = `${digits.slice(0, 8)}-${digits.slice(8)}`
+  }
   return () => {
     const now = clock.now()
-    if (now > milliseconds) {
-      milliseconds = now
-      counter = randomInt(COUNTER_END / 2)
-    } else if (++counter === COUNTER_END) {
-      milliseconds += 1
-      counter = 0
-    }
-    const time = milliseconds.toString(16).padStart(12, '0')
-    const count = counter.toString(16).padStart(3, '0')
+    if (now > milliseconds) begin(now, randomInt(COUNTER_END / 2))
+    else if (++counter === COUNTER_END) begin(milliseconds + 1, 0)
+    const versionAndCount = (VERSION + counter).toString(16)
     // randomUUID keeps a pool of random bytes; its last 16 digits are the variant and 62 random bits.
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${randomUUID().slice(19)}`
+    return `${time}-${versionAndCount}-${randomUUID().slice(19)}`
   }
 }
 
