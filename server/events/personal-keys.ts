@@ -120,23 +120,22 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
 
   return {
     forWriting: async (suspects) => {
-      const asked = new Map(suspects.filter(({ id }) => isUuid(id)).map((one) => [one.id, one]))
-      const unknown = [...asked.values()].filter(({ id }) => !known.has(id))
       const found = new Map<string, PersonalKey>()
-      for (const part of inSlices(unknown)) {
-        await learn(part)
-        // At once: with very many they would push each other out of what is remembered.
-        collect(part.map(({ id }) => id))
-      }
-      collect(asked.keys())
-      return found
-
-      function collect(ids: Iterable<string>): void {
-        for (const id of ids) {
+      const collect = (some: readonly Suspect[]): void => {
+        for (const { id } of some) {
           const key = known.get(id)
           if (key) found.set(id, key)
         }
       }
+      const unknown = suspects.filter(({ id }) => !known.has(id) && isUuid(id))
+      const asked = new Map(unknown.map((one) => [one.id, one]))
+      for (const part of inSlices([...asked.values()])) {
+        await learn(part)
+        // At once: with very many they would push each other out of what is remembered.
+        collect(part)
+      }
+      collect(suspects)
+      return found
     },
 
     forReading: async (userIds) => {

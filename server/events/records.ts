@@ -26,8 +26,8 @@ export const erased = 'erased'
 const altered = 'altered'
 
 interface Sealed {
-  readonly ip?: string
-  readonly words?: string
+  readonly ip?: string | undefined
+  readonly words?: string | undefined
 }
 
 /** What a value is bound to: it opens in no other row and in no other place of its own. */
@@ -41,12 +41,12 @@ const subjectOf = (
 ): string => (resourceType === users && resourceId !== null ? resourceId : actor)
 
 const detailOf = (detail: string | null, words: string | null): string | null =>
-  [detail, words].filter((part) => part !== null && part !== '').join(': ') || null
+  detail && words ? `${detail}: ${words}` : detail || words || null
 
-const suspectsIn = ({ actor, realm, outcome, personal, ...event }: AuditEvent): Suspect[] => {
+const suspectsIn = (event: AuditEvent): Suspect[] => {
+  const { actor, realm, outcome, personal, resourceType = null, resourceId = null } = event
   // Only a failed sign-in has an actor that is not an id of ours, but for the words of the system itself.
   const who = { id: actor, realm, genuine: outcome === 'SUCCESS' }
-  const { resourceType = null, resourceId = null } = event
   const subject = subjectOf(resourceType, resourceId, actor)
   return personal === undefined || subject === actor
     ? [who]
@@ -78,12 +78,12 @@ const rowIn = (
   const { resourceType = null, resourceId = null, detail = null } = event
   const ofActor = keys.get(actor)
   const ofSubject = keys.get(subjectOf(resourceType, resourceId, actor))
-  const sealed: Sealed = {
-    ...(ofActor ? { ip: encrypt(ofActor, sourceIp, contextOf(id, 'ip')) } : {}),
-    ...(ofSubject && personal !== undefined
-      ? { words: encrypt(ofSubject, personal, contextOf(id, 'words')) }
-      : {}),
-  }
+  const ip = ofActor && encrypt(ofActor, sourceIp, contextOf(id, 'ip'))
+  const words =
+    ofSubject && personal !== undefined
+      ? encrypt(ofSubject, personal, contextOf(id, 'words'))
+      : undefined
+  const sealed: Sealed | undefined = ip || words ? { ip, words } : undefined
   return {
     event_id: id,
     realm,
@@ -91,13 +91,13 @@ const rowIn = (
     category: eventTypes[type],
     type,
     actor,
-    source_ip: sealed.ip === undefined ? sourceIp : '',
+    source_ip: ip === undefined ? sourceIp : '',
     resource_type: resourceType,
     resource_id: resourceId,
     outcome,
-    detail: sealed.words === undefined ? detailOf(detail, personal ?? null) : detail,
+    detail: words === undefined ? detailOf(detail, personal ?? null) : detail,
     revision: event.revision ?? null,
-    sealed: Object.keys(sealed).length === 0 ? null : JSON.stringify(sealed),
+    sealed: sealed ? JSON.stringify(sealed) : null,
   }
 }
 
