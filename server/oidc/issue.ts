@@ -77,7 +77,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
         : undefined
     const detail = issuance.detail ?? grant.name
     await write(issuance, grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail))
-    await metrics.tokenIssued(issuer.name)
+    metrics.tokenIssued(issuer.name)
     return {
       access_token: access.token,
       token_type: jkt === undefined ? 'Bearer' : 'DPoP',
