@@ -90,10 +90,8 @@ export const createHttp = ({
       return
     }
     const fault = pathFault(pathOf(request.url), request.routeOptions.url)
-    if (fault === undefined) done()
-    else done(new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`))
-  })
-  app.addHook('onRequest', (request, _reply, done) => {
+    if (fault !== undefined)
+      throw new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`)
     settleAddress(request)
     done()
   })
