@@ -16,6 +16,7 @@ import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { createSignInEngine } from '#server/login/create-engine.ts'
+import { createKnownDevices } from '#server/login/known-devices.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createDpop } from '#server/oidc/dpop.ts'
 import { createFindPending } from '#server/oidc/pending-sign-in.ts'
@@ -83,6 +84,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       engine: createSignInEngine({
         ...parts,
         pages,
+        knownDevices: createKnownDevices({ ...parts, cookies, baseUrl: config.http.baseUrl }),
         baseUrl: config.http.baseUrl,
         onLogin: metrics.login,
         onChallenge: metrics.mfaChallenge,

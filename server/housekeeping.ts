@@ -6,6 +6,7 @@
 
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import { recurring } from '#server/events/jobs/recurring.ts'
+import { forgetDevices } from '#server/login/known-devices.ts'
 import type { Parts } from './parts.ts'
 
 const intervalMs = 5 * 60_000
@@ -37,6 +38,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
     ...parts.approvals.forgetStatements(),
     ...parts.transactions.forgetStatements(),
     parts.changesets.forgetStatement(),
+    forgetDevices(parts.storage, parts.clock.now()),
   ])
 }
 

@@ -25,11 +25,16 @@ export interface Cookies {
   login(realm: string): Cookie
   /** Ties what a client asked for to the browser that brought it. */
   authorization(realm: string): Cookie
+  /** Makes the browser known to those who sign in with it. */
+  readonly device: Cookie
   /** The language that pages were switched to; it ends with the browser. */
   readonly locale: Cookie
   /** Read by scripts and sent back as `X-XSRF-TOKEN`; the name is part of the interface. */
   readonly xsrf: Cookie
 }
+
+/** In seconds: browsers keep no cookie for longer (RFC 6265bis §5.5). */
+const longest = 400 * 24 * 60 * 60
 
 /** The header that carries the value of the `XSRF-TOKEN` cookie back, as Node.js spells it. */
 export const xsrfHeader = 'x-xsrf-token'
@@ -45,6 +50,10 @@ export const createCookies = (baseUrl: string): Cookies => {
     }),
     login: (realm) => ({ name: `${prefix}iam-login-${realm}`, options: hidden }),
     authorization: (realm) => ({ name: `${prefix}iam-authorize-${realm}`, options: hidden }),
+    device: {
+      name: `${prefix}iam-device`,
+      options: { ...hidden, maxAge: longest },
+    },
     locale: { name: `${prefix}iam-locale`, options: hidden },
     xsrf: {
       name: 'XSRF-TOKEN',

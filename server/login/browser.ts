@@ -27,6 +27,8 @@ export interface Browser {
   isOfSession(session: SessionRow, token: string): boolean
   /** The session's cookie replaces what was there before, and the CSRF token changes with it. */
   signIn(reply: FastifyReply, session: SessionRow, cookieValue: string): void
+  /** Makes the browser known for a long time. */
+  remember(reply: FastifyReply, device: string): void
   signOut(reply: FastifyReply, realm: string): void
 }
 
@@ -74,6 +76,7 @@ export const createBrowser = (cookies: Cookies, csrf: Csrf): Browser => {
       clear(reply, cookies.login(session.realm))
       greet(reply, session)
     },
+    remember: (reply, device) => set(reply, cookies.device, device),
     signOut(reply, realm) {
       clear(reply, cookies.session(realm))
       clear(reply, cookies.xsrf)

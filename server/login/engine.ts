@@ -15,6 +15,7 @@ import { levelOf } from './flow/levels.ts'
 import { pinFlow } from './flow/pinned-flow.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
 import { newState, type SignInState } from './flow/state.ts'
+import type { KnownDevices } from './known-devices.ts'
 import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
 import {
   type AnswerContext,
@@ -32,6 +33,7 @@ export interface EngineParts extends QuestionParts {
   readonly authenticator: Authenticator
   readonly bruteForce: Pick<BruteForce, 'forgiveStatements'>
   readonly signIns: SignIns
+  readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
   readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
   readonly onChallenge?: ((realm: string) => void) | undefined
 }
@@ -72,6 +74,7 @@ export const createEngine = (parts: EngineParts) => {
     const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
     const userId = passed.user?.id ?? state.userId
     const name = passed.name ?? state.name
+    const organization = passed.organization ?? state.organization
     return {
       ...state,
       done: [...state.done, execution.path],
@@ -80,6 +83,7 @@ export const createEngine = (parts: EngineParts) => {
       rememberMe: passed.rememberMe ?? state.rememberMe,
       ...(userId === undefined ? {} : { userId }),
       ...(name === undefined ? {} : { name }),
+      ...(organization === undefined ? {} : { organization }),
     }
   }
 
@@ -94,6 +98,7 @@ export const createEngine = (parts: EngineParts) => {
       settings,
       amr: state.amr,
       acr: levelOf(state.amr),
+      organization: state.organization,
       replaces: sessionCookie,
       continues: current?.user.id === user.id ? current.session : undefined,
     })
@@ -144,10 +149,16 @@ export const createEngine = (parts: EngineParts) => {
       }
     }
     const opened = openSession(visitor, state, user)
+    const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
     return {
-      statements: [...statements, ...signIns.end(signIn), ...opened.statements],
+      statements: [
+        ...statements,
+        ...signIns.end(signIn),
+        ...opened.statements,
+        ...device.statements,
+      ],
       events: [...events, audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)],
-      value: { kind: 'signed-in', session: opened, state },
+      value: { kind: 'signed-in', session: opened, state, device: device.cookieValue },
       ownGuard: signInGuard,
     }
   }
@@ -277,7 +288,10 @@ export const createEngine = (parts: EngineParts) => {
     async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {
       try {
         const answered = await asked.step.answer(answering(visitor, asked), form)
-        if (answered.kind === 'signed-in') parts.onLogin?.(visitor.realm, 'success')
+        if (answered.kind === 'signed-in') {
+          parts.onLogin?.(visitor.realm, 'success')
+          parts.knownDevices.wake()
+        }
         return answered
       } catch (error) {
         // Another tab, or the same form sent twice, was faster: what is asked now is asked there.

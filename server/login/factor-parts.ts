@@ -13,6 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { KnownDevices } from './known-devices.ts'
 
 export interface FactorParts {
   readonly pages: Pages
@@ -28,6 +29,7 @@ export interface FactorParts {
   readonly approvals: Approvals
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly knownDevices: KnownDevices
   /** Signs what a code or link is remembered by. */
   readonly codeKey: Uint8Array
   /** Links in messages begin with it, whatever a request says. */

@@ -246,6 +246,7 @@ const createHandlers = (parts: LoginParts) => {
         return reply.redirect(afterReset(visitor.realm, answered.state.pending), 303)
       case 'signed-in':
         browser.signIn(reply, answered.session.session, answered.session.cookieValue)
+        browser.remember(reply, answered.device)
         return reply.redirect(pending?.continueTo ?? pathOf(visitor.realm, 'login'), 303)
     }
   }

@@ -45,12 +45,20 @@ export interface Passed {
   readonly statements?: readonly Statement[] | undefined
   readonly events?: readonly AuditEvent[] | undefined
   readonly rememberMe?: boolean | undefined
+  /** The organization that was chosen, by id. */
+  readonly organization?: string | undefined
 }
 
 export type Answered =
   /** It is stored how the sign-in goes on, or that it has ended with a session. */
   | { readonly kind: 'went-on'; readonly signIn: SignIn }
-  | { readonly kind: 'signed-in'; readonly session: Opened; readonly state: SignInState }
+  | {
+      readonly kind: 'signed-in'
+      readonly session: Opened
+      readonly state: SignInState
+      /** For the cookie that makes this browser known. */
+      readonly device: string
+    }
   /** The flow has ended and was not meant to end with a session: a forgotten password was set anew. */
   | { readonly kind: 'finished'; readonly state: SignInState }
   | Refusal

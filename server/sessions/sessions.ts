@@ -33,6 +33,8 @@ export interface NewSession {
   readonly acr?: string
   /** The administrator who acts as the user. */
   readonly impersonator?: string | undefined
+  /** The organization that was chosen; that of the session it goes on with unless told otherwise. */
+  readonly organization?: string | undefined
   /** The cookie that the browser had before: its session ends in the same transaction. */
   readonly replaces?: string | undefined
   /** The session of the same user that it goes on with: a new cookie and a new sign-in, what was issued stays. */
@@ -182,6 +184,7 @@ export const createSessions = ({
         'sessions.amr',
         'sessions.acr',
         'sessions.impersonator',
+        'sessions.organization_id',
       ])
       .where(column, '=', value)
       .where('sessions.realm', '=', realm)
@@ -204,10 +207,11 @@ export const createSessions = ({
       amr,
       acr,
       impersonator,
+      organization_id,
       ...user
     } = row
     const times = { created_at, last_access, expires_at }
-    const origin = { remember_me, ip, user_agent, amr, acr, impersonator }
+    const origin = { remember_me, ip, user_agent, amr, acr, impersonator, organization_id }
     const session = { id, sid, realm, user_id: user.id, ...times, ...origin }
     return { session, user }
   }
@@ -300,6 +304,7 @@ export const createSessions = ({
         amr: JSON.stringify(opening.amr ?? ['pwd']),
         acr: opening.acr ?? '1',
         impersonator: opening.impersonator ?? null,
+        organization_id: opening.organization ?? continues?.organization_id ?? null,
       }
       const before = replaces === undefined ? [] : end(realm, replaces)
       const statements = [

@@ -15,6 +15,14 @@ export interface SignInRow {
   expires_at: number
 }
 
+/** A browser that a user has signed in with. */
+export interface KnownDeviceRow {
+  user_id: string
+  /** Digest of the cookie of the browser, another one for each user. */
+  device: string
+  last_seen: number
+}
+
 /** A device on its way to become a factor: first a token for the user, then a challenge for the device. */
 export interface DeviceEnrolmentRow {
   /** SHA-256 of the token. */

@@ -9,6 +9,7 @@ import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   ApprovalRow,
   DeviceEnrolmentRow,
+  KnownDeviceRow,
   SignInRow,
   TransactionRow,
 } from './sign-in-tables.ts'
@@ -174,6 +175,8 @@ export interface SessionRow {
   acr: string
   /** The administrator who acts as the user. */
   impersonator: string | null
+  /** The organization that was chosen at sign-in. */
+  organization_id: string | null
 }
 
 /** Failed sign-ins of one user or one address, and attempts under way. */
@@ -342,6 +345,7 @@ export interface Tables {
   outbox_cursors: OutboxCursorRow
   webhook_secrets: WebhookSecretRow
   sign_ins: SignInRow
+  known_devices: KnownDeviceRow
   device_enrolments: DeviceEnrolmentRow
   approvals: ApprovalRow
   transactions: TransactionRow

@@ -22,6 +22,7 @@ import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
+import { organizationOfSession, organizationScope } from './organizations.ts'
 import type { Issuer } from './realm.ts'
 import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
 import { openidScope } from './scopes.ts'
@@ -173,6 +174,18 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     return collectClaims(mappers, target, input)
   }
 
+  /** For which organization the user signed in, where the client may know. */
+  const organizationClaim = async (
+    { view }: Issuer,
+    user: UserRow | undefined,
+    scope: readonly string[],
+    sid: string | undefined,
+  ): Promise<Claims> => {
+    if (!user || !scope.includes(organizationScope)) return {}
+    const organization = await organizationOfSession(storage, view, user.id, sid)
+    return organization ? { [organizationScope]: organization } : {}
+  }
+
   /** All claims that do not change from one token to the next. */
   const settled = async (request: AccessTokenRequest): Promise<Claims> => {
     const { issuer, client, user, account = client, scope, resources = [] } = request
@@ -180,6 +193,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     const input = await inputOf(issuer, client, user, account)
     return {
       ...collectClaims(mappers, 'access', input),
+      ...(await organizationClaim(issuer, user, scope, request.authentication?.sid)),
       ...roleClaims(input.roles),
       iss: issuer.url,
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
@@ -232,10 +246,11 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     },
 
     idToken: async (request) => {
-      const { issuer, client, user, authentication, nonce, accessToken, code } = request
+      const { issuer, client, user, scope, authentication, nonce, accessToken, code } = request
       const iat = Math.floor(clock.now() / 1000)
       return sign(issuer, client, 'JWT', {
         ...(await mapped('id', request)),
+        ...(await organizationClaim(issuer, user, scope, authentication.sid)),
         ...request.claims,
         iss: issuer.url,
         sub: await subjects.subjectOf(issuer.view, client, user),

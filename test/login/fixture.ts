@@ -15,6 +15,7 @@ import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { createSignInEngine } from '#server/login/create-engine.ts'
 import { createSignIns } from '#server/login/flow/sign-ins.ts'
+import { createKnownDevices } from '#server/login/known-devices.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
@@ -80,6 +81,11 @@ export const openSite = async (
   const factors = createFactors(storage)
   const keyring = keyringFrom([randomBytes(32)])
   const onLogin = (realm: string, outcome: string) => logins.push(`${realm} ${outcome}`)
+  const cookies = createCookies(baseUrl)
+  const messaging = {
+    ready: async () => ({ ready: false, reason: 'there is none here' }) as const,
+  }
+  const post = { statements: () => [], wake: () => undefined }
   const engine = createSignInEngine({
     ...accounts,
     sessions,
@@ -90,8 +96,9 @@ export const openSite = async (
     devices: createDevices({ ...accounts, keyring, factors }),
     approvals: createApprovals(accounts),
     passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
-    messaging: { ready: async () => ({ ready: false, reason: 'there is none here' }) },
-    post: { statements: () => [], wake: () => undefined },
+    messaging,
+    post,
+    knownDevices: createKnownDevices({ ...accounts, messaging, post, cookies, baseUrl }),
     codeKey: randomBytes(32),
     baseUrl,
     onLogin,
@@ -100,7 +107,7 @@ export const openSite = async (
     loginRoutes({
       ...accounts,
       sessions,
-      cookies: createCookies(baseUrl),
+      cookies,
       csrf: createCsrf(randomBytes(32)),
       pages,
       engine,

@@ -5,6 +5,7 @@ import type { Step } from '../step.ts'
 import { emailCode } from './email-code.ts'
 import { emailLink } from './email-link.ts'
 import { identify } from './identify.ts'
+import { organization } from './organization.ts'
 import { password } from './password.ts'
 import { push } from './push.ts'
 import { qr } from './qr.ts'
@@ -34,4 +35,5 @@ export const createAuthenticators = (parts: FactorParts): Step[] => [
   resetPassword(parts),
   register(parts),
   terms(parts),
+  organization(parts),
 ]

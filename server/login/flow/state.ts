@@ -20,6 +20,8 @@ export interface SignInState extends Progress {
   readonly acr?: string
   /** The client that it is for. */
   readonly clientId?: string
+  /** The organization that it is for, by id. */
+  readonly organization?: string
   /** Ends without a session: it is for something else than signing in. */
   readonly withoutSession?: boolean
   /** What a step keeps for itself, by the path of its execution. Secrets in it are digests or sealed. */

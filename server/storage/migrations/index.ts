@@ -10,6 +10,7 @@ import { jobs } from './0007-jobs.ts'
 import { audit } from './0008-audit.ts'
 import { signIns } from './0009-sign-ins.ts'
 import { devices } from './0010-devices.ts'
+import { people } from './0011-people.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -23,4 +24,5 @@ export const migrations: readonly Migration[] = [
   audit,
   signIns,
   devices,
+  people,
 ]
