@@ -62,6 +62,7 @@ const problemHints: Readonly<Record<string, string>> = {
   unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',
   csrf: 'sign in again: `iamctl login`',
   forbidden: '`iamctl whoami` shows what you may do',
+  'step-up': 'sign in again with a stronger factor, then repeat it',
   'not-found': 'check the name and --realm (IAMCTL_REALM); `iamctl get` lists what there is',
   'method-not-allowed': 'the server may be of another version: `iamctl doctor`',
   conflict: 'look at what is there with `iamctl get`, then try again',
