@@ -19,13 +19,20 @@ import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { bodyReader, describe, objectOf } from './description.ts'
 import type { AccountParts } from './parts.ts'
-import { insistOnStrength } from './strength.ts'
+import { insistOnRecentStrength } from './strength.ts'
 
 export interface DeviceEnrolmentParts
   extends AccountCallerParts,
     Pick<
       AccountParts,
-      'issuers' | 'recorder' | 'devices' | 'factors' | 'users' | 'authenticator' | 'storage'
+      | 'issuers'
+      | 'recorder'
+      | 'devices'
+      | 'factors'
+      | 'users'
+      | 'authenticator'
+      | 'storage'
+      | 'clock'
     > {
   readonly preflights: Preflights
 }
@@ -100,7 +107,7 @@ const once = async <T>(work: Promise<T>, otherwise: () => Problem): Promise<T> =
 }
 
 export const deviceEnrolment = (parts: DeviceEnrolmentParts) => {
-  const { issuers, recorder, devices, factors, users, authenticator, storage } = parts
+  const { issuers, recorder, devices, users, authenticator, storage } = parts
   const callerOf = createAccountCaller(parts)
   const readPermit = bodyReader<{ readonly label?: string }>(permitBody)
   const readStart = bodyReader<{ readonly enrollmentToken: string }>(startBody)
@@ -112,7 +119,7 @@ export const deviceEnrolment = (parts: DeviceEnrolmentParts) => {
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
     const account = await callerOf(issuer, request, reply)
-    await insistOnStrength(factors, account)
+    await insistOnRecentStrength(parts, account)
     const { label = '' } = readPermit(request)
     const { token, expiresAt, statements } = devices.permit(
       account.user,

@@ -23,6 +23,7 @@ import {
 } from './describe-approvals.ts'
 import { bodyReader } from './description.ts'
 import { createJsonErrors } from './errors.ts'
+import { wantsPage } from './operation.ts'
 import type { AccountParts } from './parts.ts'
 
 interface ApprovalRoute {
@@ -30,10 +31,6 @@ interface ApprovalRoute {
 }
 
 type ApprovalRequest = FastifyRequest<ApprovalRoute>
-
-/** Browsers say so; an app that says nothing gets JSON. */
-const wantsPage = ({ headers }: FastifyRequest): boolean =>
-  headers.accept?.includes('text/html') ?? false
 
 const idOf = ({ params }: FastifyRequest): string => (params as ApprovalRoute['Params']).id
 
