@@ -1,0 +1,199 @@
+/** Advisories about sign-in, recovery and second factors of comparable products, as attacks on a running server. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openWorld, password, type SignInBrowser, type World } from '../login/world.ts'
+import { backends } from '../support/backends.ts'
+
+const [backend] = backends
+if (!backend) throw new Error('there is no database to test on')
+
+describe('sign-in under attack', () => {
+  const realm = 'shop'
+  const login = `/realms/${realm}/login`
+  let world: World
+  let count = 0
+  let username = ''
+  let userId = ''
+
+  beforeAll(async () => {
+    world = await openWorld(backend)
+  })
+  afterAll(() => world.close())
+  beforeEach(async () => {
+    count += 1
+    username = `anna-${count}`
+    userId = await world.addUser(username)
+    world.mail.mails.length = 0
+  })
+
+  const signIn = async (browser: SignInBrowser, name = username) => {
+    await browser.open(login)
+    return browser.submit({ username: name, password })
+  }
+  const lastMail = async (): Promise<string> => {
+    await world.settle()
+    return (world.mail.mails.at(-1)?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  }
+  const linkOf = (mail: string): string => /http:\S+/.exec(mail)?.[0] ?? ''
+  const forget = async (browser: SignInBrowser, headers: Record<string, string> = {}) => {
+    await browser.get(`${login}/forgot`)
+    const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+    return browser.post(`${login}/forgot`, { username, _csrf }, headers)
+  }
+  /** Below the server, as browsers of the test want it. */
+  const pathOf = (link: string): string => link.replace(world.server.baseUrl, '')
+  const tokenOf = (link: string): string => new URL(link).searchParams.get('token') ?? ''
+
+  it('writes links from the configured address alone, whatever the request says (CVE-2023-49097, CVE-2025-64101, GHSA-pfrf-9r5f-73f5)', async () => {
+    const lies = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-port': '444',
+      'x-original-host': 'evil.example',
+      forwarded: 'host=evil.example;proto=https',
+    }
+    const browser = world.browser()
+    const answer = await forget(browser, lies)
+    expect(answer.location).toMatch(/^\/realms\/shop\/login\/[\w-]+$/)
+    // The mail goes out with the page that says so.
+    const page = await browser.get(answer.location ?? '', lies)
+    expect(page.body).not.toContain('evil.example')
+    const mail = await lastMail()
+    expect(mail).not.toContain('evil.example')
+    expect(linkOf(mail).startsWith(`${world.server.baseUrl}${login}/`)).toBe(true)
+  })
+
+  it('sets by a recovery link the password of its own user alone, once (CVE-2023-26481, CVE-2026-37982)', async () => {
+    const victim = username
+    const thief = await world.addUser(`thief-${count}`)
+    expect(thief).not.toBe(userId)
+    username = `thief-${count}`
+    const browser = world.browser()
+    await browser.open(`${login}/forgot`)
+    await browser.submit({ username })
+    const link = linkOf(await lastMail())
+    const reader = world.browser()
+    await reader.open(pathOf(link))
+    await reader.submit({ token: tokenOf(link), username: victim, userId })
+    const fresh = 'another secret, long enough 9'
+    await reader.submit({
+      password: fresh,
+      passwordConfirm: fresh,
+      username: victim,
+      userId,
+      user_id: userId,
+    })
+    const [own, others] = [world.browser(), world.browser()]
+    await own.open(login)
+    await own.submit({ username, password: fresh })
+    expect(own.isSignedIn(realm)).toBe(true)
+    await others.open(login)
+    await others.submit({ username: victim, password: fresh })
+    expect(others.isSignedIn(realm)).toBe(false)
+    // What was used leads nowhere, in this browser or another.
+    for (const again of [reader, world.browser()]) {
+      const answer = await again.open(pathOf(link))
+      expect(answer.status).toBe(403)
+      expect(answer.body).not.toContain('name="password"')
+    }
+  })
+
+  it('asks for the second factor whatever address is opened meanwhile (MFA bypass by navigation)', async () => {
+    const code = await world.addTotp(userId)
+    const browser = world.browser()
+    await signIn(browser)
+    const waiting = browser.path
+    for (const path of [
+      login,
+      `${login}?notice=password-changed`,
+      `${login}/forgot`,
+      `/realms/${realm}/account`,
+      `/realms/${realm}/account/profile`,
+      `${waiting}?choose`,
+      `${waiting}/status`,
+    ]) {
+      await browser.get(path)
+      expect(browser.isSignedIn(realm), path).toBe(false)
+    }
+    // Empty answers and those of other steps are none (CVE-2026-49443, CVE-2024-47070).
+    await browser.open(waiting)
+    const forms: Record<string, string>[] = [
+      {},
+      { code: '' },
+      { username, password },
+      { saved: 'true', decision: 'accept', organization: '' },
+      { password, passwordConfirm: password },
+    ]
+    for (const form of forms) {
+      await browser.submit(form)
+      expect(browser.isSignedIn(realm), JSON.stringify(form)).toBe(false)
+    }
+    await browser.open(waiting)
+    await browser.submit({ code: code() })
+    expect(browser.isSignedIn(realm)).toBe(true)
+  })
+
+  it('takes no proof of one sign-in for that of another (MFA bypass by another handle)', async () => {
+    await world.addTotp(userId)
+    const other = `other-${count}`
+    const code = await world.addTotp(await world.addUser(other))
+    const [mine, theirs] = [world.browser(), world.browser()]
+    await signIn(mine, other)
+    await signIn(theirs)
+    // Whoever knows a second account uses its code, and its cookie, where the first is asked.
+    await theirs.submit({ code: code() })
+    expect(theirs.isSignedIn(realm)).toBe(false)
+    const stolen = theirs.path
+    const answer = await mine.get(stolen)
+    expect(answer.status).toBe(403)
+    const _csrf = mine.cookies.get('XSRF-TOKEN') ?? ''
+    expect((await mine.post(stolen, { _csrf, code: code() })).status).toBe(403)
+    expect(mine.isSignedIn(realm)).toBe(false)
+  })
+
+  it('shows names and parameters as text, on every page that repeats them (CVE-2026-37980)', async () => {
+    const script = '<img src=x onerror=alert(1)>"\'><script>alert(1)</script>'
+    await world.must('POST', '/organizations', { alias: `x-${count}`, name: script })
+    await world.must('POST', '/organizations', { alias: `y-${count}`, name: 'plain' })
+    const organizations = (await world.must('GET', '/organizations')) as { id: string }[]
+    for (const { id } of organizations)
+      await world.must('PUT', `/organizations/${id}/members/${userId}`)
+    await world.setFlow([{ authenticator: 'username-password' }, { authenticator: 'organization' }])
+    const browser = world.browser()
+    const chooser = await signIn(browser)
+    const encoded = encodeURIComponent(script)
+    const first = world.browser()
+    await first.open(login)
+    const pages = [
+      chooser,
+      await first.submit({ username: script, password: 'x' }),
+      await first.get(`${login}?notice=${encoded}&error=${encoded}&login_hint=${encoded}`),
+      await first.get(`${login}/${encoded}`),
+      await first.get(`/realms/${encoded}/login`),
+    ]
+    expect(chooser.body).toContain('&lt;img src=x')
+    for (const { body, headers } of pages) {
+      expect(body).not.toContain('<img src=x')
+      expect(body).not.toContain('<script>alert')
+      expect(headers.get('content-security-policy')).toMatch(/script-src 'self'|default-src 'none'/)
+    }
+    await world.setFlow([{ authenticator: 'username-password' }])
+  })
+
+  it('leads to no other site after a sign-in, whatever the address says (open redirect)', async () => {
+    for (const target of ['https://evil.example/', '//evil.example', '/\\evil.example']) {
+      const browser = world.browser()
+      const query = new URLSearchParams(
+        ['redirect', 'redirect_uri', 'next', 'continue', 'returnTo', 'lang'].map((name) => [
+          name,
+          target,
+        ]),
+      )
+      await browser.get(`${login}?${query}`)
+      const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+      const answer = await browser.post(`${login}?${query}`, { username, password, _csrf })
+      expect(answer.status).toBe(303)
+      expect(answer.location).toBe(login)
+    }
+  })
+})
