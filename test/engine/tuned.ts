@@ -66,12 +66,15 @@ const tunes: Readonly<Record<string, Tune>> = {
   flow: ({ doc, secrets }) => {
     const ids = [...authenticatorIds]
     const executions = (doc['authenticationExecutions'] ?? []) as readonly Doc[]
-    const authenticationExecutions = executions.map((execution, i) => {
+    // Whoever comes through must have shown who it is: a realm may make any flow the one of its sign-ins.
+    const first = { authenticator: 'username-password', requirement: 'REQUIRED' }
+    const others = executions.map((execution, i) => {
       const { flowAlias, authenticator: text, ...rest } = execution
       return flowAlias === undefined
         ? { ...rest, authenticator: ids[(String(text).length + i) % ids.length] }
         : { ...rest, flowAlias }
     })
+    const authenticationExecutions = [first, ...others]
     const { topLevel, ...rest } = doc
     // Whoever signs in, does so through it, unless the realm says otherwise.
     const level = topLevel === undefined || doc['alias'] === 'browser' ? {} : { topLevel }
