@@ -104,6 +104,34 @@ describe.each(backends)('factors of an account on $name', (backend) => {
     expect(items[0]).toMatchObject({ actor: ann.userId, detail: 'otp' })
   })
 
+  it('are out of reach for a sign-in that has not ended (CVE-2025-3910, CVE-2026-3429)', async () => {
+    await addTotp()
+    const half = world.browser()
+    await half.signIn('shop', username, password)
+    const _csrf = half.cookies.get('XSRF-TOKEN') ?? ''
+    const otp = await idOf('otp')
+    for (const path of ['/security', '/security/totp', '/security/passkey', '/password']) {
+      const fields = { _csrf, remove: otp, password, passwordConfirm: password }
+      for (const { status, location } of [
+        await half.get(account(path), { accept: 'text/html' }),
+        await half.post(account(path), fields),
+      ]) {
+        expect(status).toBe(303)
+        expect(location).toContain('/realms/shop/login?authorization=account-')
+      }
+    }
+    const cookie = [...half.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    for (const [method, path] of [
+      ['GET', '/credentials'],
+      ['POST', '/credentials/totp'],
+      ['DELETE', `/credentials/${otp}`],
+    ] as const) {
+      const headers = { cookie, 'x-xsrf-token': _csrf }
+      expect((await ann.api(method, path, undefined, headers)).status).toBe(401)
+    }
+    expect(await typesOf()).toEqual(['password', 'otp'])
+  })
+
   it('are not changed by a sign-in of long ago, nor by who acts as the user', async () => {
     const acting = await personOf(world, ann.userId, { impersonator: 'the-admin', acr: '2' })
     const refused = await acting.api('POST', '/credentials/totp', {})

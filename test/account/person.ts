@@ -2,6 +2,7 @@
 
 import type { NewSession } from '#server/sessions/sessions.ts'
 import { statement } from '#server/storage/statements.ts'
+import type { Answer } from '../login/fixture.ts'
 import { SignInBrowser, type World } from '../login/world.ts'
 import type { Answer as Reply } from '../support/server.ts'
 import { send } from '../support/server.ts'
@@ -28,6 +29,13 @@ class AccountBrowser extends SignInBrowser {
     if (answer.location !== null) return this.open(answer.location)
     this.page = answer
     return answer
+  }
+
+  /** Follows from page to page of the account. */
+  override async open(path: string): Promise<Answer> {
+    const answer = await super.open(path)
+    const { location } = answer
+    return location?.includes('/account/') ? this.open(location) : answer
   }
 
   override get(path: string, headers: Record<string, string> = {}) {

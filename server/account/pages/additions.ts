@@ -31,7 +31,10 @@ export const additionPages = (parts: AdditionParts): AccountPage[] => {
 
   const showTotp = async (visit: UserVisit, error?: ConfigureTotpPage['error']) => {
     const self = selfOf(visit)
-    const begun = (await otp.shown(self, ticketOf(visit))) ?? (await otp.begin(self))
+    const known = await otp.shown(self, ticketOf(visit))
+    const begun = known ?? (await otp.begin(self))
+    // At an address that shows the same secret whenever it is loaded, in whatever language.
+    if (!known && !error) return goTo(visit, withTicket(totpPath, begun.ticket))
     return pages.configureTotp(visit.reply, {
       ...(await frame(visit, withTicket(totpPath, begun.ticket))),
       otpauthUrl: begun.otpauthUri,

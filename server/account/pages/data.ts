@@ -17,6 +17,10 @@ export type DataPageParts = OwnDataParts &
 const path = '/data'
 const deletePath = '/data/delete'
 
+/** What a file declares is erased by who owns the file. */
+const mayErase = ({ user, session }: UserVisit): boolean =>
+  user.managed !== 1 && session.impersonator === null
+
 export const dataPages = (parts: DataPageParts): AccountPage[] => {
   const { pages, frame, factors } = parts
   const data = createOwnData(parts)
@@ -43,8 +47,7 @@ export const dataPages = (parts: DataPageParts): AccountPage[] => {
         pages.accountData(visit.reply, {
           ...(await frame(visit, path)),
           exportUrl: pathIn(visit.issuer.name, '/gdpr/export'),
-          // What a file declares is erased by who owns the file.
-          ...(visit.user.managed === 1 ? {} : { deleteUrl: pathIn(visit.issuer.name, deletePath) }),
+          deleteUrl: mayErase(visit) ? pathIn(visit.issuer.name, deletePath) : undefined,
         }),
     },
     {

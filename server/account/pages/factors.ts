@@ -53,7 +53,7 @@ export const factorsPage = (parts: FactorsPageParts): AccountPage => {
     pages.accountFactors(visit.reply, {
       ...(await frame(visit, factorsPath)),
       factors: (await credentials.of(selfOf(visit))).flatMap(factorOf),
-      addable,
+      addable: visit.session.impersonator === null ? addable : [],
       ...told,
     })
 
