@@ -1,3 +1,5 @@
+/** The page where the password is changed. */
+
 import { Problem } from '#schemas/problems.ts'
 import { type AccountPasswordPage, passwordErrors } from '#server/http/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'

@@ -1,3 +1,5 @@
+/** The page of the user's name and address. */
+
 import type { AccountProfilePage } from '#server/http/pages.ts'
 import { profileErrors } from '#server/login/actions/update-profile.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
