@@ -36,7 +36,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
     path: '/users/:userId/gdpr',
     permission: 'realm-admin',
     resourceType: 'users',
-    events: ['USER_ERASED'],
+    events: ['ADMIN_DELETE', 'USER_ERASED'],
     summary: 'Erases the user and all that could name them; it cannot be undone',
     reply: noContent,
     handle: async (context) => {
@@ -54,7 +54,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
           ...parts.users.deleteStatements(user.id),
           ...data.statements,
         ],
-        data.events,
+        [userEvent(context, 'ADMIN_DELETE', user.id), ...data.events],
       )
     },
   },

@@ -28,7 +28,7 @@ export const impersonate = (parts: ImpersonateParts): Action => ({
   path: '/users/:userId/impersonate',
   permission: 'realm-admin',
   resourceType: 'users',
-  events: ['IMPERSONATE'],
+  events: ['ADMIN_ACTION', 'IMPERSONATE'],
   summary: 'Starts a session as the user, in the browser that asks',
   reply: {
     status: 200,
@@ -57,7 +57,10 @@ export const impersonate = (parts: ImpersonateParts): Action => ({
       impersonator: caller.actor,
       replaces: request.cookies[parts.cookies.session(realm).name],
     })
-    await parts.recorder.commit(opened.statements, [userEvent(context, 'IMPERSONATE', user.id)])
+    await parts.recorder.commit(opened.statements, [
+      userEvent(context, 'ADMIN_ACTION', user.id, 'impersonate'),
+      userEvent(context, 'IMPERSONATE', user.id),
+    ])
     const { name, options } = parts.cookies.session(realm)
     reply.setCookie(name, opened.cookieValue, options).header('cache-control', 'no-store')
     return {
