@@ -24,7 +24,9 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
     const prepared = await parts.passwords.prepare(settings, user, value, '/value')
     if (prepared.errors.length > 0) throw invalid(prepared.errors)
     const actions = new Set(JSON.parse(user.required_actions) as string[])
+    // One that is meant to last ends the wish for another (Keycloak does the same).
     if (temporary) actions.add('UPDATE_PASSWORD')
+    else actions.delete('UPDATE_PASSWORD')
     await parts.recorder.commit(
       [
         ...prepared.statements,
