@@ -159,7 +159,10 @@ describe.each(backends)(
       const told = (): number =>
         Math.min(...[...arrivals(receiver).values()].map((own) => own.size))
       await expect
-        .poll(async () => [told(), await pending()], { timeout: long ? 20 * minute : minute, interval: 500 })
+        .poll(async () => [told(), await pending()], {
+          timeout: long ? 20 * minute : minute,
+          interval: 500,
+        })
         .toEqual([await expected(), 0])
       expect(await last.stop()).toEqual({ code: 0, signal: null })
 
