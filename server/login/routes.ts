@@ -11,17 +11,14 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { Problem } from '#schemas/problems.ts'
 import { printable } from '#server/accounts/names.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
-import type { Pages } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Copy } from '#server/storage/documents/copy.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import { afterReset, pathOf, stepPath } from './addresses.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
 import {
@@ -31,159 +28,42 @@ import {
   describeSignIn,
   describeStatus,
 } from './description.ts'
-import { type Engine, retryAfter } from './engine.ts'
-import { type Entry, entries, entryOf, signInEntry } from './entries.ts'
-import { isEnough } from './flow/levels.ts'
+import { type Entry, entries, signInEntry } from './entries.ts'
 import type { SignIn, SignIns } from './flow/sign-ins.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
-import { type FindPending, type PendingSignIn, pendingHandle, pendingParameter } from './pending.ts'
-import type { Asked, Visitor } from './questions.ts'
+import { pendingHandle } from './pending.ts'
+import type { Asked } from './questions.ts'
 import { createStatus, type SignInRoute } from './status.ts'
-import { type AskedPage, type Form, type Refusal, refused } from './step.ts'
+import { type Form, type Refusal, refused } from './step.ts'
+import { createTurns, type Turn, type TurnParts } from './turns.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
 
-export interface LoginParts {
+export interface LoginParts extends Omit<TurnParts, 'browser'> {
   readonly recorder: Recorder
   readonly sessions: Sessions
   readonly cookies: Cookies
   readonly csrf: Csrf
-  readonly pages: Pages
-  readonly engine: Engine
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
-  readonly copy: Pick<Copy, 'fresh'>
   /** The realm that cannot be switched off. */
   readonly master: string
   /** Null when there is no such realm. */
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
   readonly mapError?: MapError
-  /** Finds what waits for a sign-in. */
-  readonly findPending?: FindPending
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
 
 type RealmRequest = FastifyRequest<RealmRoute>
 type SignInRequest = FastifyRequest<SignInRoute>
 
-/** What one request is about. */
-interface Turn {
-  readonly visit: Visit
-  readonly visitor: Visitor
-  readonly pending: PendingSignIn | undefined
-  /** The token of the forms of this browser. */
-  readonly csrf: string
-}
-
-const pathOf = (realm: string, page: 'login' | 'logout'): string => `/realms/${realm}/${page}`
-
-const firstPath = (realm: string, handle: string | undefined, { path }: Entry): string => {
-  const query =
-    handle === undefined ? '' : `?${new URLSearchParams({ [pendingParameter]: handle })}`
-  return `/realms/${realm}/${path}${query}`
-}
-
-const stepPath = ({ realm, handle, state, version }: SignIn): string =>
-  version === undefined
-    ? firstPath(realm, state.pending, entryOf(state.entry))
-    : `${pathOf(realm, 'login')}/${handle}`
-
-/** Only a forgotten password ends without a session. */
-const afterReset = (realm: string, handle: string | undefined): string => {
-  const path = firstPath(realm, handle, signInEntry)
-  return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
-}
-
-/** The name on record is shown to nobody who has proved nothing yet. */
-const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
-  state.amr.length > 0 ? user?.username : state.name
-
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
 const createHandlers = (parts: LoginParts) => {
-  const { recorder, sessions, pages, engine, signIns, copy, onLogin } = parts
+  const { recorder, sessions, pages, engine, signIns, onLogin } = parts
   const browser = createBrowser(parts.cookies, parts.csrf)
   const visits = createVisits({ ...parts, browser })
-
-  const pendingOf = async (
-    request: RealmRequest,
-    handle: string | undefined,
-  ): Promise<PendingSignIn | undefined> => {
-    if (handle === undefined) return undefined
-    const found = await parts.findPending?.(request, request.params.realm, handle)
-    if (!found) throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
-    return found
-  }
-
-  const turnOf = async (
-    request: RealmRequest,
-    reply: FastifyReply,
-    visit: Visit,
-    handle: string | undefined,
-  ): Promise<Turn> => {
-    const { realm, settings, current } = visit
-    const view = await copy.fresh(realm)
-    if (!view) throw new Problem('not-found', 'There is no such realm.')
-    const pending = await pendingOf(request, handle)
-    const prepared = browser.prepare(request, reply, realm)
-    const sessionCookie = browser.sessionCookie(request, realm)
-    const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
-    return { visit, visitor, pending, csrf: prepared.csrf }
-  }
-
-  /** The session that only needs to be strengthened for what waits. */
-  const strengthened = ({ visitor: { current }, pending }: Turn) =>
-    current && pending?.stepsUp && pending.acr && !isEnough(current.session.acr, pending.acr)
-      ? { userId: current.user.id, amr: JSON.parse(current.session.amr) as string[] }
-      : undefined
-
-  /** Nothing to ask where the flow leads nowhere. */
-  const begin = async (
-    turn: Turn,
-    handle: string | undefined,
-    { name, flowOf, withoutSession }: Entry,
-  ): Promise<Asked | undefined> => {
-    const { visitor, pending } = turn
-    const flow = flowOf(visitor.settings)
-    if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
-    const known = {
-      entry: name,
-      ...(withoutSession ? { withoutSession } : {}),
-      ...(handle === undefined ? {} : { pending: handle }),
-      ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
-      ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
-    }
-    const asking = async (more: ReturnType<typeof strengthened>) =>
-      engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
-    const stronger = strengthened(turn)
-    return (stronger && (await asking(stronger))) ?? asking(undefined)
-  }
-
-  const pageOf =
-    ({ visit, visitor, pending, csrf }: Turn, { user, others }: Asked, refusal?: Refusal) =>
-    (signIn: SignIn): AskedPage => ({
-      ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
-      action: stepPath(signIn),
-      formTargets: pending?.formTargets,
-      csrf,
-      username: refusal?.values?.['username'] ?? shownName(signIn, user) ?? pending?.username,
-      canRestart: signIn.version !== undefined,
-      hasOthers: others.length > 0,
-      offers: others.map(({ execution }) => execution.authenticator),
-      ...(refusal && { refusal, status: refusal.status }),
-    })
-
-  const show = async (
-    reply: FastifyReply,
-    turn: Turn,
-    asked: Asked | undefined,
-    refusal?: Refusal,
-  ): Promise<FastifyReply> => {
-    // A flow that nobody can go on with is the administrator's to mend.
-    if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
-    if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
-    return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))
-  }
+  const { turnOf, begin, pageOf, show } = createTurns({ ...parts, browser })
 
   const showFirst = async (
     request: RealmRequest,

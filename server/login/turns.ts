@@ -1,0 +1,125 @@
+/** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { Pages } from '#server/http/pages.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { stepPath } from './addresses.ts'
+import type { Browser } from './browser.ts'
+import { type Engine, retryAfter } from './engine.ts'
+import type { Entry } from './entries.ts'
+import { isEnough } from './flow/levels.ts'
+import type { SignIn } from './flow/sign-ins.ts'
+import type { FindPending, PendingSignIn } from './pending.ts'
+import type { Asked, Visitor } from './questions.ts'
+import type { AskedPage, Refusal } from './step.ts'
+import { pageContext, type RealmRoute, type Visit } from './visit.ts'
+
+export interface TurnParts {
+  readonly browser: Browser
+  readonly pages: Pages
+  readonly engine: Engine
+  readonly copy: Pick<Copy, 'fresh'>
+  /** Finds what waits for a sign-in. */
+  readonly findPending?: FindPending
+}
+
+type RealmRequest = FastifyRequest<RealmRoute>
+
+/** What one request is about. */
+export interface Turn {
+  readonly visit: Visit
+  readonly visitor: Visitor
+  readonly pending: PendingSignIn | undefined
+  /** The token of the forms of this browser. */
+  readonly csrf: string
+}
+
+/** The name on record is shown to nobody who has proved nothing yet. */
+const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
+  state.amr.length > 0 ? user?.username : state.name
+
+export const createTurns = ({ browser, pages, engine, copy, findPending }: TurnParts) => {
+  const pendingOf = async (
+    request: RealmRequest,
+    handle: string | undefined,
+  ): Promise<PendingSignIn | undefined> => {
+    if (handle === undefined) return undefined
+    const found = await findPending?.(request, request.params.realm, handle)
+    if (!found) throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
+    return found
+  }
+
+  const turnOf = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    handle: string | undefined,
+  ): Promise<Turn> => {
+    const { realm, settings, current } = visit
+    const view = await copy.fresh(realm)
+    if (!view) throw new Problem('not-found', 'There is no such realm.')
+    const pending = await pendingOf(request, handle)
+    const prepared = browser.prepare(request, reply, realm)
+    const sessionCookie = browser.sessionCookie(request, realm)
+    const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
+    return { visit, visitor, pending, csrf: prepared.csrf }
+  }
+
+  /** The session that only needs to be strengthened for what waits. */
+  const strengthened = ({ visitor: { current }, pending }: Turn) =>
+    current && pending?.stepsUp && pending.acr && !isEnough(current.session.acr, pending.acr)
+      ? { userId: current.user.id, amr: JSON.parse(current.session.amr) as string[] }
+      : undefined
+
+  /** Nothing to ask where the flow leads nowhere. */
+  const begin = async (
+    turn: Turn,
+    handle: string | undefined,
+    { name, flowOf, withoutSession }: Entry,
+  ): Promise<Asked | undefined> => {
+    const { visitor, pending } = turn
+    const flow = flowOf(visitor.settings)
+    if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
+    const known = {
+      entry: name,
+      ...(withoutSession ? { withoutSession } : {}),
+      ...(handle === undefined ? {} : { pending: handle }),
+      ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
+      ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
+    }
+    const asking = async (more: ReturnType<typeof strengthened>) =>
+      engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
+    const stronger = strengthened(turn)
+    return (stronger && (await asking(stronger))) ?? asking(undefined)
+  }
+
+  const pageOf =
+    ({ visit, visitor, pending, csrf }: Turn, { user, others }: Asked, refusal?: Refusal) =>
+    (signIn: SignIn): AskedPage => ({
+      ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
+      action: stepPath(signIn),
+      formTargets: pending?.formTargets,
+      csrf,
+      username: refusal?.values?.['username'] ?? shownName(signIn, user) ?? pending?.username,
+      canRestart: signIn.version !== undefined,
+      hasOthers: others.length > 0,
+      offers: others.map(({ execution }) => execution.authenticator),
+      ...(refusal && { refusal, status: refusal.status }),
+    })
+
+  const show = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked | undefined,
+    refusal?: Refusal,
+  ): Promise<FastifyReply> => {
+    // A flow that nobody can go on with is the administrator's to mend.
+    if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
+    if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
+    return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))
+  }
+
+  return { turnOf, begin, pageOf, show }
+}
