@@ -61,7 +61,10 @@ export const savedSecrets = async (
     { env, root: estate.root, allowExec },
   )
   if (hasErrors(diagnostics))
-    throw new CommandError(exitCodes.invalid, 'secrets of the plan cannot be had', { diagnostics })
+    throw new CommandError(exitCodes.invalid, 'secrets of the plan cannot be had', {
+      hint: 'set what is named as it was when the plan was made, or plan anew',
+      diagnostics,
+    })
   const known = new Map(asked.map((secret, i) => [keyOf(secret.realm, secret), values[i]]))
   return (realm, place) => {
     const value = known.get(keyOf(realm, place))

@@ -132,7 +132,10 @@ const read = (content: string): unknown => {
   try {
     return JSON.parse(content)
   } catch (cause) {
-    throw new CommandError(exitCodes.invalid, 'this is no saved plan: it is not JSON', { cause })
+    throw new CommandError(exitCodes.invalid, 'this is no saved plan: it is not JSON', {
+      hint: 'make one with `iamctl plan --out FILE`',
+      cause,
+    })
   }
 }
 

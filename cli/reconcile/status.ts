@@ -104,7 +104,9 @@ export const openStatus = async ({ host, port, stuckAfterMs }: StatusOptions): P
     await once(server, 'listening')
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new CommandError(exitCodes.error, `cannot listen on ${host}:${port}: ${reason}`)
+    throw new CommandError(exitCodes.error, `cannot listen on ${host}:${port}: ${reason}`, {
+      hint: 'choose another address with --listen',
+    })
   }
   // A probe that keeps its connection must not keep the program.
   server.unref()
