@@ -23,6 +23,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What comes by itself comes late on a machine that is busy.
+    expect: { poll: { timeout: 15_000 } },
     reporters: ['default', new SummaryReporter()],
     projects: [
       { extends: true, test: { name: 'unit', include: unit, exclude: [...processes, ...never] } },

@@ -287,7 +287,9 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     await to()
     const end = server.parts.forwarder.start()
     await record('by itself')
-    await expect.poll(() => delivered().map(({ actor }) => actor)).toContain('by itself')
+    await expect
+      .poll(() => delivered().map(({ actor }) => actor), { timeout: 10_000 })
+      .toContain('by itself')
     await end()
   })
 })

@@ -101,7 +101,11 @@ export const accessTokenOf = async (
     client: clientOf(document),
     user,
     scope,
-    authentication: { grantId: grant.id, sid: grant.sid ?? undefined },
+    authentication: {
+      grantId: grant.id,
+      sid: grant.sid ?? undefined,
+      authTime: grant.created_at,
+    },
   })
   return token
 }
