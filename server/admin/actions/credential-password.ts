@@ -1,10 +1,9 @@
 /** The password of a user as a credential that an administrator sets. */
 
 import { invalid } from '#schemas/problems.ts'
-import { guarded } from '#server/storage/statements.ts'
 import { bodyOf } from '../action.ts'
 import { type CredentialParts, type SettableType, shown } from './credential-type.ts'
-import { endOtherSessions, settingsIn, userEvent } from './users.ts'
+import { endOtherSessions, settingsIn, userEvent, wishForPassword } from './users.ts'
 
 export const passwordCredential = (parts: CredentialParts): SettableType => ({
   body: bodyOf(
@@ -23,21 +22,10 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
     const settings = await settingsIn(context)
     const prepared = await parts.passwords.prepare(settings, user, value, '/value')
     if (prepared.errors.length > 0) throw invalid(prepared.errors)
-    const actions = new Set(JSON.parse(user.required_actions) as string[])
-    // One that is meant to last ends the wish for another (Keycloak does the same).
-    if (temporary) actions.add('UPDATE_PASSWORD')
-    else actions.delete('UPDATE_PASSWORD')
     await parts.recorder.commit(
       [
         ...prepared.statements,
-        guarded(
-          db
-            .updateTable('users')
-            .set({ required_actions: JSON.stringify([...actions]), version: user.version + 1 })
-            .where('id', '=', user.id)
-            .where('version', '=', user.version),
-          `user:${user.id}`,
-        ),
+        ...wishForPassword(parts, user, temporary),
         ...endOtherSessions(parts, context, user.id),
       ],
       [

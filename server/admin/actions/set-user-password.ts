@@ -1,6 +1,13 @@
 import { invalid } from '#schemas/problems.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
-import { endOtherSessions, settingsIn, type UserParts, userEvent, userToChange } from './users.ts'
+import {
+  endOtherSessions,
+  settingsIn,
+  type UserParts,
+  userEvent,
+  userToChange,
+  wishForPassword,
+} from './users.ts'
 
 export const setUserPassword = (parts: UserParts): Action => ({
   operationId: 'set-user-password',
@@ -22,7 +29,11 @@ export const setUserPassword = (parts: UserParts): Action => ({
     )
     if (errors.length > 0) throw invalid(errors)
     await parts.recorder.commit(
-      [...statements, ...endOtherSessions(parts, context, user.id)],
+      [
+        ...statements,
+        ...wishForPassword(parts, user, false),
+        ...endOtherSessions(parts, context, user.id),
+      ],
       [
         userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
         userEvent(context, 'RESET_PASSWORD', user.id),

@@ -19,6 +19,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { guarded } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { ActionContext } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -149,6 +150,28 @@ export const userEvent = (
   userId: string,
   detail?: string,
 ): AuditEvent => actionEvent(context, type, { type: 'users', id: userId }, detail)
+
+/**
+ * Whether the user must choose another password at the next sign-in. One that is meant to last ends such a wish, as in
+ * Keycloak.
+ */
+export const wishForPassword = (
+  { storage: { db } }: Pick<UserParts, 'storage'>,
+  user: UserRow,
+  temporary: boolean,
+): Statement[] => {
+  const actions = new Set(JSON.parse(user.required_actions) as string[])
+  if (actions.has('UPDATE_PASSWORD') === temporary) return []
+  if (temporary) actions.add('UPDATE_PASSWORD')
+  else actions.delete('UPDATE_PASSWORD')
+  const change = { required_actions: JSON.stringify([...actions]), version: user.version + 1 }
+  const update = db
+    .updateTable('users')
+    .set(change)
+    .where('id', '=', user.id)
+    .where('version', '=', user.version)
+  return [guarded(update, `user:${user.id}`)]
+}
 
 /** Whoever is in with an old password is out; only the session that asks for it goes on. */
 export const endOtherSessions = (
