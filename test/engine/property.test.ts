@@ -197,7 +197,8 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
       ),
       {
         numRuns: path === undefined ? numRuns : 1,
-        ...(seed === undefined ? {} : { seed: Number(seed) }),
+        // The same pairs each time, so that a change is judged by what it changes; others by `npm run test:long`.
+        ...(isLong && seed === undefined ? {} : { seed: Number(seed ?? 20_261_115) }),
         ...(path === undefined ? {} : { path }),
         // To make what fails smaller takes minutes: for who asks for the one case.
         endOnFailure: path === undefined,
