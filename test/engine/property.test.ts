@@ -34,7 +34,7 @@ import { environment } from './values.ts'
 
 const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
 /** On each database. */
-const numRuns = isLong ? 1000 : 30
+const numRuns = isLong ? 1000 : 20
 const { IAMCTL_TEST_SEED: seed, IAMCTL_TEST_PATH: path } = process.env
 
 /** What was tried on all databases, so that a kind which is never tried is noticed. */
