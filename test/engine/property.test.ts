@@ -34,7 +34,7 @@ import { environment } from './values.ts'
 
 const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
 /** On each database. */
-const numRuns = isLong ? 1000 : 20
+const numRuns = isLong ? 1000 : 50
 const { IAMCTL_TEST_SEED: seed, IAMCTL_TEST_PATH: path } = process.env
 
 /** What was tried on all databases, so that a kind which is never tried is noticed. */
@@ -197,7 +197,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
       ),
       {
         numRuns: path === undefined ? numRuns : 1,
-        // The same pairs each time, so that a change is judged by what it changes; others by `npm run test:long`.
+        // Pinned while a known failure is open: seed -1956971102, path 42, "the role would contain itself". `test:long` draws its own.
         ...(isLong && seed === undefined ? {} : { seed: Number(seed ?? 20_261_115) }),
         ...(path === undefined ? {} : { path }),
         // To make what fails smaller takes minutes: for who asks for the one case.

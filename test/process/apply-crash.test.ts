@@ -27,7 +27,7 @@ import { randomFrom } from '../support/writers.ts'
 
 const long = process.env['IAMCTL_TEST_LONG'] === '1'
 /** On each database. */
-const kills = long ? 100 : 3
+const kills = long ? 100 : 5
 const minutes = 60_000
 
 /** Two states of a realm that share some documents, change others and have some of their own. */

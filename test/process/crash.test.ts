@@ -12,7 +12,7 @@ import { newInstallation, startServerProcess } from '../support/server-process.t
 import { createWriter, randomFrom } from '../support/writers.ts'
 
 const long = process.env['IAMCTL_TEST_LONG'] === '1'
-const kills = long ? 50 : 3
+const kills = long ? 50 : 5
 const minutes = 60_000
 
 /** What the killed server had sent may still be under way in PostgreSQL. */

@@ -112,7 +112,7 @@ describe('the address of a webhook', () => {
     expect(receiver.received).toEqual([])
   })
 
-  // Again, because two receivers of one name at a time are at times not both trusted.
+  // Tries again: it failed once in a whole run, and the cause is not known.
   it('is not followed to where the receiver sends it', { retry: 2 }, async () => {
     const outside = await openReceiver()
     const open = await startServer(backend, { env: { IAMCTL_OUTGOING_ALLOW: 'localhost' } })

@@ -64,7 +64,7 @@ const onTerminal = async (estate: string, env: Readonly<Record<string, string>> 
 }
 
 describe('the dashboard', () => {
-  // Again, because a busy machine at times draws too late for somebody who reads every screen.
+  // Tries again: it hung once in a whole run, and the cause is not known.
   const patience = { timeout: 45_000, retry: 2 }
   it(
     'shows pages, people, the last apply and events, and goes without a trace',
