@@ -234,8 +234,9 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
 
   it('goes on where a node died in the middle of sending', async () => {
     await to()
-    await record('interrupted')
+    // First the end of the node that could send, then the event: a node that runs is woken by the event itself.
     await running.stop()
+    await record('interrupted')
     const { storage, jobs } = server.parts
     await storage.commit([
       ...jobs.enqueueStatements(forwardQueue, [{ payload: {} }]),
