@@ -55,9 +55,9 @@ export interface Passwords {
   /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
   acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
   /**
-   * Whether it matches. The work is the same when there is none. The statements belong into the commit of
-   * what the match allows: they fail the guard `password:<user id>` if the password was changed meanwhile,
-   * and store a stronger hash where the old one is behind the times.
+   * Whether it matches. The work is the same when there is none, and never less where the hash was made elsewhere. The
+   * statements belong into the commit of what the match allows: they fail the guard `password:<user id>` if the password
+   * was changed meanwhile, and store a stronger hash where the old one is behind the times.
    */
   verify(
     userId: string,
@@ -215,8 +215,14 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
       if (stored === null) {
         return { matches: await hasher.verifyDecoy(password), statements: [] }
       }
-      if (!(await hasher.verify(stored.secret, password))) return { matches: false, statements: [] }
-      const secret = hasher.needsRehash(stored.secret) ? await hasher.hash(password) : stored.secret
+      const matches = await hasher.verify(stored.secret, password)
+      const isBehind = hasher.needsRehash(stored.secret)
+      if (!matches) {
+        // As costly as the new hash of a match, and never cheaper than a name that nobody has.
+        if (isBehind) await hasher.verifyDecoy(password)
+        return { matches, statements: [] }
+      }
+      const secret = isBehind ? await hasher.hash(password) : stored.secret
       const unchanged = db
         .updateTable('credentials')
         .set({ secret })

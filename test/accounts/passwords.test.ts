@@ -161,6 +161,16 @@ describe.each(backends)('passwords on $name', (backend) => {
     }
   })
 
+  it('costs a wrong password of a hash from elsewhere a decoy more, as a right one costs a new hash (CVE-2026-4633)', async () => {
+    const { hasher, passwords } = accounts
+    const stored = { id: 'x', secret: 'old$right' }
+    for (const password of ['right', 'wrong']) {
+      const before = hasher.evaluated + hasher.hashed
+      await passwords.verify('user', stored, password)
+      expect(hasher.evaluated + hasher.hashed - before, password).toBe(2)
+    }
+  })
+
   it('stores a stronger hash when an old one matches, unless the password changed meanwhile', async () => {
     const user = await newUser('a fine password')
     await open.storage.commit([
