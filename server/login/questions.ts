@@ -71,7 +71,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
 
   const contextOf = (
     { request, realm, settings, view, browser, current }: Visitor,
-    { handle, state }: SignIn,
+    { handle, state, version }: SignIn,
     user: UserRow | undefined,
     execution: PinnedExecution,
   ): StepContext => ({
@@ -81,6 +81,7 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
     view,
     execution,
     handle,
+    stored: version !== undefined,
     state,
     user,
     address: request.ip,

@@ -45,6 +45,8 @@ export interface Passed {
   readonly statements?: readonly Statement[] | undefined
   readonly events?: readonly AuditEvent[] | undefined
   readonly rememberMe?: boolean | undefined
+  /** The user's address was found to be theirs. */
+  readonly emailVerified?: true
   /** The organization that was chosen, by id. */
   readonly organization?: string | undefined
 }
@@ -109,6 +111,8 @@ export interface StepContext {
   readonly execution: PinnedExecution
   /** Names the sign-in in the addresses of its pages. */
   readonly handle: string
+  /** Whether the sign-in is stored; one that was only looked at is not, and looking costs no row. */
+  readonly stored: boolean
   readonly state: SignInState
   /** Who is signing in, once that is known. */
   readonly user: UserRow | undefined

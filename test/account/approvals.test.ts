@@ -285,6 +285,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
     const show = async () => {
       const browser = world.browser()
       await browser.open('/realms/shop/login')
+      await browser.submit({ check: 'true' })
       const { db } = world.server.parts.storage
       const rows = await db
         .selectFrom('approvals')
@@ -296,6 +297,31 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       const id = rows.find(({ number }) => number === numberOn(browser))?.id ?? ''
       return { browser, id, number: numberOn(browser) }
     }
+
+    it('store nothing for who only looks, and an address gets so many pictures and no more', async () => {
+      const { db } = world.server.parts.storage
+      const rows = async () => [
+        (await db.selectFrom('approvals').select('id').execute()).length,
+        (await db.selectFrom('sign_ins').select('id').execute()).length,
+      ]
+      const before = await rows()
+      const browser = world.browser()
+      for (const _ of [1, 2, 3]) {
+        const page = await browser.open('/realms/shop/login')
+        expect([page.status, page.body.includes('class="qr"')]).toEqual([200, false])
+      }
+      expect((await browser.submit({ code: '123456' })).status).toBe(400)
+      expect(await rows()).toEqual(before)
+      world.clock.advance(600_000)
+      const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+      const ask = () => browser.post('/realms/shop/login', { _csrf, check: 'true' })
+      const statuses = (await Promise.all(Array.from({ length: 70 }, ask))).map(
+        ({ status }) => status,
+      )
+      expect(statuses.filter((status) => status === 303).length).toBe(60)
+      expect(statuses.filter((status) => status === 429).length).toBe(10)
+      world.clock.advance(600_000)
+    })
 
     it('sign in who has confirmed, once', async () => {
       const { userId, phone } = await newcomer()

@@ -46,8 +46,8 @@ export interface PushPage extends StepPage {
 
 /** A picture for the phone's camera, and a number to tell there; posts `check`. */
 export interface QrPage extends StepPage {
-  /** What the picture says. */
-  readonly text: string
+  /** What the picture says; none until the user has asked for it, by `check` too. */
+  readonly text?: string | undefined
   /** As of `PushPage`. */
   readonly number?: string | undefined
   /** As of `PushPage`. */
@@ -67,10 +67,9 @@ export interface ConfirmSignInPage extends FormPage {
 
 /** What a link in a message leads to: nothing happens before the button, as mail scanners follow links too. */
 export interface ConfirmLinkPage extends FormPage {
-  readonly purpose: 'sign-in' | 'verify-email' | 'invitation' | 'delete-account'
+  readonly purpose: 'sign-in' | 'verify-email' | 'delete-account'
   readonly username?: string | undefined
   readonly email?: string | undefined
-  readonly organization?: string | undefined
   /** Posted with `_csrf`. */
   readonly fields: Readonly<Record<string, string>>
 }

@@ -1,18 +1,41 @@
 /**
  * A picture that the user reads with a phone on which they are signed in: who confirms there is who signs in here. The
- * browser that shows the picture cannot confirm it itself.
+ * browser that shows the picture cannot confirm it itself. Whoever only looks at the first page leaves nothing in the
+ * database: a picture is made once the user asks for it, and an address gets only so many.
  */
 
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
-import { refused, type Shown, type Step, stepError } from '../step.ts'
-import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  refused,
+  type Shown,
+  type Step,
+  type StepContext,
+  stepError,
+} from '../step.ts'
+import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
 type Parts = Pick<FactorParts, 'pages' | 'clock' | 'users' | 'approvals' | 'baseUrl'>
 
+/** Pictures that one address may ask for; an office has one address. */
+const limit = { limit: 60, seconds: 600 }
+
 export const qr = (parts: Parts): Step => {
-  const { pages, users, approvals, baseUrl } = parts
+  const { pages, clock, users, approvals, baseUrl } = parts
   const { ask, rowOf, status, statusOf } = createElsewhere(parts)
+  const limiter = createMemoryLimiter(clock, limit)
+
+  /** Nothing where the address has had enough. */
+  const newPicture = async (context: StepContext) =>
+    (await limiter.take(context.address)) > 0 ? undefined : ask(context, 'qr')
+
+  const askAnew = async (context: AnswerContext): Promise<Answered> => {
+    const asked = await newPicture(context)
+    return asked ? context.again(asked.notes, asked.statements) : refused('too-many', 429)
+  }
 
   return {
     id: 'qr',
@@ -20,35 +43,31 @@ export const qr = (parts: Parts): Step => {
     identifies: true,
     status,
     show: async (context) => {
-      const { realm } = context
+      const { realm, stored } = context
       const before = await rowOf(context)
       // A picture that is good for nothing any more makes way for another.
       const known = ['PENDING', 'APPROVED'].includes(statusOf(before)) ? before : undefined
-      const asked = known ? undefined : await ask(context, 'qr')
+      const asked = known || !stored ? undefined : await newPicture(context)
       const row = known ?? asked?.row
       const shown: Shown = {
         send: (reply, page) =>
           pages.qr(reply, {
             ...page,
-            text: `${baseUrl}/realms/${realm}/qr/${row?.id}`,
+            text: row && `${baseUrl}/realms/${realm}/qr/${row.id}`,
             number: row?.number,
             statusUrl: statusUrl(context),
-            error: stepError(page.refusal),
+            error: stepError(page.refusal) ?? (row || !stored ? undefined : 'too-many'),
           }),
       }
       return asked ? { ...shown, notes: asked.notes, statements: asked.statements } : shown
     },
     answer: async (context, form) => {
-      const asked = context.notes as Asked | undefined
-      if (form('check') !== 'true' || !asked) return refused('expired')
+      if (form('check') !== 'true') return refused('expired')
       const row = await rowOf(context)
       const said = statusOf(row)
-      if (said === 'PENDING') return context.again(asked)
+      if (said === 'PENDING') return context.again(context.notes)
       if (said === 'DENIED') return refused('denied', 401)
-      if (!row || said === 'EXPIRED' || row.user_id === null) {
-        const { notes, statements } = await ask(context, 'qr')
-        return context.again(notes, statements)
-      }
+      if (!row || said === 'EXPIRED' || row.user_id === null) return askAnew(context)
       const user = await users.find(context.realm, row.user_id)
       if (!user || (context.user && context.user.id !== user.id))
         return refused('not-recognised', 401)
