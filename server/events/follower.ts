@@ -40,8 +40,6 @@ const paceMs = 20
 const unwantedMs = 2_000
 /** Several nodes that follow should not meet at every event. */
 const contendedMs = 100
-/** Where other processes record events, and where there is only this one. */
-const pollMs = { shared: 5_000, alone: 60_000 }
 
 export const startFollower = (options: FollowerOptions): Follower => {
   const { name, outbox, storage, logger, wanted, changesWanted, make, made } = options
@@ -68,7 +66,8 @@ export const startFollower = (options: FollowerOptions): Follower => {
   }
 
   const loop = createLoop({
-    pollMs: storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone,
+    // Nobody is told of the events of other processes: that would cost every request a word.
+    hears: () => !storage.dialect.sharedByProcesses,
     look: async () => {
       try {
         return await step()

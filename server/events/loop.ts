@@ -11,15 +11,24 @@ export interface Loop {
   end(): Promise<void>
 }
 
+/** How long it rests at most, whatever it was told: a word may have been lost, or there may be none. */
+export interface PollTimes {
+  readonly heard: number
+  readonly unheard: number
+}
+
 export interface LoopOptions {
   /** Returns after how many milliseconds to look again, 0 for at once; nothing where there is no reason to. */
   readonly look: () => Promise<number | undefined>
-  /** How long it waits at most, whatever it was told: others may have made work without a word. */
-  readonly pollMs: number
+  /** Whether it is woken at this moment when another node makes work. */
+  readonly hears: () => boolean
+  readonly pollMs?: PollTimes | undefined
   readonly failed: (error: unknown) => void
 }
 
-export const createLoop = ({ look, pollMs, failed }: LoopOptions): Loop => {
+const usualPollMs: PollTimes = { heard: 60_000, unheard: 5_000 }
+
+export const createLoop = ({ look, hears, pollMs = usualPollMs, failed }: LoopOptions): Loop => {
   let ended = false
   let again = false
   let looking: Promise<void> | undefined
@@ -39,7 +48,15 @@ export const createLoop = ({ look, pollMs, failed }: LoopOptions): Loop => {
       }
     }
     looking = undefined
-    if (!ended) timer = setTimeout(wake, Math.min(wait ?? pollMs, pollMs)).unref()
+    rest(performance.now() + Math.min(wait ?? pollMs.heard, pollMs.heard))
+  }
+
+  /** Wakes by and by only to see whether it still hears. */
+  const rest = (until: number): void => {
+    if (ended) return
+    const wakeOrRest = (): void => (hears() && performance.now() < until ? rest(until) : wake())
+    const left = Math.max(0, until - performance.now())
+    timer = setTimeout(wakeOrRest, Math.min(left, pollMs.unheard)).unref()
   }
 
   const wake = (): void => {

@@ -100,6 +100,7 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSe
   return {
     queue: logoutQueue,
     perTarget: 10,
+    untold: true,
     leaseMs: minute / 4,
     waits,
     run: async (job, signal) => {

@@ -38,12 +38,17 @@ export interface Storage {
    */
   append(statements: readonly Statement[]): Promise<StatementResult[]>
   /**
-   * Calls back with a realm's name after any node's commit that named it in `announce`; with null when
-   * notifications may have been missed (a reconnect), so that the follower re-reads. Returns the unsubscriber.
+   * Calls back with a topic after any node's commit that named it in `announce`; with null when notifications
+   * may have been missed (a reconnect), so that the follower re-reads. Returns the unsubscriber.
    */
-  subscribe(listener: (realm: string | null) => void): () => void
-  /** The statement that makes `subscribe` fire on the other nodes once it is committed. */
-  announce(realm: string): Statement | undefined
+  subscribe(listener: (topic: string | null) => void): () => void
+  /**
+   * The statement that makes `subscribe` fire on the other nodes once it is committed. A topic is the name of a
+   * realm, or words with a space between them, which no realm is called.
+   */
+  announce(topic: string): Statement | undefined
+  /** Whether `subscribe` hears of every commit at this moment; whoever must not be late looks by itself otherwise. */
+  listening(): boolean
   /** Whether the database answers; used by readiness. */
   ping(): Promise<boolean>
   /** Refuses new writes, waits for those under way, and lets go of the database. */

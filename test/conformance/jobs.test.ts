@@ -161,6 +161,30 @@ describe.each(backends)('jobs on $name', ({ open }) => {
     ])
   })
 
+  it('are looked for while nothing is heard from other nodes, and when their queue tells nobody', async () => {
+    const seen: string[] = []
+    const deaf = createJobs({
+      storage: { ...storage, listening: () => false },
+      clock: { now: () => now },
+      logger: silent,
+      metrics: { jobAttempted: () => {} },
+      pollMs: { heard: 60 * minute, unheard: 1 },
+    })
+    await begin(
+      deaf,
+      handler(async ({ payload }) => {
+        seen.push(payload)
+        return { kind: 'done' }
+      }),
+    )
+    await storage.commit(
+      node()
+        .enqueueStatements('q', [{ payload: 'found' }])
+        .slice(0, 1),
+    )
+    await expect.poll(() => seen).toEqual(['found'])
+  })
+
   it('begin no sooner than they are to', async () => {
     const jobs = node()
     const seen: string[] = []

@@ -1,6 +1,7 @@
 /** Merging inserts for group commit on PostgreSQL: what joins, what stays apart, and whose result is whose. */
 import { describe, expect, it } from 'vitest'
 import type { Statement } from '#server/storage/contract.ts'
+import { announcement } from '#server/storage/postgres/listener.ts'
 import { mergeInserts } from '#server/storage/postgres/merge.ts'
 
 const insert = (table: string, ...parameters: unknown[]): Statement => {
@@ -62,6 +63,18 @@ describe('merging inserts', () => {
       { count: 1, rows: [] },
       { count: 1, rows: [] },
     ])
+  })
+
+  it('makes one of equal announcements, and lets inserts pass them', () => {
+    const [jobs, realm] = [announcement('jobs q'), announcement('acme')]
+    const list = [insert('a', 1), jobs, insert('a', 2), realm, jobs, insert('a', 3)]
+    const { statements, split } = mergeInserts(list)
+    const inserted = {
+      sql: 'insert into "a" ("c0") values ($1), ($2), ($3)',
+      parameters: [1, 2, 3],
+    }
+    expect(statements).toEqual([inserted, jobs, realm])
+    expect(split(statements.map(() => ({ count: 1, rows: [] })))).toHaveLength(list.length)
   })
 
   it('never makes a statement with more parameters than the protocol can count', () => {

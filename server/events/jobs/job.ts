@@ -62,6 +62,8 @@ export interface JobHandler<P = unknown> {
   readonly jitter?: number
   /** How long a done job stays in lists; removed at once where it is not given. Dead ones stay for 30 days. */
   readonly keepMs?: number
+  /** Its jobs are made by statements that do not tell the other nodes, which therefore look more often. */
+  readonly untold?: true
   /** There is one job, from the first start on, this long after it; the handler answers `again`. */
   readonly firstAfterMs?: number
   /** Aborted when the server stops or the lease is lost. An error counts as `retry`. */

@@ -1,18 +1,21 @@
 /**
  * One node's worker of one queue: takes what is due, runs it, and says what came of it. It asks the database when it
- * is woken, when one of its jobs has ended, when the next job is due, and otherwise only now and then.
+ * is woken, by this node or another, when one of its jobs has ended, when the next job is due, and otherwise only
+ * now and then.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { createLoop } from '../loop.ts'
+import { createLoop, type PollTimes } from '../loop.ts'
 import type { Attempted, Job, JobHandler, Outcome } from './job.ts'
 import { type Claimed, isWholePart, type JobStore, type Lanes } from './store.ts'
 
 export interface WorkerParts {
-  readonly storage: Pick<Storage, 'commit' | 'append' | 'dialect'>
+  readonly storage: Pick<Storage, 'commit' | 'append' | 'listening'>
   readonly store: JobStore
+  /** Tells the other nodes that there is work in the queue. */
+  readonly announcement: readonly Statement[]
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
   /** Counts what came of an attempt. */
@@ -20,6 +23,7 @@ export interface WorkerParts {
   /** From 0 up to 1, for jitter. */
   readonly random: () => number
   readonly patienceMs: number
+  readonly pollMs?: PollTimes | undefined
 }
 
 export interface Worker {
@@ -41,8 +45,6 @@ const defaultAtOnce = 64
 const deadKeptMs = 30 * 24 * 3600_000
 /** Jobs that another node was about to take when this one looked. */
 const contendedMs = 20
-/** Where several nodes enqueue, and where there is only this one. */
-const pollMs = { shared: 5_000, alone: 60_000 }
 const sweepMs = 3600_000
 
 const jobOf = (row: Claimed): Job => ({
@@ -62,7 +64,8 @@ const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
 }
 
 export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => {
-  const { storage, store, clock, logger, attempted, random, patienceMs } = parts
+  const { storage, store, announcement, clock, logger, attempted, random, patienceMs, pollMs } =
+    parts
   const { queue, perTarget, atOnce = defaultAtOnce, ordered = false, leaseMs, waits } = handler
   const running = new Set<Running>()
   /** Targets whose last job failed here. */
@@ -133,7 +136,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
       // A server that stops does not hold its own haste against a job.
       const cut = stopped && ending.signal.aborted && outcome.kind === 'retry'
       const final = cut ? outcome : await decide(row, outcome)
-      const [result] = await storage.append([cut ? release(row) : statementOf(row, final)])
+      const [result] = await storage.append(cut ? release(row) : [statementOf(row, final)])
       attempted(queue, result?.count === 0 ? 'lost' : cut ? 'released' : final.kind)
       if (final.kind === 'retry') failing.add(row.target)
       else failing.delete(row.target)
@@ -156,8 +159,10 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     return wait + Math.floor(wait * (handler.jitter ?? 0) * random())
   }
 
-  const release = (row: Claimed): Statement =>
-    store.settle(row, { attempts: row.attempts - 1, next_at: clock.now() })
+  const release = (row: Claimed): Statement[] => [
+    store.settle(row, { attempts: row.attempts - 1, next_at: clock.now() }),
+    ...announcement,
+  ]
 
   const statementOf = (row: Claimed, outcome: Outcome): Statement => {
     const now = clock.now()
@@ -189,7 +194,8 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
 
   const loop = createLoop({
     look,
-    pollMs: storage.dialect.sharedByProcesses ? pollMs.shared : pollMs.alone,
+    hears: () => handler.untold !== true && storage.listening(),
+    pollMs,
     failed: (error) => logger.error({ err: error, queue }, 'looking for jobs failed'),
   })
   const ended = (): Promise<unknown> => Promise.all([...running].map((one) => one.ended))
@@ -208,7 +214,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
       await within(patienceMs, ended())
       for (const { ending } of running) ending.abort(new Error('the server stops'))
       await within(patienceMs, ended())
-      await storage.append([...running].map(({ row }) => release(row)))
+      await storage.append([...running].flatMap(({ row }) => release(row)))
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Hears which realms any node has changed: LISTEN on a connection of its own. A lost connection is made again, and
+ * Hears what any node announces, the realms it has changed above all: LISTEN on a connection of its own. A lost connection is made again, and
  * followers are then told with null that they may have missed something.
  */
 
@@ -14,11 +14,17 @@ const HEARTBEAT_MS = 15_000
 const RETRY_FIRST_MS = 50
 const RETRY_LAST_MS = 5_000
 
-export function announcement(realm: string): Statement {
-  return { sql: `select pg_notify('${CHANNEL}', $1)`, parameters: [realm] }
+const NOTIFY = `select pg_notify('${CHANNEL}', $1)`
+
+export function announcement(topic: string): Statement {
+  return { sql: NOTIFY, parameters: [topic] }
 }
 
-export type Listener = (realm: string | null) => void
+export function isAnnouncement({ sql }: Statement): boolean {
+  return sql === NOTIFY
+}
+
+export type Listener = (topic: string | null) => void
 
 export class RealmListener {
   readonly #url: string
@@ -26,6 +32,7 @@ export class RealmListener {
   readonly #listeners = new Set<{ readonly call: Listener }>()
   readonly #heartbeat: NodeJS.Timeout
   #client: pg.Client | undefined
+  #listening = false
   #retry: NodeJS.Timeout | undefined
   #delay = RETRY_FIRST_MS
   #closed = false
@@ -48,6 +55,10 @@ export class RealmListener {
     this.#heartbeat = setInterval(() => this.#ask(), HEARTBEAT_MS).unref()
   }
 
+  get listening(): boolean {
+    return this.#listening
+  }
+
   subscribe(listener: Listener): () => void {
     // Wrapped, so that the same function subscribed twice is two subscriptions.
     const entry = { call: listener }
@@ -57,6 +68,7 @@ export class RealmListener {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#listening = false
     clearInterval(this.#heartbeat)
     clearTimeout(this.#retry)
     const client = this.#client
@@ -71,11 +83,13 @@ export class RealmListener {
     client.on('notification', ({ payload }) => this.#tell(payload ?? null))
     await client.connect()
     await client.query(`listen ${CHANNEL}`)
+    this.#listening = this.#client === client
   }
 
   #lost(client: pg.Client, error: unknown): void {
     if (this.#client !== client) return
     this.#client = undefined
+    this.#listening = false
     client.end().catch(() => {})
     this.#logger?.warn({ reason: reasonOf(error) }, 'lost the connection that hears of changes')
     this.#reconnectLater()
@@ -105,10 +119,10 @@ export class RealmListener {
     client?.query('select 1').catch((error: unknown) => this.#lost(client, error))
   }
 
-  #tell(realm: string | null): void {
+  #tell(topic: string | null): void {
     for (const { call } of this.#listeners) {
       try {
-        call(realm)
+        call(topic)
       } catch (error) {
         this.#logger?.error({ err: error }, 'a follower of changes failed')
       }

@@ -4,9 +4,11 @@
  *
  * Only plain inserts are merged and moved, and only past one another: they do not see each other's rows, except
  * that a foreign key may now be checked too early. That is an error, after which the group is run as it was.
+ * Announcements are heard after the commit, wherever they stand: they are in nobody's way, and equal ones are one.
  */
 
 import type { Statement, StatementResult } from '../contract.ts'
+import { isAnnouncement } from './listener.ts'
 
 /** As Kysely compiles an insert of one row with nothing else to it. */
 const PLAIN_INSERT = /^(insert into "\w+" \([^()]*\) values )\([^()]*\)$/
@@ -31,7 +33,17 @@ export function mergeInserts(list: readonly Statement[]): Merged {
   const owners: number[] = []
   const heads = new Map<string, string | undefined>()
   let open = new Map<string, number>()
+  const announced = new Map<unknown, number>()
+  const add = (first: Statement, head?: string): number =>
+    buckets.push({ first, head, parameters: [...first.parameters] }) - 1
   for (const one of list) {
+    if (isAnnouncement(one)) {
+      const [topic] = one.parameters
+      const place = announced.get(topic) ?? add(one)
+      announced.set(topic, place)
+      owners.push(place)
+      continue
+    }
     if (!heads.has(one.sql)) heads.set(one.sql, headOf(one))
     const head = one.expect === undefined ? heads.get(one.sql) : undefined
     // Nothing moves past a statement that is not a plain insert.
@@ -42,7 +54,7 @@ export function mergeInserts(list: readonly Statement[]): Merged {
       bucket.parameters.push(...one.parameters)
       owners.push(owner)
     } else {
-      const place = buckets.push({ first: one, head, parameters: [...one.parameters] }) - 1
+      const place = add(one, head)
       if (head !== undefined) open.set(one.sql, place)
       owners.push(place)
     }

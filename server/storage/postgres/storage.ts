@@ -84,6 +84,7 @@ function postgresStorage(
     append: (statements) => write(statements, () => queue.push(statements)),
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,
+    listening: () => listener.listening,
     ping: () =>
       sql`select 1`.execute(db).then(
         () => true,

@@ -65,6 +65,7 @@ function sqliteStorage(
     // No other process writes the file, and this one knows what it wrote.
     subscribe: () => () => {},
     announce: () => undefined,
+    listening: () => true,
     ping: async () => {
       if (!writer.alive) return false
       return sql`select 1`.execute(db).then(
