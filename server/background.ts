@@ -24,7 +24,6 @@ export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
 ]
 
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
-  await parts.outbox.adopt()
   await parts.jobs.takeOver()
   const fanOut = startFanOut(parts)
   const endForwarding = parts.forwarder.start()

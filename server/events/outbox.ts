@@ -43,8 +43,6 @@ export interface Outbox {
   notice: AuditSink
   /** Returns what ends it. */
   listen(listener: AuditSink): () => void
-  /** After a restore into another database, whose transactions count anew: before anything is read. */
-  adopt(): Promise<void>
 }
 
 /** How positions and events compare, where ids alone are in order and where they are not. */
@@ -100,17 +98,6 @@ export const createOutbox = (storage: Pick<Storage, 'db' | 'dialect' | 'commit'>
     return row?.position
   }
 
-  /** The cursor as it is counted in a database into which the events were restored. */
-  const rebased = async (position: Position): Promise<Position> => {
-    const next = await one(
-      sql<{
-        id: number | null
-      }>`select min(id) as id from audit_events where ${order.after(position)}`,
-    )
-    // Rather some of them twice than one of them not.
-    return `0:${next?.id ? next.id - 1 : split(position).id}`
-  }
-
   return {
     read: async (after, most, wanted = sql`true`) => {
       const { rows } = await sql<OutboxEvent>`
@@ -160,32 +147,6 @@ export const createOutbox = (storage: Pick<Storage, 'db' | 'dialect' | 'commit'>
       const entry = { call: listener }
       listeners.add(entry)
       return () => listeners.delete(entry)
-    },
-
-    adopt: async () => {
-      if (!dialect.commitsOutOfOrder) return
-      const next = await one(sql<{ xact: string }>`
-        select pg_snapshot_xmax(pg_current_snapshot())::text as xact`)
-      const future = sql`xact >= cast(cast(${next?.xact} as text) as xid8)`
-      const cursors = await db.selectFrom('outbox_cursors').selectAll().execute()
-      const foreign = cursors.filter(
-        ({ position }) => BigInt(split(position).xact) > BigInt(next?.xact ?? 0),
-      )
-      const event = await one(sql`select 1 from audit_events where ${future} limit 1`)
-      if (foreign.length === 0 && event === undefined) return
-      const cursorsMoved = await Promise.all(
-        foreign.map(async ({ name, position }) =>
-          statement(
-            db
-              .updateTable('outbox_cursors')
-              .set({ position: await rebased(position) })
-              .where('name', '=', name)
-              .where('position', '=', position),
-          ),
-        ),
-      )
-      const eventsMoved = sql`update audit_events set xact = '0' where ${future}`
-      await storage.commit([...cursorsMoved, statement({ compile: () => eventsMoved.compile(db) })])
     },
   }
 }

@@ -2,6 +2,7 @@
 
 import type pg from 'pg'
 import type { BackupRow, Snapshot, TableLine } from '../backup/format.ts'
+import { portablePosition } from './adopt.ts'
 import { migratingClient } from './connections.ts'
 import { unusable } from './failures.ts'
 
@@ -56,21 +57,6 @@ async function* batches(
     yield rows
   }
   await client.query('close backup_rows')
-}
-
-/**
- * How far a follower of the audit table is, counted by ids alone: transactions mean nothing in another database. Rather
- * some events are told twice than one not at all.
- */
-const portablePosition = async (client: pg.Client, position: unknown): Promise<string> => {
-  const [xact = '0', id = '0'] = String(position).split(':')
-  const { rows } = await client.query<{ id: number }>(
-    `select coalesce(
-       (select min(id) - 1 from audit_events where (xact, id) > ($1::text::xid8, $2::bigint)),
-       (select max(id) from audit_events), 0) as id`,
-    [xact, id],
-  )
-  return `0:${rows[0]?.id ?? 0}`
 }
 
 async function* cursors(client: pg.Client, table: TableLine): AsyncGenerator<BackupRow[]> {

@@ -13,6 +13,7 @@ import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
+import { adoptRestored } from './adopt.ts'
 import { AppendQueue } from './append.ts'
 import { migratingClient, planningOnce, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
@@ -120,9 +121,13 @@ async function migrateDatabase({ url, label, logger }: PostgresOptions): Promise
         `the database at ${label} has the encoding ${encoding}: make one with the encoding UTF8`,
       )
     }
-    const names = await migrate(postgresSession(client, label))
+    const session = postgresSession(client, label)
+    const names = await migrate(session)
     if (names.length > 0) {
       logger?.info({ migrations: names }, 'the database schema was brought up to date')
+    }
+    if (await adoptRestored(client, session.transaction)) {
+      logger?.info({}, 'the database was restored from elsewhere: its events come before new ones')
     }
   } finally {
     await client.end()
