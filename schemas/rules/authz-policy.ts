@@ -2,14 +2,15 @@
 
 import { parentKeyOf } from '../kind.ts'
 import { AuthzPolicy, type AuthzPolicyDoc } from '../kinds/authz-policy.ts'
-import { reachesItself, ruleFor } from './rule.ts'
+import { circleFrom, ruleFor } from './rule.ts'
 
 export const authzPolicy = ruleFor<AuthzPolicyDoc>(AuthzPolicy, ({ policies }, key, { find }) => {
   const siblings = (names: readonly string[]): string[] =>
     names.map((name) => `${parentKeyOf(AuthzPolicy, key)}/${name}`)
   const contained = (other: string): string[] =>
     siblings((find(AuthzPolicy.kind, other)?.['policies'] as string[] | undefined) ?? [])
-  return reachesItself(key, siblings(policies), contained)
-    ? [{ field: '/policies', code: 'cycle', message: 'the policy would contain itself' }]
-    : []
+  const circle = circleFrom(key, siblings(policies), contained)
+  if (circle === null) return []
+  const message = `the policy would contain itself: ${circle}`
+  return [{ field: '/policies', code: 'cycle', message }]
 })

@@ -5,7 +5,7 @@ import type { Doc } from '../json-schema.ts'
 import { Flow, type FlowDoc } from '../kinds/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { passageErrors } from './flow-passage.ts'
-import { reachesItself, ruleFor } from './rule.ts'
+import { circleFrom, ruleFor } from './rule.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
 
@@ -39,11 +39,13 @@ export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find, settings }) =>
   const errors = value.authenticationExecutions.flatMap((execution, i) =>
     executionErrors(execution, `/authenticationExecutions/${i}`),
   )
-  if (reachesItself(alias, subFlows(value), (other) => subFlows(find(Flow.kind, other))))
+  const inner = (other: string): string[] => subFlows(find(Flow.kind, other))
+  const circle = circleFrom(alias, subFlows(value), inner)
+  if (circle !== null)
     errors.push({
       field: '/authenticationExecutions',
       code: 'cycle',
-      message: 'the flow would run inside itself',
+      message: `the flow would run inside itself: ${circle}`,
     })
   if (errors.length === 0 && settings.browserFlow === alias)
     errors.push(

@@ -39,19 +39,32 @@ export const ruleFor = <T>(
   looksAt,
 })
 
-/** Whether a document comes back to itself along the keys that `next` names. */
-export const reachesItself = (
+/**
+ * The shortest way on which a document comes back to itself along the keys that `next` names, as its error tells it; null
+ * where there is none. It may lead through documents that whoever reads the error has not named.
+ */
+export const circleFrom = (
   start: string,
   first: readonly string[],
   next: (key: string) => readonly string[],
-): boolean => {
-  const queue = [...first]
-  const seen = new Set<string>()
-  for (let key = queue.pop(); key !== undefined; key = queue.pop()) {
-    if (key === start) return true
-    if (seen.has(key)) continue
-    seen.add(key)
-    queue.push(...next(key))
+): string | null => {
+  const cameFrom = new Map<string, string>()
+  const queue: string[] = []
+  const visit = (from: string, keys: readonly string[]): void => {
+    for (const key of keys)
+      if (!cameFrom.has(key)) {
+        cameFrom.set(key, from)
+        queue.push(key)
+      }
   }
-  return false
+  visit(start, first)
+  for (const key of queue) {
+    if (key === start) break
+    visit(key, next(key))
+  }
+  let at = cameFrom.get(start)
+  if (at === undefined) return null
+  const way = [start]
+  for (; at !== start; at = cameFrom.get(at) ?? start) way.unshift(at)
+  return [start, ...way].join(' > ')
 }
