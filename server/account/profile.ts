@@ -1,6 +1,7 @@
 /** The name and address of the user, as the user sees and changes them. */
 
 import { Problem } from '#schemas/problems.ts'
+import { addressNotice } from '#server/accounts/address-notice.ts'
 import { type Profile, profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -27,7 +28,7 @@ const profileReply = objectOf({
   createdAt: { type: 'integer', description: 'Milliseconds since 1970.' },
 })
 
-export type ProfileParts = Pick<AccountParts, 'users' | 'recorder' | 'clock' | 'factors'>
+export type ProfileParts = Pick<AccountParts, 'users' | 'recorder' | 'clock' | 'factors' | 'post'>
 
 const shown = (user: UserRow) => ({
   userId: user.id,
@@ -47,7 +48,7 @@ const shown = (user: UserRow) => ({
 export const createChangeProfile =
   (parts: ProfileParts) =>
   async (self: Self, values: Profile): Promise<UserRow> => {
-    const { users, recorder, clock } = parts
+    const { users, recorder, clock, post } = parts
     const { user } = self
     if (user.managed === 1)
       throw new Problem(
@@ -61,8 +62,13 @@ export const createChangeProfile =
       selfEvent(self, 'UPDATE_PROFILE', 'profile'),
       ...(isMoved ? [selfEvent(self, 'UPDATE_EMAIL')] : []),
     ]
+    const statements = [
+      ...users.updateStatements(user, after),
+      ...addressNotice(parts, user, after),
+    ]
     try {
-      await recorder.commit(users.updateStatements(user, after), events)
+      await recorder.commit(statements, events)
+      post.wake()
     } catch (error) {
       throw await users.explain(error, after)
     }

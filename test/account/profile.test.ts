@@ -59,6 +59,31 @@ describe.each(backends)('profile and password of an account on $name', (backend)
     expect((await eventsOf('UPDATE_PROFILE')).length).toBe(2)
   })
 
+  it('tell the old address of a new one, whose name they hide, in the language of the user', async () => {
+    const toOld = () =>
+      world.mail.mails
+        .filter(({ to }) => to.includes(`${username}@shop.example`))
+        .map(({ raw }) => raw)
+    await ann.api('PUT', '/profile', profile({ lastName: 'Other' }))
+    await world.settle()
+    expect(toOld()).toEqual([])
+    await ann.api('PUT', '/profile', profile({ email: `hidden-${username}@x.example` }))
+    await world.settle()
+    const [mail = ''] = toOld()
+    expect(mail).toContain('was changed')
+    expect(mail).toContain('@x.example')
+    expect(mail).not.toContain('hidden-')
+    // Also where the change was asked for at a sign-in.
+    const browser = world.browser()
+    await world.must('PUT', `/users/${ann.userId}/required-actions`, ['UPDATE_PROFILE'])
+    await browser.open('/realms/shop/login')
+    await browser.submit({ username, password })
+    await browser.submit({ email: `third-${username}@x.example` })
+    await world.settle()
+    const { to, raw } = world.mail.mails.at(-1) ?? { to: [], raw: '' }
+    expect([to.join(), raw.includes('was changed')]).toEqual([`hidden-${username}@x.example`, true])
+  })
+
   it('name what is wrong: unknown fields, an address of somebody else, and what a file declares', async () => {
     const unknown = await ann.api('PUT', '/profile', profile({ enabled: false, username: 'x' }))
     expect(unknown.status).toBe(400)

@@ -199,6 +199,7 @@ describe.each(backends)('realms on $name', (backend) => {
     const templates = (await send('GET', `${base}/messaging/templates`)).body
     expect(templates.map((one: { templateKey: string }) => one.templateKey).sort()).toEqual([
       'account-locked',
+      'email-changed',
       'invitation',
       'magic-link-email',
       'mfa-push',

@@ -1,6 +1,7 @@
 /** Name and address of the user, to be looked at and completed. A new address has to be verified anew. */
 
 import { Problem } from '#schemas/problems.ts'
+import { addressNotice } from '#server/accounts/address-notice.ts'
 import { profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { FieldErrors } from '#server/http/pages.ts'
@@ -9,7 +10,7 @@ import type { FactorParts } from '../factor-parts.ts'
 import { type Form, type Refusal, type RequiredAction, refused } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock'>
+type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'post'>
 
 const fields = ['email', 'firstName', 'lastName'] as const
 
@@ -69,10 +70,12 @@ const action =
         return refusedFor(error)
       }
       try {
-        return await context.pass({
-          statements: completed(parts, user, id, change),
+        const answered = await context.pass({
+          statements: [...completed(parts, user, id, change), ...addressNotice(parts, user, after)],
           events: [ownEvent(context, user, 'UPDATE_PROFILE', 'profile')],
         })
+        parts.post.wake()
+        return answered
       } catch (error) {
         return refusedFor(await parts.users.explain(error, after))
       }
