@@ -1,10 +1,10 @@
 /** What the user signs in with, as the user sees it; and taking away what is no longer wanted. */
 
 import { Problem } from '#schemas/problems.ts'
+import { removeCredential } from '#server/accounts/credential-removal.ts'
 import { passkeyType } from '#server/accounts/passkeys.ts'
 import type { RecoveryCodeSet } from '#server/accounts/recovery-codes.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables.ts'
 import type { AccountParts } from './parts.ts'
 import { passwordType } from './password.ts'
@@ -57,15 +57,10 @@ export const createCredentials = (parts: CredentialsParts) => {
       const left = rows.filter((one) => one !== row)
       if (sufficient.includes(row.type) && !left.some(({ type }) => sufficient.includes(type)))
         throw new Problem('in-use', 'you need this to sign in: add another method first')
-      const gone = db
-        .deleteFrom('credentials')
-        .where('id', '=', row.id)
-        .where('user_id', '=', self.user.id)
       try {
-        await recorder.commit(
-          [guarded(gone, 'credential')],
-          [selfEvent(self, 'REMOVE_CREDENTIAL', row.type)],
-        )
+        await recorder.commit(removeCredential(parts.storage, row), [
+          selfEvent(self, 'REMOVE_CREDENTIAL', row.type),
+        ])
       } catch (error) {
         if (error instanceof GuardFailedError) throw missing
         throw error

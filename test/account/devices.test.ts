@@ -138,6 +138,23 @@ describe.each(backends)('devices on $name', (backend) => {
     expect((await app('/device/enroll', good)).status).toBe(201)
   })
 
+  it('are sent nothing any more once they are removed, by the user or by an administrator', async () => {
+    const { db } = world.server.parts.storage
+    const username = await newcomer()
+    const first = await enrolDevice(world.server, world.realm, await phoneOf(username))
+    const phone = await phoneOf(username, { acr: '2' })
+    const second = await enrolDevice(world.server, world.realm, phone)
+    const addresses = async () =>
+      (await db.selectFrom('push_tokens').select('device_id').execute())
+        .map(({ device_id }) => device_id)
+        .filter((id) => id === first.deviceId || id === second.deviceId)
+    expect((await addresses()).length).toBe(2)
+    expect((await phone.send('DELETE', `/account/credentials/${first.id}`)).status).toBe(204)
+    expect(await addresses()).toEqual([second.deviceId])
+    await world.must('DELETE', `/users/${phone.userId}/credentials/push/${second.id}`)
+    expect(await addresses()).toEqual([])
+  })
+
   it('are of nobody who may not sign in any more, and leave nothing behind', async () => {
     const phone = await phoneOf(await newcomer())
     const { deviceId, challenge } = await started(phone)

@@ -1,8 +1,8 @@
 /** Credentials of a user as an administrator sees and manages them. What is stored never comes out. */
 
 import { Problem } from '#schemas/problems.ts'
+import { removeCredential } from '#server/accounts/credential-removal.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { guarded } from '#server/storage/statements.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { otpCredential } from './credential-otp.ts'
 import { passwordCredential } from './credential-password.ts'
@@ -85,22 +85,25 @@ export const credentialActions = (parts: CredentialParts): Action[] => {
       handle: async (context) => {
         const user = await userToChange(parts, context)
         const { type = '', id = '' } = context.params
-        const remove = db
-          .deleteFrom('credentials')
+        const missing = new Problem('not-found', `the user has no such ${type}`)
+        const row = await db
+          .selectFrom('credentials')
+          .selectAll()
           .where('id', '=', id)
           .where('user_id', '=', user.id)
           .where('type', '=', type)
+          .executeTakeFirst()
+        if (!row) throw missing
         try {
           await parts.recorder.commit(
-            [guarded(remove, 'credential'), ...parts.sessions.revokeAllOf(user.id)],
+            [...removeCredential(parts.storage, row), ...parts.sessions.revokeAllOf(user.id)],
             [
               userEvent(context, 'ADMIN_UPDATE', user.id, `${type} removed`),
               userEvent(context, 'REMOVE_CREDENTIAL', user.id, type),
             ],
           )
         } catch (error) {
-          if (!(error instanceof GuardFailedError)) throw error
-          throw new Problem('not-found', `the user has no such ${type}`)
+          throw error instanceof GuardFailedError ? missing : error
         }
       },
     },
