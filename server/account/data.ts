@@ -3,7 +3,11 @@
 import { invalid, Problem } from '#schemas/problems.ts'
 import { type DataExport, dataExportSchema } from '#server/accounts/data-export.ts'
 import { erasureStatements } from '#server/accounts/erasure.ts'
+import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
+import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import { bodyReader, objectOf } from './description.ts'
 import { nothing, type Operation } from './operation.ts'
 import type { AccountParts } from './parts.ts'
@@ -23,6 +27,7 @@ export type OwnDataParts = Pick<
   | 'factors'
   | 'clock'
   | 'jobs'
+  | 'ranks'
 >
 
 const erasureBody = objectOf(
@@ -37,9 +42,65 @@ const erasureBody = objectOf(
   [],
 )
 
+const erasureReply = objectOf(
+  {
+    status: { type: 'string', enum: ['ERASED', 'REQUESTED'] },
+    requestedAt: { type: 'integer', description: 'Milliseconds since 1970.' },
+  },
+  ['status'],
+)
+
+const requestPath = '/gdpr/erasure-request'
+
+/** What comes of the wish to be erased. */
+export type ErasureAnswer =
+  | { readonly status: 'ERASED' }
+  | { readonly status: 'REQUESTED'; readonly requestedAt: number }
+
+interface Wish {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
+}
+
+const isDeclared = ({ user }: Self): boolean => user.managed === 1
+
 export const createOwnData = (parts: OwnDataParts) => {
   const { exportData, sessions, users, recorder, factors, clock, jobs } = parts
   const prove = createProvePassword(parts)
+  const requests = createErasureRequests(parts)
+
+  /** By the password, or by a sign-in of just now. */
+  const confirm = async (self: Self, wish: Wish, password: string | undefined): Promise<void> => {
+    if (password !== undefined) {
+      const accepted = { ...wish, value: undefined, partial: true }
+      return prove(self, password, '/password', () => accepted)
+    }
+    if (!isRecent(clock, self) && (await factors.has(self.user.id, [passwordType])))
+      throw invalid([
+        { field: '/password', code: 'required', message: 'is needed: you signed in long ago' },
+      ])
+    await insistOnRecentStrength(parts, self)
+    await recorder.commit(wish.statements, wish.events)
+  }
+
+  /** For good. */
+  const erase = async (self: Self, password?: string): Promise<void> => {
+    const { user, issuer } = self
+    await insistOnStrength(factors, self)
+    if (isDeclared(self))
+      throw new Problem(
+        'owned',
+        'a file declares you: ask for it by POST /account/gdpr/erasure-request',
+      )
+    const statements = [
+      ...(await keepAnAdmin(parts, issuer.view, user)),
+      ...sessions.revokeAllOf(user.id),
+      ...users.deleteStatements(user.id),
+      ...erasureStatements(parts, user),
+    ]
+    await confirm(self, { statements, events: [selfEvent(self, 'USER_ERASED')] }, password)
+    jobs.wake(logoutQueue)
+  }
 
   return {
     export: async (self: Self): Promise<DataExport> => {
@@ -48,31 +109,30 @@ export const createOwnData = (parts: OwnDataParts) => {
       return document
     },
 
-    /** By the password, or by a sign-in of just now; for good. */
-    erase: async (self: Self, password?: string): Promise<void> => {
-      const { user } = self
+    erase,
+
+    /** When the user asked to be erased, and still waits for it. */
+    requestedAt: ({ user }: Pick<Self, 'user'>) => requests.requestedAt(user.id),
+
+    /** Who is declared elsewhere waits for an administrator: who declares them would make them anew. */
+    requestErasure: async (self: Self, password?: string): Promise<ErasureAnswer> => {
+      if (!isDeclared(self)) {
+        await erase(self, password)
+        return { status: 'ERASED' }
+      }
       await insistOnStrength(factors, self)
-      if (user.managed === 1)
-        throw new Problem('owned', 'a file declares you: ask your administrator to erase you')
-      const erasure = {
-        statements: [
-          ...sessions.revokeAllOf(user.id),
-          ...users.deleteStatements(user.id),
-          ...erasureStatements(parts, user),
-        ],
-        events: [selfEvent(self, 'USER_ERASED')],
-      }
-      if (password !== undefined)
-        await prove(self, password, '/password', () => ({ ...erasure, value: undefined }))
-      else {
-        if (!isRecent(clock, self) && (await factors.has(user.id, [passwordType])))
-          throw invalid([
-            { field: '/password', code: 'required', message: 'is needed: you signed in long ago' },
-          ])
-        await insistOnRecentStrength(parts, self)
-        await recorder.commit(erasure.statements, erasure.events)
-      }
-      jobs.wake(logoutQueue)
+      const events = [selfEvent(self, 'ERASURE_REQUESTED')]
+      await confirm(self, { statements: [requests.request(self.user)], events }, password)
+      const requestedAt = (await requests.requestedAt(self.user.id)) ?? clock.now()
+      return { status: 'REQUESTED', requestedAt }
+    },
+
+    withdrawRequest: async (self: Self): Promise<void> => {
+      await insistOnStrength(factors, self)
+      await recorder.commit(
+        [requests.withdraw(self.user.id)],
+        [selfEvent(self, 'ERASURE_REQUESTED', 'withdrawn')],
+      )
     },
   }
 }
@@ -102,6 +162,27 @@ export const dataOperations = (parts: OwnDataParts): Operation[] => {
       refusals: [400, 401, 403, 404, 409, 503],
       events: ['USER_ERASED', 'LOGIN_FAILURE', 'USER_LOCKED'],
       handle: (self, request) => data.erase(self, read(request).password),
+    },
+    {
+      method: 'POST',
+      path: requestPath,
+      operationId: 'request-own-erasure',
+      summary: 'Erases the user or, where a file declares them, asks the administrator to do it',
+      body: erasureBody,
+      replies: { 200: erasureReply },
+      refusals: [400, 401, 403, 404, 409, 503],
+      events: ['ERASURE_REQUESTED', 'USER_ERASED', 'LOGIN_FAILURE', 'USER_LOCKED'],
+      handle: (self, request) => data.requestErasure(self, read(request).password),
+    },
+    {
+      method: 'DELETE',
+      path: requestPath,
+      operationId: 'withdraw-own-erasure-request',
+      summary: 'Takes the wish to be erased back',
+      replies: { 204: nothing },
+      refusals: [401, 403, 404],
+      events: ['ERASURE_REQUESTED'],
+      handle: data.withdrawRequest,
     },
     {
       method: 'GET',

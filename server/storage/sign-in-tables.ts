@@ -77,3 +77,10 @@ export interface TransactionRow {
   created_at: number
   expires_at: number
 }
+
+/** Somebody who wants to be erased, and is not erased by themselves. */
+export interface ErasureRequestRow {
+  user_id: string
+  realm: string
+  requested_at: number
+}

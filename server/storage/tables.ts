@@ -9,6 +9,7 @@ import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   ApprovalRow,
   DeviceEnrolmentRow,
+  ErasureRequestRow,
   KnownDeviceRow,
   SignInRow,
   TransactionRow,
@@ -349,4 +350,5 @@ export interface Tables {
   device_enrolments: DeviceEnrolmentRow
   approvals: ApprovalRow
   transactions: TransactionRow
+  erasure_requests: ErasureRequestRow
 }

@@ -141,14 +141,76 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     expect(await isThere()).toBe(false)
   })
 
-  it('are erased on a page that has the name typed, unless a file declares the user', async () => {
+  it('are erased by an administrator where a file declares the user, who can ask for it and take it back', async () => {
+    await manage(world, bob.userId)
+    const ask = (body: object, who = bob) => who.api('POST', '/gdpr/erasure-request', body)
+    const waiting = async () =>
+      (await world.must('GET', '/gdpr/erasure-requests')).filter(
+        ({ userId }: { userId: string }) => userId === bob.userId,
+      )
+    expect((await bob.api('DELETE', '/gdpr', { password })).body.code).toBe('owned')
+    expect((await ask({ password: 'x' })).status).toBe(400)
+    const acting = await personOf(world, bob.userId, { impersonator: 'the-admin', acr: '2' })
+    expect((await ask({ password }, acting)).status).toBe(403)
+    expect(await waiting()).toEqual([])
+
+    const asked = await ask({ password })
+    expect([asked.status, asked.body.status]).toEqual([200, 'REQUESTED'])
+    expect((await ask({})).body.requestedAt).toBe(asked.body.requestedAt)
+    const { requestedAt } = asked.body
+    expect(await waiting()).toEqual([{ userId: bob.userId, username: `bob-${count}`, requestedAt }])
+    expect(await newest('ERASURE_REQUESTED')).toMatchObject({ actor: bob.userId, detail: null })
+    expect((await bob.api('GET', '/profile')).status).toBe(200)
+
+    expect((await bob.api('DELETE', '/gdpr/erasure-request')).status).toBe(204)
+    expect(await waiting()).toEqual([])
+    await bob.browser.open(account('/data/delete'))
+    await bob.browser.submit({ username: `bob-${count}`, password })
+    expect(bob.browser.path).toBe(account('/data'))
+    expect(bob.browser.page?.body).toContain('You asked for it on')
+    expect((await waiting()).length).toBe(1)
+
+    expect((await ask({ password }, ann)).body).toEqual({ status: 'ERASED' })
+    expect(await isThere()).toBe(false)
+  })
+
+  it('are kept where the user is the last who administers everything', async () => {
+    const { server } = world
+    const admin = await server.signedIn('master', 'admin')
+    const { userId } = admin
+    const [own, users] = ['/realms/master/account/gdpr', `/admin/realms/master/users/${userId}`]
+    const { body: record } = await admin.send('GET', users)
+    const ways = () =>
+      Promise.all([
+        admin.send('DELETE', own, {}),
+        admin.send('POST', `${own}/erasure-request`, {}),
+        admin.send('DELETE', users),
+        admin.send('DELETE', `${users}/gdpr`),
+        admin.send('PUT', users, { ...record, enabled: false }),
+        admin.send('PUT', users, { ...record, locked: true }),
+      ])
+    for (const { status, body } of await ways())
+      expect([status, body.code]).toEqual([409, 'conflict'])
+    const off = await server.userWith('master', ['realm-admin'])
+    const second = `/admin/realms/master/users/${off.userId}`
+    const { body: other } = await admin.send('GET', second)
+    // One who cannot sign in does not count.
+    expect((await admin.send('PUT', second, { ...other, enabled: false })).status).toBe(200)
+    expect((await admin.send('DELETE', own, {})).status).toBe(409)
+    expect((await admin.send('PUT', second, other)).status).toBe(200)
+    const [third, fourth] = await Promise.all(
+      [1, 2].map(() => server.userWith('master', ['realm-admin'])),
+    )
+    expect((await third?.send('DELETE', own, {}))?.status).toBe(204)
+    expect((await fourth?.send('POST', `${own}/erasure-request`, {}))?.status).toBe(200)
+    expect((await admin.send('DELETE', second)).status).toBe(204)
+  })
+
+  it('are erased on a page that has the name typed', async () => {
     const wrongName = { username: 'x', password }
     await ann.browser.open(account('/data/delete'))
     expect((await ann.browser.submit(wrongName)).status).toBe(400)
     expect((await ann.browser.submit({ username, password: 'x' })).status).toBe(400)
-    await manage(world, bob.userId)
-    expect((await bob.browser.open(account('/data'))).body).not.toContain('/data/delete')
-    expect((await bob.api('DELETE', '/gdpr', { password })).body.code).toBe('owned')
     const gone = await ann.browser.submit({ username, password })
     expect([gone.status, await isThere()]).toEqual([200, false])
     expect(ann.browser.cookies.has('iam-session-shop')).toBe(false)

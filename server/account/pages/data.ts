@@ -1,4 +1,4 @@
-/** The user's data: to have, and to have erased. */
+/** The user's data: to have, and to have erased, here or by an administrator. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { AccountDeletePage } from '#server/http/pages.ts'
@@ -8,7 +8,7 @@ import type { UserVisit } from '#server/oidc/user-pages.ts'
 import { createOwnData, type OwnDataParts } from '../data.ts'
 import type { AccountParts } from '../parts.ts'
 import { passwordType } from '../password.ts'
-import { type Frame, pathIn, selfOf } from './frame.ts'
+import { type Frame, goTo, pathIn, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export type DataPageParts = OwnDataParts &
@@ -17,9 +17,7 @@ export type DataPageParts = OwnDataParts &
 const path = '/data'
 const deletePath = '/data/delete'
 
-/** What a file declares is erased by who owns the file. */
-const mayErase = ({ user, session }: UserVisit): boolean =>
-  user.managed !== 1 && session.impersonator === null
+const mayErase = ({ session }: UserVisit): boolean => session.impersonator === null
 
 export const dataPages = (parts: DataPageParts): AccountPage[] => {
   const { pages, frame, factors } = parts
@@ -47,6 +45,7 @@ export const dataPages = (parts: DataPageParts): AccountPage[] => {
         pages.accountData(visit.reply, {
           ...(await frame(visit, path)),
           exportUrl: pathIn(visit.issuer.name, '/gdpr/export'),
+          deletionRequestedAt: await data.requestedAt(visit),
           deleteUrl: mayErase(visit) ? pathIn(visit.issuer.name, deletePath) : undefined,
         }),
     },
@@ -57,18 +56,20 @@ export const dataPages = (parts: DataPageParts): AccountPage[] => {
       summary: 'Erases the user, for good',
       show: (visit) => showDelete(visit),
       fields: ['username', 'password'],
-      events: ['USER_ERASED', 'LOGIN_FAILURE', 'USER_LOCKED'],
+      events: ['USER_ERASED', 'ERASURE_REQUESTED', 'LOGIN_FAILURE', 'USER_LOCKED'],
       submit: async (visit, form) => {
         const { user, issuer, request, reply } = visit
         if (form.get('username')?.trim() !== user.username)
           return showDelete(visit, { errors: { username: [{ id: 'mismatch' }] }, status: 400 })
         const hasPassword = await factors.has(user.id, [passwordType])
+        const password = hasPassword ? (form.get('password') ?? '') : undefined
         try {
-          await data.erase(selfOf(visit), hasPassword ? (form.get('password') ?? '') : undefined)
+          const { status } = await data.requestErasure(selfOf(visit), password)
+          if (status === 'REQUESTED') return goTo(visit, path)
         } catch (error) {
           if (!(error instanceof Problem)) throw error
           const { code, status } = error
-          if (code === 'unavailable' || code === 'owned')
+          if (code === 'unavailable' || code === 'conflict')
             return showDelete(visit, { error: 'unavailable', status })
           if (code !== 'validation') throw error
           return showDelete(visit, { errors: { password: [{ id: 'wrong-password' }] }, status })

@@ -3,7 +3,9 @@
 import { Problem } from '#schemas/problems.ts'
 import { dataExportSchema, type ExportData } from '#server/accounts/data-export.ts'
 import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.ts'
-import { type Action, noContent } from '../action.ts'
+import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
+import { keepAnAdmin } from '#server/resources/last-admin.ts'
+import { type Action, bodyOf, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
 
@@ -12,7 +14,23 @@ export interface DataSubjectParts extends UserParts, ErasureParts {
   readonly exportData: ExportData
 }
 
+const requestSchema = bodyOf({
+  userId: { type: 'string', format: 'uuid' },
+  username: { type: 'string' },
+  requestedAt: { type: 'integer', description: 'Milliseconds since 1970.' },
+})
+
 export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
+  {
+    operationId: 'list-erasure-requests',
+    method: 'GET',
+    path: '/gdpr/erasure-requests',
+    permission: 'view-users',
+    resourceType: 'users',
+    summary: 'Users who have asked to be erased and cannot do it themselves, oldest first',
+    reply: { status: 200, schema: { type: 'array', items: requestSchema } },
+    handle: ({ realm }) => createErasureRequests(parts).list(realm),
+  },
   {
     operationId: 'export-user-data',
     method: 'GET',
@@ -44,7 +62,10 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
       if (user.id === context.caller.actor)
         throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
       const data = {
-        statements: erasureStatements(parts, user),
+        statements: [
+          ...(await keepAnAdmin(parts, context.view, user)),
+          ...erasureStatements(parts, user),
+        ],
         events: [userEvent(context, 'USER_ERASED', user.id)],
       }
       if (user.managed === 1) return deleteManagedUser(parts, context, user, data)

@@ -1,4 +1,5 @@
 import { Problem } from '#schemas/problems.ts'
+import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { type Action, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
@@ -17,13 +18,15 @@ export const deleteUser = (parts: UserParts): Action => ({
     refuseStale(context, user)
     if (user.id === context.caller.actor)
       throw new Problem('conflict', 'you cannot delete yourself')
-    if (user.managed === 1) return deleteManagedUser(parts, context, user)
+    const kept = await keepAnAdmin(parts, context.view, user)
+    if (user.managed === 1)
+      return deleteManagedUser(parts, context, user, { statements: kept, events: [] })
     const event = userEvent(context, 'ADMIN_DELETE', user.id)
-    if (!asksForMatch(context))
-      return parts.recorder.commit(parts.users.deleteStatements(user.id), [event])
+    const deletion = [...kept, ...parts.users.deleteStatements(user.id)]
+    if (!asksForMatch(context)) return parts.recorder.commit(deletion, [event])
     try {
       return await parts.recorder.commit(
-        [...parts.users.updateStatements(user, user), ...parts.users.deleteStatements(user.id)],
+        [...parts.users.updateStatements(user, user), ...deletion],
         [event],
       )
     } catch (error) {

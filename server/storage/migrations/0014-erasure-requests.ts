@@ -1,0 +1,14 @@
+/** Users who have asked to be erased, and are erased by whoever declares them. */
+
+import type { Migration } from './migration.ts'
+
+export const erasureRequests: Migration = {
+  name: '0014-erasure-requests',
+  statements: ({ text }) => [
+    `create table erasure_requests (
+      user_id ${text} primary key references users (id) on delete cascade,
+      realm ${text} not null,
+      requested_at bigint not null)`,
+    `create index erasure_requests_of on erasure_requests (realm, requested_at)`,
+  ],
+}
