@@ -137,7 +137,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
 
     const grantsStore = createGrantsStore({ storage, clock })
-    const realmKeys = createRealmKeys({ storage, keyring })
+    const realmKeys = createRealmKeys({ storage, keyring, clock })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
     const subjects = createSubjects({ reveal: vault.reveal })
 

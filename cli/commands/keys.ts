@@ -7,7 +7,11 @@ import { addOutputOptions, addRealmOptions } from './options.ts'
 const rotateHelp = `
 What happens:
   - A new key signs tokens and SAML assertions from this moment on. It was published before, so that nobody who keeps
-    the realm's JWKS for a while meets a key that they do not know. After a break-in use --fresh: a key is made now.
+    the realm's JWKS for a while meets a key that they do not know. Where it is not published for two minutes yet,
+    because of a rotation just before or because it is a client's first, it signs when it is, and the key before it
+    until then.
+  - After a break-in use --fresh: a key is made now and signs at once. Applications that have read the realm's JWKS
+    within the last minute may refuse its tokens until they read it again.
   - The key before it stays in the realm's JWKS: tokens that it signed stay valid until they expire.
   - The SAML signing certificate changes at the same moment. Service providers that read the realm's metadata follow;
     whoever pinned the old certificate must get the new one.

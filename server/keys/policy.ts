@@ -14,7 +14,13 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
-import { currentKeys, isLost, type KeyEvent, type SigningKeys } from './rotation.ts'
+import {
+  currentKeys,
+  isLost,
+  type KeyEvent,
+  publicationLeadMs,
+  type SigningKeys,
+} from './rotation.ts'
 import type { KeyOwner } from './signing-keys.ts'
 
 export interface KeyPolicies {
@@ -31,9 +37,6 @@ export interface KeyPolicyParts {
   readonly clock: Clock
   readonly signingKeys: SigningKeys
 }
-
-/** A key that nobody asked for signs only after caches have seen it: twice as long as they may keep a JWK set. */
-const leastPublishedMs = 120_000
 
 /** The longest that anything signed for the realm stays valid, in milliseconds. */
 const longestLife = async (view: RealmView): Promise<number> => {
@@ -85,12 +88,10 @@ export const createKeyPolicies = ({ storage, clock, signingKeys }: KeyPolicyPart
   /** Without a next key it takes two rounds: first it is published, then it signs. */
   const replace = async (active: SigningKeyRow, keys: readonly SigningKeyRow[]): Promise<void> => {
     const owner = ownerOf(active)
-    const { next } = currentKeys(owner, keys)
-    if (!next) return signingKeys.prepare(owner)
-    if (next.created_at + leastPublishedMs > clock.now()) return
-    await unlessDone(
-      signingKeys.advance(owner, { active, next }, (key) => [bySystem(key, 'KEY_ROTATED')]),
-    )
+    const current = currentKeys(owner, keys)
+    if (!current.next) return signingKeys.prepare(owner)
+    if (current.next.created_at + publicationLeadMs > clock.now()) return
+    await unlessDone(signingKeys.advance(owner, current, (key) => [bySystem(key, 'KEY_ROTATED')]))
   }
 
   return {

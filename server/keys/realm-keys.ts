@@ -12,6 +12,7 @@ import {
   verify,
 } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import { createTurns, type InTurn } from '#server/platform/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -24,7 +25,6 @@ export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
 export interface RealmKey {
   readonly kid: string
-  readonly active: boolean
   /** As the JWK set publishes it (RFC 7517 §4). */
   readonly jwk: Readonly<Record<string, unknown>>
   sign(algorithm: SigningAlgorithm, data: string): Promise<Buffer>
@@ -32,12 +32,11 @@ export interface RealmKey {
 }
 
 export interface RealmKeySet {
-  readonly active: RealmKey
   /** All that are published, the active one first: retained ones, those to come, and those of clients. */
   readonly all: readonly RealmKey[]
   /** Whether the key after the active one is among them. */
   readonly hasNext: boolean
-  /** What is signed for a client is signed by its own key, where it has one. */
+  /** What is signed for a client is signed by its own key, where it has one whose time has come. */
   signerFor(client: { readonly id: string }): RealmKey
   find(kid: string): RealmKey | undefined
 }
@@ -88,7 +87,6 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring, inTurn: InTurn): RealmKey =
   }
   return {
     kid: row.id,
-    active: row.status === 'ACTIVE',
     jwk: jwkOf(row, publicKey),
     sign: (algorithm, data) =>
       inTurn(
@@ -112,6 +110,16 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring, inTurn: InTurn): RealmKey =
   }
 }
 
+/** A key and the time for which it signs. */
+interface Signer {
+  readonly key: RealmKey
+  readonly from: number
+  readonly until: number
+}
+
+const signerAt = (signers: readonly Signer[] | undefined, now: number): RealmKey | undefined =>
+  signers?.find(({ from, until }) => from <= now && now < until)?.key
+
 interface Known {
   readonly createdAt: number
   readonly seq: number
@@ -121,15 +129,17 @@ interface Known {
 export const createRealmKeys = ({
   storage: { db },
   keyring,
+  clock,
 }: {
   readonly storage: Storage
   readonly keyring: Keyring
+  readonly clock: Clock
 }): RealmKeys => {
   // More at once would not be faster, and the event loop would have to share the cores with them.
   const inTurn = createTurns(availableParallelism())
   const known = new Map<string, Known>()
   /** What was read already stays read: most changes of a realm are not of its keys. */
-  const byId = new Map<string, { readonly status: string; readonly key: RealmKey }>()
+  const byId = new Map<string, RealmKey>()
 
   const read = async (realm: string): Promise<RealmKeySet> => {
     const rows = await db
@@ -139,22 +149,30 @@ export const createRealmKeys = ({
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .execute()
+    const now = clock.now()
     const byKid = new Map<string, RealmKey>()
-    const signers = new Map<string | null, RealmKey>()
+    const signers = new Map<string | null, Signer[]>()
+    let active: RealmKey | undefined
     for (const row of rows) {
-      const before = byId.get(row.id)
-      const key = before?.status === row.status ? before.key : keyOf(row, keyring, inTurn)
-      byId.set(row.id, { status: row.status, key })
+      const key = byId.get(row.id) ?? keyOf(row, keyring, inTurn)
+      byId.set(row.id, key)
       byKid.set(key.kid, key)
-      if (key.active) signers.set(row.client_id, key)
+      const until = row.rotated_at ?? Number.POSITIVE_INFINITY
+      if (row.status === 'ACTIVE' && row.client_id === null) active = key
+      if (row.status === 'NEXT' || until <= now) continue
+      const own = signers.get(row.client_id) ?? []
+      signers.set(row.client_id, [...own, { key, from: row.created_at, until }])
     }
-    const active = signers.get(null)
     if (!active) throw new Error(`realm ${realm} has no signing key`)
+    const first = active
     return {
-      active,
-      all: [...new Set([active, ...byKid.values()])],
+      all: [...new Set([first, ...byKid.values()])],
       hasNext: rows.some(({ client_id, status }) => client_id === null && status === 'NEXT'),
-      signerFor: ({ id }) => signers.get(id) ?? active,
+      signerFor: ({ id }) => {
+        const at = clock.now()
+        // The clock of the node that made the realm may be ahead of this one.
+        return signerAt(signers.get(id), at) ?? signerAt(signers.get(null), at) ?? first
+      },
       find: (kid) => byKid.get(kid),
     }
   }

@@ -1,7 +1,8 @@
 /**
  * Replacing the key that a realm or a client signs with, and removing those that signed before. The key after the active
  * one is made ahead of time and published at once: verifiers that keep the JWK set for a while, and those that do not
- * ask for it twice within seconds, have a new key before its first signature. Any number of nodes may do this at once.
+ * ask for it twice within seconds, have a new key before its first signature. A key that is not published for long enough
+ * signs later, and the one before it until then; `fresh` alone signs at once. Any number of nodes may do this at once.
  */
 
 import type { EventType } from '#schemas/event-types.ts'
@@ -32,18 +33,27 @@ export interface KeyEvent {
   readonly detail?: string
 }
 
+/**
+ * So long a key is published before it signs: caches may keep a JWK set for a minute, and verifiers do not ask again for
+ * half a minute after they did (jose, Nimbus).
+ */
+export const publicationLeadMs = 120_000
+
 type EventsOf = (key: SigningKeyRow) => readonly KeyEvent[]
 
 /** The key that signs and the one that will. A client may have neither. */
 export interface CurrentKeys {
   readonly active: SigningKeyRow | undefined
   readonly next: SigningKeyRow | undefined
+  /** Whether no other key has signed before the active one. */
+  readonly isFirst: boolean
 }
 
 export interface SigningKeys {
   /**
-   * The next key becomes the active one, the one before stays published. Where there is no next key, or it is not to be
-   * trusted any more (`fresh`), one is made now. The first rotation of a client gives it a key of its own.
+   * The next key becomes the active one, which signs as soon as it has been published for long enough (`created_at`); the
+   * one before signs until then and stays published. Where there is no next key, one is made now. The first rotation of a
+   * client gives it a key of its own. `fresh`: no key from before is trusted any more, one that is made now signs at once.
    */
   rotate(
     owner: KeyOwner,
@@ -85,8 +95,22 @@ export const currentKeys = (
   return {
     active: own.find(({ status }) => status === 'ACTIVE'),
     next: own.find(({ status }) => status === 'NEXT'),
+    isFirst: !own.some(({ status }) => status === 'PASSIVE'),
   }
 }
+
+/**
+ * From when on the key after the active one may sign: not before everybody who has read the keys lately can know it. A
+ * realm's keys are never read without the next one (published-keys.ts), so who knows a realm's first key knows its second.
+ */
+const signsFrom = (
+  { clientId }: KeyOwner,
+  { active, next, isFirst }: CurrentKeys,
+  now: number,
+): number =>
+  clientId === null && isFirst
+    ? now
+    : Math.max(now, (next?.created_at ?? now) + publicationLeadMs, active?.created_at ?? 0)
 
 const mostAttempts = 5
 
@@ -99,7 +123,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
       .selectFrom('signing_keys')
       .selectAll()
       .where('realm', '=', owner.realm)
-      .where('status', 'in', ['ACTIVE', 'NEXT'])
+      .where('client_id', owner.clientId === null ? 'is' : '=', owner.clientId)
       .execute()
     return currentKeys(owner, rows)
   }
@@ -118,8 +142,20 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
   const ofStatus = ({ id, status }: SigningKeyRow) =>
     db.updateTable('signing_keys').where('id', '=', id).where('status', '=', status)
 
-  const retainStatement = (active: SigningKeyRow): Statement =>
-    guarded(ofStatus(active).set({ status: 'PASSIVE', rotated_at: clock.now() }), 'active-key')
+  /** The key signs until then, and so does none of those before it for longer. */
+  const retainStatements = (active: SigningKeyRow, until: number): Statement[] => {
+    const { realm, client_id } = active
+    const signing = db
+      .updateTable('signing_keys')
+      .set({ rotated_at: until })
+      .where('realm', '=', realm)
+      .where('client_id', client_id === null ? 'is' : '=', client_id)
+      .where('rotated_at', '>', until)
+    return [
+      guarded(ofStatus(active).set({ status: 'PASSIVE', rotated_at: until }), 'active-key'),
+      statement(signing),
+    ]
+  }
 
   const removeStatement = ({ id, status }: SigningKeyRow): Statement =>
     guarded(
@@ -149,18 +185,22 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
     underWay.add(work)
   }
 
-  const advance: SigningKeys['advance'] = async (owner, { active, next }, eventsOf) => {
+  /** Becomes the key that signs from then on. */
+  const succeed = async (
+    owner: KeyOwner,
+    { active, next }: Pick<CurrentKeys, 'active' | 'next'>,
+    from: number,
+    eventsOf: EventsOf,
+  ): Promise<SigningKeyRow> => {
+    const made = next ?? (await makeSigningKey(owner, 'ACTIVE', parts))
     // From now on it is in the list of keys: what came before is nobody's business.
-    const key: SigningKeyRow = next
-      ? { ...next, status: 'ACTIVE', created_at: clock.now() }
-      : await makeSigningKey(owner, 'ACTIVE', parts)
-    const { status, created_at } = key
+    const key: SigningKeyRow = { ...made, status: 'ACTIVE', created_at: from }
     await commit(
       key,
       [
-        ...(active ? [retainStatement(active)] : []),
+        ...(active ? retainStatements(active, from) : []),
         ...(next
-          ? [guarded(ofStatus(next).set({ status, created_at }), 'next-key')]
+          ? [guarded(ofStatus(next).set({ status: 'ACTIVE', created_at: from }), 'next-key')]
           : insertRows(db, 'signing_keys', [key])),
       ],
       eventsOf(key),
@@ -169,15 +209,26 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
     return key
   }
 
+  const advance: SigningKeys['advance'] = (owner, from, eventsOf) =>
+    succeed(owner, from, signsFrom(owner, from, clock.now()), eventsOf)
+
+  const replace = async (
+    owner: KeyOwner,
+    { active, next }: CurrentKeys,
+    eventsOf: EventsOf,
+  ): Promise<SigningKeyRow> => {
+    if (next) await commit(next, [removeStatement(next)], [])
+    return succeed(owner, { active, next: undefined }, clock.now(), eventsOf)
+  }
+
   return {
     advance,
     prepare,
     rotate: async (owner, eventsOf, { fresh = false } = {}) => {
       for (let attempt = 1; ; attempt += 1) {
-        const { active, next } = await readCurrent(owner)
+        const current = await readCurrent(owner)
         try {
-          if (fresh && next) await commit(next, [removeStatement(next)], [])
-          return await advance(owner, { active, next: fresh ? undefined : next }, eventsOf)
+          return await (fresh ? replace : advance)(owner, current, eventsOf)
         } catch (error) {
           if (!isLost(error) || attempt === mostAttempts) throw error
         }
@@ -188,7 +239,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
         .deleteFrom('signing_keys')
         .where('client_id', '=', active.client_id)
         .where('status', '=', 'NEXT')
-      await commit(active, [retainStatement(active), statement(gone)], events)
+      await commit(active, [...retainStatements(active, clock.now()), statement(gone)], events)
     },
     remove: (key, events) => commit(key, [removeStatement(key)], events),
     idle: async () => {

@@ -17,8 +17,9 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
   let bank: TestClient
   let other: TestClient
   let alice: UserRow
+  let now = Date.now()
   beforeAll(async () => {
-    site = await openIssuer(backend)
+    site = await openIssuer(backend, { clock: { now: () => now } })
     const common: Pick<ClientDoc, 'grantTypes' | 'redirectUris'> = {
       grantTypes: ['client_credentials', 'authorization_code'],
       redirectUris: [redirectUri],
@@ -35,8 +36,12 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
   afterAll(() => site.close())
 
   const keysPath = (client: TestClient) => `/clients/${client.id}/keys`
-  const rotate = async (client = bank) =>
-    (await site.admin('POST', `${keysPath(client)}/rotate`)).body
+  /** When it is over the key has been published for long enough to sign. */
+  const rotate = async (client = bank) => {
+    const { body } = await site.admin('POST', `${keysPath(client)}/rotate`)
+    now = Math.max(now, body.createdAt)
+    return body
+  }
   const list = async (client = bank): Promise<{ keyId: string; status: string }[]> =>
     (await site.admin('GET', keysPath(client))).body
   const published = async (): Promise<string[]> =>
@@ -52,8 +57,12 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
   it('begin with the first rotation; until then the key of the realm signs', async () => {
     expect(await list()).toEqual([])
     expect(kidOf(await site.token(bank))).toBe(await realmKey())
-    const key = await rotate()
+    const { body: key } = await site.admin('POST', `${keysPath(bank)}/rotate`)
     expect(key).toMatchObject({ algorithm: 'RSA', status: 'ACTIVE', rotatedAt: null })
+    expect(key.createdAt).toBe(now + 120_000)
+    now = key.createdAt - 1
+    expect(kidOf(await site.token(bank))).toBe(await realmKey())
+    now += 1
     const certificate = new X509Certificate(Buffer.from(key.certificate, 'base64'))
     expect(certificate.publicKey.export({ format: 'der', type: 'spki' }).toString('base64')).toBe(
       key.publicKey,

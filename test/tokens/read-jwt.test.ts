@@ -8,7 +8,6 @@ import { createReadJwt, signJwt } from '#server/tokens/jwt.ts'
 const countingKey = (kid: string): RealmKey & { asked: number } => {
   const key = {
     kid,
-    active: true,
     jwk: {},
     asked: 0,
     sign: async (_alg: string, data: string) => Buffer.from(`${kid} ${data}`),
@@ -21,7 +20,6 @@ const countingKey = (kid: string): RealmKey & { asked: number } => {
 }
 
 const setOf = (active: RealmKey, all = [active]): RealmKeySet => ({
-  active,
   all,
   hasNext: false,
   signerFor: () => active,

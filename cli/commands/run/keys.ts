@@ -50,6 +50,12 @@ const announcement = (server: string, { realm, client }: KeyOwner): string =>
     : `A new key, which is the client's own, will sign what is issued to ${client} from now on.
   Tokens   The key before stays published: what it signed stays valid until it expires.`
 
+/** A key signs once everybody can know it. By the clock of this machine, which may be a little behind the server's. */
+const sinceWhen = ({ createdAt }: KeyRecord): string =>
+  createdAt <= Date.now() + 5000
+    ? 'signs now'
+    : `signs from ${moment(createdAt)} on: it has to be published first, and the key before it signs until then`
+
 export const rotateKeys = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
     const owner = ownerOf(invocation, realm)
@@ -57,7 +63,7 @@ export const rotateKeys = (invocation: Invocation): Promise<void> =>
     await agreed(invocation, `Rotate the signing key of ${nameOf(owner)} at ${api.server}?`)
     const key = await api.keys.rotate(owner, invocation.flags['fresh'] === true)
     if (invocation.output === 'json') printJson(key)
-    else note(invocation, `key ${key.keyId} signs now`)
+    else note(invocation, `key ${key.keyId} ${sinceWhen(key)}`)
   })
 
 export const deleteKey = (invocation: Invocation, id: string): Promise<void> =>

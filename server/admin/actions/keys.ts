@@ -41,8 +41,11 @@ const keySchema = bodyOf({
   status: { type: 'string', enum: ['ACTIVE', 'PASSIVE'] },
   publicKey: { type: 'string', description: 'Base64 of the DER.' },
   certificate: { type: 'string', description: 'Base64 of the DER.' },
-  createdAt: { type: 'integer', description: 'Since when it signs.' },
-  rotatedAt: { type: ['integer', 'null'] },
+  createdAt: {
+    type: 'integer',
+    description: 'From when on it signs: not before it has been published for two minutes.',
+  },
+  rotatedAt: { type: ['integer', 'null'], description: 'Until when it signs.' },
 })
 
 const shown = (row: SigningKeyRow) => ({
@@ -91,7 +94,7 @@ const actionsAt = (
       .where('realm', '=', realm)
       .where('client_id', clientId === null ? 'is' : '=', clientId)
       .where('status', '<>', 'NEXT')
-      .orderBy('created_at', 'desc')
+      .orderBy('rotated_at', (order) => order.desc().nullsFirst())
       .orderBy('id', 'desc')
       .execute()
 
@@ -121,12 +124,14 @@ const actionsAt = (
       method: 'POST',
       events: ['ADMIN_ACTION', 'KEY_ROTATED'],
       path: `${path}/rotate`,
-      summary: `A new active key ${whose}; the one before stays published for verification`,
+      summary: `A new active key ${whose}, which signs once it is known; the one before stays published`,
       query: bodyOf(
         {
           fresh: {
             type: 'boolean',
-            description: 'A key made now, not the one that was prepared: after a break-in.',
+            description:
+              'After a break-in: a key made now, not the one that was prepared, signs at once. Who has read the keys ' +
+              'within seconds before may refuse what it signs, until they read them again.',
           },
         },
         [],
@@ -160,8 +165,13 @@ const actionsAt = (
         const id = context.params['keyId'] ?? ''
         const key = (await keysOf(await ownerOf(context))).find((one) => one.id === id)
         if (!key) throw new Problem('not-found', `there is no key "${id}"`)
-        if (key.status === 'ACTIVE')
+        if (key.rotated_at === null)
           throw new Problem('key-active', 'this key signs: rotate first, then delete it')
+        if (key.rotated_at > clock.now())
+          throw new Problem(
+            'key-active',
+            `this key signs until ${new Date(key.rotated_at).toISOString()}: the one after it is to be known first`,
+          )
         if (context.query['force'] !== true) await refuseNeeded(context, key)
         await signingKeys.remove(key, [
           actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
