@@ -34,6 +34,8 @@ const scopes = [
   { name: 'email', description: 'Your email address' },
   { name: 'roles', description: 'Your roles' },
   { name: 'groups', description: 'Your groups' },
+  { name: 'organization', description: 'The organization that you act for' },
+  { name: 'account', description: 'See and change your account' },
   { name: 'offline_access', description: 'Access while you are away' },
 ]
 

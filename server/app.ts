@@ -16,7 +16,9 @@ import { createCsrf } from '#server/http/csrf.ts'
 import { createPages } from '#server/http/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { createSignInEngine } from '#server/login/create-engine.ts'
+import { invitationRoutes } from '#server/login/invitation-routes.ts'
 import { createKnownDevices } from '#server/login/known-devices.ts'
+import { createSignInOrganizations } from '#server/login/organizations.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createDpop } from '#server/oidc/dpop.ts'
 import { createFindPending } from '#server/oidc/pending-sign-in.ts'
@@ -85,6 +87,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
         ...parts,
         pages,
         knownDevices: createKnownDevices({ ...parts, cookies, baseUrl: config.http.baseUrl }),
+        organizations: createSignInOrganizations(parts),
         baseUrl: config.http.baseUrl,
         onLogin: metrics.login,
         onChallenge: metrics.mfaChallenge,
@@ -93,6 +96,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       onLogin: metrics.login,
     }),
   )
+  app.register(invitationRoutes({ ...parts, cookies, csrf, pages, mapError, master: masterRealm }))
   app.register(oidcRoutes({ ...parts, cookies, csrf, pages, mapError }))
   app.register(accountRoutes({ ...parts, cookies, csrf, pages, mapError }))
 

@@ -36,6 +36,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
     ...parts.signIns.forgetStatements(),
     ...parts.devices.forgetStatements(),
     ...parts.approvals.forgetStatements(),
+    ...parts.invitations.forgetStatements(),
     ...parts.transactions.forgetStatements(),
     parts.changesets.forgetStatement(),
     forgetDevices(parts.storage, parts.clock.now()),

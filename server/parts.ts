@@ -10,6 +10,7 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createDataExport } from '#server/accounts/data-export.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
+import { createInvitations } from '#server/accounts/invitations.ts'
 import { createLockNotice } from '#server/accounts/lock-notice.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
@@ -43,7 +44,7 @@ import { createMessaging } from '#server/messaging/sender.ts'
 import { createConsents } from '#server/oidc/consents.ts'
 import { logoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Logger } from '#server/platform/logger.ts'
+import { type Logger, plainLines } from '#server/platform/logger.ts'
 import { loadMasterKey } from '#server/platform/master-key.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
 import {
@@ -119,7 +120,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const personalKeys = createPersonalKeys({ storage, keyring })
     const emission = await createEmission({ storage, keyring })
     const outbox = createOutbox(storage)
-    const sinks = [emitting(emission, (record) => logger.info(record, 'audit')), outbox.notice]
+    const sinks = [emitting(emission, plainLines(logger, 'audit')), outbox.notice]
     const recorder = createRecorder({ storage, clock, personalKeys, sinks })
     const totals = createTotals(storage, clock)
     const copy = createCopy(storage, copyLimits)
@@ -206,6 +207,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       }),
       devices: createDevices({ storage, clock, keyring, factors }),
       approvals: createApprovals({ storage, clock }),
+      invitations: createInvitations({ storage, clock }),
       transactions: createTransactions({ storage, clock }),
       signIns: createSignIns({ storage, clock }),
       vault,

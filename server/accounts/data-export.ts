@@ -64,7 +64,7 @@ export const dataExportSchema: JsonSchema = {
     attributes: { type: 'object', additionalProperties: true },
     roles: { type: 'array', items: { type: 'string' } },
     realmMemberships: list('Realms that the person is a member of.'),
-    organizations: list('Organizations, with the time of joining.'),
+    organizations: list('Organizations, with the time of joining, and invitations to join one.'),
     credentials: list('What the person signs in with; no secrets.'),
     federatedLinks: list('Accounts elsewhere that are linked.'),
     consents: list('What was allowed to applications.'),
@@ -113,21 +113,44 @@ export const createDataExport = ({
     return roles.flatMap((role) => (role ? [role.key] : [])).sort()
   }
 
-  const organizationsOf = async (view: RealmView, userId: string) => {
+  const organizationIn = async (view: RealmView, id: string) => {
+    const document = await view.byId(Organization.kind, id)
+    if (!document) return undefined
+    const { alias, name } = contentOf<OrganizationDoc>(document)
+    return { id, alias, name: name ?? null }
+  }
+
+  const membershipsOf = async (view: RealmView, userId: string) => {
     const rows = await db
       .selectFrom('organization_members')
       .selectAll()
       .where('user_id', '=', userId)
       .execute()
-    const found = await Promise.all(
-      rows.map(async ({ organization_id, joined_at }) => {
-        const document = await view.byId(Organization.kind, organization_id)
-        if (!document) return []
-        const { alias, name } = contentOf<OrganizationDoc>(document)
-        return [{ id: document.id, alias, name: name ?? null, joinedAt: joined_at }]
-      }),
+    return Promise.all(
+      rows.map(async ({ organization_id, joined_at }) => ({
+        ...(await organizationIn(view, organization_id)),
+        joinedAt: joined_at,
+      })),
     )
-    return found.flat()
+  }
+
+  /** Those that wait for the person: what was sent to an address is theirs who have shown that the address is. */
+  const invitationsOf = async (view: RealmView, { realm, email_key, email_verified }: UserRow) => {
+    if (email_key === null || email_verified === 0) return []
+    const rows = await db
+      .selectFrom('invitations')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('email_key', '=', email_key)
+      .where('accepted_by', 'is', null)
+      .execute()
+    return Promise.all(
+      rows.map(async ({ organization_id, created_at, expires_at }) => ({
+        ...(await organizationIn(view, organization_id)),
+        invitedAt: created_at,
+        expiresAt: expires_at,
+      })),
+    )
   }
 
   const credentialsOf = (userId: string) =>
@@ -168,7 +191,7 @@ export const createDataExport = ({
     },
     roles: await rolesOf(view, user.id),
     realmMemberships: [{ realmId: user.realm, joinedAt: user.created_at }],
-    organizations: await organizationsOf(view, user.id),
+    organizations: [...(await membershipsOf(view, user.id)), ...(await invitationsOf(view, user))],
     credentials: await credentialsOf(user.id),
     // Nobody is linked before there are providers to link with.
     federatedLinks: [],

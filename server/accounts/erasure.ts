@@ -9,7 +9,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { guardSubjectsOf } from './brute-force.ts'
-import { messageQueue } from './post.ts'
+import { addressLane, messageQueue } from './post.ts'
 
 export interface ErasureParts {
   readonly storage: Pick<Storage, 'db'>
@@ -19,10 +19,21 @@ export interface ErasureParts {
 /** Beside the deletion of the user itself. */
 export const erasureStatements = (
   { storage: { db }, personalKeys }: ErasureParts,
-  { id, realm, username, email }: UserRow,
+  { id, realm, username, email, email_key }: UserRow,
 ): Statement[] => [
   ...personalKeys.destroyPersonalKey(realm, id),
-  statement(db.deleteFrom('jobs').where('queue', '=', messageQueue).where('target', '=', id)),
+  statement(
+    db
+      .deleteFrom('jobs')
+      .where('queue', '=', messageQueue)
+      .where('target', 'in', [id, ...(email === null ? [] : [addressLane(realm, email)])]),
+  ),
+  statement(
+    db
+      .deleteFrom('invitations')
+      .where('realm', '=', realm)
+      .where('email_key', '=', email_key ?? ''),
+  ),
   statement(
     db
       .deleteFrom('login_guards')

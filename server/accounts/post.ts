@@ -1,25 +1,30 @@
 /**
  * Messages to users, by the queue: written in the transaction that causes them, sent by whatever node, tried again while
  * that makes sense. What a message says and where it goes is encrypted in the queue: it holds codes, links and addresses.
- * The lane of a message is its user, so that everything on its way to an erased user can be removed.
+ * The lane of a message is its user, or the address where that is nobody's yet, so that everything on its way to an erased
+ * user can be removed.
  */
 
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import type { Jobs } from '#server/events/jobs/queue.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import type { Delivery, Messaging } from '#server/messaging/sender.ts'
+import type { MessageUser } from '#server/messaging/templates.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { foldName } from './names.ts'
 
 export const messageQueue = 'messages'
 const queue = messageQueue
 
 export interface Letter extends Pick<Delivery, 'channel' | 'to' | 'templateKey' | 'values'> {
   readonly realm: string
-  readonly user: UserRow
+  /** Nobody where all that is known is an address. */
+  readonly user?: UserRow | undefined
   readonly locale?: string | undefined
   readonly driver?: string | undefined
   readonly data?: Delivery['data']
@@ -40,7 +45,7 @@ interface Sealed {
 }
 
 interface Content extends Omit<Letter, 'user' | 'realm' | 'expiresAt'> {
-  readonly user: NonNullable<Delivery['user']>
+  readonly user: MessageUser
 }
 
 export interface PostParts {
@@ -54,9 +59,13 @@ export interface PostParts {
 
 const minute = 60_000
 
-const contextOf = (realm: string, userId: string): string => `${realm}/message/${userId}`
+const contextOf = (realm: string, lane: string): string => `${realm}/message/${lane}`
 
-const shownUser = (user: UserRow): Content['user'] => ({
+/** The lane of messages to an address. It tells nobody which. */
+export const addressLane = (realm: string, address: string): string =>
+  sha256(`${realm}\n${foldName(address)}`)
+
+const shownUser = (user: UserRow): MessageUser => ({
   username: user.username,
   email: user.email,
   firstName: user.first_name,
@@ -66,10 +75,11 @@ const shownUser = (user: UserRow): Content['user'] => ({
 
 export const createPost = ({ jobs, messaging, copy, clock, key }: PostParts): Post => ({
   statements: ({ realm, user, expiresAt, ...letter }) => {
-    const content: Content = { ...letter, user: shownUser(user) }
-    const sealed = encrypt(key, JSON.stringify(content), contextOf(realm, user.id))
+    const content: Content = { ...letter, user: user ? shownUser(user) : { username: letter.to } }
+    const target = user?.id ?? addressLane(realm, letter.to)
+    const sealed = encrypt(key, JSON.stringify(content), contextOf(realm, target))
     const payload: Sealed = { sealed, expiresAt }
-    return jobs.enqueueStatements(queue, [{ realm, target: user.id, payload }])
+    return jobs.enqueueStatements(queue, [{ realm, target, payload }])
   },
 
   wake: () => jobs.wake(queue),

@@ -25,6 +25,8 @@ export interface Cookies {
   login(realm: string): Cookie
   /** Ties what a client asked for to the browser that brought it. */
   authorization(realm: string): Cookie
+  /** Holds the token of an invitation that was opened, until it is accepted. */
+  invitation(realm: string): Cookie
   /** Makes the browser known to those who sign in with it. */
   readonly device: Cookie
   /** The language that pages were switched to; it ends with the browser. */
@@ -50,6 +52,7 @@ export const createCookies = (baseUrl: string): Cookies => {
     }),
     login: (realm) => ({ name: `${prefix}iam-login-${realm}`, options: hidden }),
     authorization: (realm) => ({ name: `${prefix}iam-authorize-${realm}`, options: hidden }),
+    invitation: (realm) => ({ name: `${prefix}iam-invitation-${realm}`, options: hidden }),
     device: {
       name: `${prefix}iam-device`,
       options: { ...hidden, maxAge: longest },

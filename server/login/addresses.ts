@@ -1,6 +1,6 @@
 /** Where the pages of a sign-in are. */
 
-import { type Entry, entryOf, signInEntry } from './entries.ts'
+import { type Entry, entryOf, registerEntry, signInEntry } from './entries.ts'
 import type { SignIn } from './flow/sign-ins.ts'
 import { pendingParameter } from './pending.ts'
 
@@ -13,6 +13,14 @@ const firstPath = (realm: string, handle: string | undefined, { path }: Entry): 
   return `/realms/${realm}/${path}${query}`
 }
 
+/** Where somebody signs in for what waits under the handle. */
+export const signInPath = (realm: string, handle: string | undefined): string =>
+  firstPath(realm, handle, signInEntry)
+
+/** Where somebody registers for it. */
+export const registerPath = (realm: string, handle: string | undefined): string =>
+  firstPath(realm, handle, registerEntry)
+
 /** Of what is asked now. */
 export const stepPath = ({ realm, handle, state, version }: SignIn): string =>
   version === undefined
@@ -21,6 +29,6 @@ export const stepPath = ({ realm, handle, state, version }: SignIn): string =>
 
 /** Only a forgotten password ends without a session. */
 export const afterReset = (realm: string, handle: string | undefined): string => {
-  const path = firstPath(realm, handle, signInEntry)
+  const path = signInPath(realm, handle)
   return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
 }

@@ -117,3 +117,31 @@ export const describeAnswer = {
     [...events, 'MFA_SUCCESS', 'MFA_FAILURE', 'UPDATE_CREDENTIAL'],
   ),
 }
+
+const gone = {
+  403: page('It is for another account, or its organization takes no members now.'),
+  404: page('There is no such realm.'),
+  410: page('It was used, revoked or replaced, or has expired.'),
+}
+
+export const describeInvitation = route(
+  'show-invitation',
+  'Where the link of an invitation leads to; it changes nothing',
+  {
+    200: page('Who invites, and how to accept.'),
+    303: { description: 'Without the token, which is kept in a cookie.', type: 'null' },
+    ...gone,
+  },
+)
+
+export const describeAcceptInvitation = {
+  ...route('accept-invitation', 'Makes the user a member of the organization', {
+    303: { description: 'To the page, which says what has become of it.', type: 'null' },
+    ...gone,
+  }),
+  ...form(
+    { decision: { type: 'string', enum: ['accept'] }, _csrf: csrf },
+    ['decision', '_csrf'],
+    ['JOIN_ORGANIZATION', 'VERIFY_EMAIL'],
+  ),
+}

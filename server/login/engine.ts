@@ -16,6 +16,7 @@ import { pinFlow } from './flow/pinned-flow.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-ins.ts'
 import { newState, type SignInState } from './flow/state.ts'
 import type { KnownDevices } from './known-devices.ts'
+import type { SignInOrganizations } from './organizations.ts'
 import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
 import {
   type AnswerContext,
@@ -34,6 +35,7 @@ export interface EngineParts extends QuestionParts {
   readonly bruteForce: Pick<BruteForce, 'forgiveStatements'>
   readonly signIns: SignIns
   readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
+  readonly organizations: Pick<SignInOrganizations, 'signedIn'>
   readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
   readonly onChallenge?: ((realm: string) => void) | undefined
 }
@@ -87,7 +89,12 @@ export const createEngine = (parts: EngineParts) => {
     }
   }
 
-  const openSession = (visitor: Visitor, state: SignInState, user: UserRow) => {
+  const openSession = (
+    visitor: Visitor,
+    state: Omit<SignInState, 'organization'>,
+    organization: string | undefined,
+    user: UserRow,
+  ) => {
     const { request, realm, settings, current, sessionCookie } = visitor
     return sessions.openStatements({
       realm,
@@ -98,7 +105,7 @@ export const createEngine = (parts: EngineParts) => {
       settings,
       amr: state.amr,
       acr: levelOf(state.amr),
-      organization: state.organization,
+      organization,
       replaces: sessionCookie,
       continues: current?.user.id === user.id ? current.session : undefined,
     })
@@ -109,8 +116,9 @@ export const createEngine = (parts: EngineParts) => {
     visitor: Visitor,
     asked: Asked,
     passed: Passed,
-    user: UserRow | undefined,
+    found: UserRow | undefined,
   ): Promise<Acceptance<Answered>> => {
+    const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
     const state = stateAfter(asked, passed)
     const signIn = { ...asked.signIn, state }
     const next = await nextFor(visitor, signIn, user)
@@ -148,16 +156,19 @@ export const createEngine = (parts: EngineParts) => {
         ownGuard: signInGuard,
       }
     }
-    const opened = openSession(visitor, state, user)
+    const { ip } = visitor.request
+    const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
+    const opened = openSession(visitor, state, joining.organization, user)
     const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
     return {
       statements: [
         ...statements,
         ...signIns.end(signIn),
+        ...joining.statements,
         ...opened.statements,
         ...device.statements,
       ],
-      events: [...events, audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)],
+      events: [...events, ...joining.events, audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)],
       value: { kind: 'signed-in', session: opened, state, device: device.cookieValue },
       ownGuard: signInGuard,
     }
@@ -248,7 +259,15 @@ export const createEngine = (parts: EngineParts) => {
       known: Partial<
         Pick<
           SignInState,
-          'userId' | 'amr' | 'pending' | 'acr' | 'clientId' | 'withoutSession' | 'entry'
+          | 'userId'
+          | 'amr'
+          | 'pending'
+          | 'acr'
+          | 'clientId'
+          | 'organizationHint'
+          | 'invitation'
+          | 'withoutSession'
+          | 'entry'
         >
       > = {},
     ): Promise<SignIn> {

@@ -1,12 +1,16 @@
 /** THE list of places where a flow begins. Each is a page below the realm; what follows it is the same for all. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { PendingSignIn } from './pending.ts'
 
 export interface Entry {
   readonly name: 'login' | 'register' | 'forgot'
   readonly path: string
   /** The flow that runs; nothing where the realm does not offer it. */
-  readonly flowOf: (settings: SettingsDoc) => string | undefined
+  readonly flowOf: (
+    settings: SettingsDoc,
+    pending?: Pick<PendingSignIn, 'invitation'>,
+  ) => string | undefined
   /** Ends at the sign-in page, not with a session. */
   readonly withoutSession?: boolean
 }
@@ -17,13 +21,17 @@ export const signInEntry: Entry = {
   flowOf: ({ browserFlow }) => browserFlow,
 }
 
+export const registerEntry: Entry = {
+  name: 'register',
+  path: 'login/register',
+  // Who is invited may register where others may not, with the address that is invited.
+  flowOf: ({ registrationAllowed }, pending) =>
+    registrationAllowed || pending?.invitation ? 'registration' : undefined,
+}
+
 export const entries: readonly Entry[] = [
   signInEntry,
-  {
-    name: 'register',
-    path: 'login/register',
-    flowOf: ({ registrationAllowed }) => (registrationAllowed ? 'registration' : undefined),
-  },
+  registerEntry,
   {
     name: 'forgot',
     path: 'login/forgot',

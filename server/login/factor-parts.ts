@@ -3,6 +3,7 @@
 import type { Approvals } from '#server/accounts/approvals.ts'
 import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
+import type { Invitations } from '#server/accounts/invitations.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Post } from '#server/accounts/post.ts'
@@ -14,6 +15,7 @@ import type { Keyring } from '#server/platform/sealing.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { KnownDevices } from './known-devices.ts'
+import type { SignInOrganizations } from './organizations.ts'
 
 export interface FactorParts {
   readonly pages: Pages
@@ -30,6 +32,8 @@ export interface FactorParts {
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly knownDevices: KnownDevices
+  readonly organizations: SignInOrganizations
+  readonly invitations: Pick<Invitations, 'findById' | 'isOpen' | 'accept'>
   /** Signs what a code or link is remembered by. */
   readonly codeKey: Uint8Array
   /** Links in messages begin with it, whatever a request says. */

@@ -11,6 +11,10 @@ export interface PendingSignIn {
   readonly locales?: string | undefined
   /** The client that it is for. */
   readonly clientId?: string | undefined
+  /** The organization that is asked for, by alias. */
+  readonly organization?: string | undefined
+  /** The invitation that this browser has opened, while it can be accepted. */
+  readonly invitation?: { readonly id: string } | undefined
   /** The level that is asked for. */
   readonly acr?: string | undefined
   /** Whether the session that is there is to be strengthened, rather than replaced by a new sign-in. */

@@ -80,7 +80,7 @@ export const createTurns = ({ browser, pages, engine, copy, findPending }: TurnP
     { name, flowOf, withoutSession }: Entry,
   ): Promise<Asked | undefined> => {
     const { visitor, pending } = turn
-    const flow = flowOf(visitor.settings)
+    const flow = flowOf(visitor.settings, pending)
     if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
     const known = {
       entry: name,
@@ -88,6 +88,8 @@ export const createTurns = ({ browser, pages, engine, copy, findPending }: TurnP
       ...(handle === undefined ? {} : { pending: handle }),
       ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
       ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
+      ...(pending?.organization === undefined ? {} : { organizationHint: pending.organization }),
+      ...(pending?.invitation === undefined ? {} : { invitation: pending.invitation.id }),
     }
     const asking = async (more: ReturnType<typeof strengthened>) =>
       engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))

@@ -124,12 +124,12 @@ export const createFlow = (parts: FlowParts) => {
   const complete = async (
     visit: Visit,
     journey: Journey,
-    { session, user }: FoundSession,
+    { found: { session, user }, organization }: Extract<Need, { kind: 'nothing' }>,
     consenting: boolean,
   ): Promise<FastifyReply> => {
     const { issuer } = visit
     const { client, request, waiting } = journey
-    const { code, statements } = codes.issue(issuer, client, session, request)
+    const { code, statements } = codes.issue(issuer, client, session, request, organization)
     const consent: Statement[] = consenting
       ? await consents.grant(issuer.name, user.id, client.id, request.scope)
       : []
@@ -178,7 +178,7 @@ export const createFlow = (parts: FlowParts) => {
     const progress = { found, priorSession, chosen: waiting?.chosen, consents: consenting }
     try {
       const need = await interaction(visit.issuer, client, request, progress)
-      if (need.kind === 'nothing') return await complete(visit, journey, need.found, consenting)
+      if (need.kind === 'nothing') return await complete(visit, journey, need, consenting)
       if (request.prompt.includes('none')) throw silent[need.kind]
       return await show(visit, journey, need, await handleOf(visit, journey, priorSession))
     } catch (error) {

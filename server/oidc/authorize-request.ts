@@ -28,6 +28,8 @@ export interface AuthorizeRequest {
   /** Seconds. */
   readonly maxAge?: number
   readonly loginHint?: string
+  /** The organization that tokens are to be for, by alias. */
+  readonly organization?: string
   /** In the form of Accept-Language. */
   readonly locales?: string
   /** Thumbprint of the key that the code is bound to (RFC 9449 §10). */

@@ -35,6 +35,8 @@ export interface Codes {
     client: TokenClient,
     session: SessionRow,
     request: AuthorizeRequest,
+    /** The one that was asked for, by id; else that of the session. */
+    organization?: string,
   ): { code: string; statements: Statement[] }
   /** The grant lives on, with the client among those to be told when the session ends. */
   redeem(
@@ -47,7 +49,11 @@ export interface Codes {
 export const actorOf = ({ impersonator }: SessionRow): Pick<GrantData, 'claims'> =>
   impersonator === null ? {} : { claims: { act: { sub: impersonator } } }
 
-const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData => ({
+const grantData = (
+  session: SessionRow,
+  request: AuthorizeRequest,
+  organization = session.organization_id ?? undefined,
+): GrantData => ({
   authTime: session.created_at,
   acr: session.acr,
   amr: JSON.parse(session.amr),
@@ -55,6 +61,7 @@ const grantData = (session: SessionRow, request: AuthorizeRequest): GrantData =>
   ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
   ...(request.idTokenClaims ? { idTokenClaims: request.idTokenClaims } : {}),
   ...(request.userinfoClaims ? { userinfoClaims: request.userinfoClaims } : {}),
+  ...(organization === undefined ? {} : { organization }),
   ...actorOf(session),
 })
 
@@ -87,7 +94,7 @@ export const createCodes = ({
   readonly clock: Clock
   readonly grantsStore: GrantsStore
 }): Codes => ({
-  issue: ({ name: realm }, client, session, request) => {
+  issue: ({ name: realm }, client, session, request, organization) => {
     const { redirectUri, codeChallenge, dpopJkt } = request
     const data: CodeData = {
       redirectUri,
@@ -99,7 +106,7 @@ export const createCodes = ({
       ...owner,
       sid: session.sid,
       scope: stillAllowed(client, request.scope),
-      data: grantData(session, request),
+      data: grantData(session, request, organization),
       expiresAt: clock.now() + codeLifetime * 1000,
     })
     const made = grantsStore.createCode({

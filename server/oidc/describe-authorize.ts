@@ -28,6 +28,8 @@ const parameters = {
   prompt: 'none, or some of login, consent and select_account.',
   max_age: 'Seconds since the last sign-in.',
   login_hint: 'What the sign-in form is filled with.',
+  organization:
+    'The organization that it is for, by alias; so does the scope organization:<alias>.',
   id_token_hint: 'An id token of the user who is expected.',
   ui_locales: 'Languages, separated by spaces.',
   acr_values: 'Classes of authentication that are preferred.',

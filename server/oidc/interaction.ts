@@ -3,15 +3,17 @@
  * same questions are asked anew each time the browser comes back, of the session that is there then.
  */
 
+import { organizationsOf } from '#server/accounts/organizations.ts'
 import { isEnough, levels } from '#server/login/flow/levels.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Consents } from './consents.ts'
-import { oauthError } from './errors.ts'
+import { accessDenied, oauthError } from './errors.ts'
 
 export const loginRequired = oauthError('login_required')
 const unmet = oauthError('unmet_authentication_requirements')
@@ -20,7 +22,12 @@ export type Need =
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'account'; readonly found: FoundSession }
   | { readonly kind: 'consent'; readonly found: FoundSession }
-  | { readonly kind: 'nothing'; readonly found: FoundSession }
+  | {
+      readonly kind: 'nothing'
+      readonly found: FoundSession
+      /** The one that was asked for, by id. */
+      readonly organization?: string | undefined
+    }
 
 export interface Progress {
   /** Who is signed in now. */
@@ -50,12 +57,13 @@ export const stepsUp = ({ prompt, maxAge, subject }: AuthorizeRequest): boolean 
   prompt.length === 0 && maxAge === undefined && subject === undefined
 
 export interface InteractionParts {
+  readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly mint: Pick<Mint, 'userinfo'>
   readonly consents: Pick<Consents, 'scopesOf'>
 }
 
-export const createInteraction = ({ clock, mint, consents }: InteractionParts) => {
+export const createInteraction = ({ storage, clock, mint, consents }: InteractionParts) => {
   const isTooOld = ({ session }: FoundSession, { maxAge, prompt }: AuthorizeRequest): boolean =>
     prompt.includes('login') ||
     maxAge === 0 ||
@@ -69,6 +77,16 @@ export const createInteraction = ({ clock, mint, consents }: InteractionParts) =
   ): Promise<boolean> =>
     subject !== undefined &&
     (await mint.userinfo({ issuer, client, user, scope: [] }))['sub'] !== subject
+
+  /** By id, where the user is a member. */
+  const organizationAsked = async (
+    { view }: Issuer,
+    { user }: FoundSession,
+    alias: string,
+  ): Promise<string | undefined> => {
+    const memberships = await organizationsOf(storage, view, user.id)
+    return memberships.find((one) => one.alias === alias)?.id
+  }
 
   const mustConsent = async (
     client: TokenClient,
@@ -105,7 +123,15 @@ export const createInteraction = ({ clock, mint, consents }: InteractionParts) =
     }
     if (prompt.includes('select_account') && !signedInSince && chosen !== found.session.id)
       return { kind: 'account', found }
+    const organization =
+      request.organization === undefined
+        ? undefined
+        : await organizationAsked(issuer, found, request.organization)
+    if (request.organization !== undefined && organization === undefined) {
+      if (signedInSince) throw accessDenied('the user is no member of the organization asked for')
+      return { kind: 'sign-in' }
+    }
     const asks = !consentsNow && (await mustConsent(client, found, request))
-    return { kind: asks ? 'consent' : 'nothing', found }
+    return asks ? { kind: 'consent', found } : { kind: 'nothing', found, organization }
   }
 }

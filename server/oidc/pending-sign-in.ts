@@ -1,6 +1,11 @@
-/** What the sign-in page learns about what waits for it: an authorize request, or a page of ours. */
+/** What the sign-in page learns about what waits for it: an authorize request, an invitation, or a page of ours. */
 
 import { twoFactors } from '#server/login/flow/levels.ts'
+import {
+  createOpenedInvitations,
+  invitationHandle,
+  type OpenedInvitationParts,
+} from '#server/login/invitations.ts'
 import type { FindPending } from '#server/login/pending.ts'
 import { createAuthorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
@@ -9,10 +14,12 @@ import { ownPage, wantsStrength } from './own-pages.ts'
 import type { OidcParts } from './parts.ts'
 
 export const createFindPending = (
-  parts: Pick<OidcParts, 'storage' | 'clock' | 'cookies'>,
+  parts: Pick<OidcParts, 'storage' | 'clock' | 'cookies'> & OpenedInvitationParts,
 ): FindPending => {
   const authorizations = createAuthorizations(parts)
+  const invitations = createOpenedInvitations(parts)
   return async (request, realm, handle) => {
+    if (handle === invitationHandle) return invitations.pending(request, realm)
     const own = ownPage(realm, handle)
     if (own !== undefined) {
       const wanted = wantsStrength(handle) ? { acr: twoFactors, stepsUp: true } : {}
@@ -26,6 +33,7 @@ export const createFindPending = (
         locales: found.request.locales,
         clientId: found.clientId,
         acr: wantedLevel(found.request),
+        organization: found.request.organization,
         stepsUp: stepsUp(found.request),
         formTargets: formTargets(found.request.redirectUri),
       }

@@ -23,6 +23,21 @@ export interface KnownDeviceRow {
   last_seen: number
 }
 
+/** Somebody asked by mail to become a member of an organization. */
+export interface InvitationRow {
+  id: string
+  realm: string
+  organization_id: string
+  email: string
+  email_key: string
+  /** SHA-256 of the token in the link. */
+  digest: string
+  /** The user who has used it. */
+  accepted_by: string | null
+  created_at: number
+  expires_at: number
+}
+
 /** A device on its way to become a factor: first a token for the user, then a challenge for the device. */
 export interface DeviceEnrolmentRow {
   /** SHA-256 of the token. */

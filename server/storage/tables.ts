@@ -10,6 +10,7 @@ import type {
   ApprovalRow,
   DeviceEnrolmentRow,
   ErasureRequestRow,
+  InvitationRow,
   KnownDeviceRow,
   SignInRow,
   TransactionRow,
@@ -347,6 +348,7 @@ export interface Tables {
   webhook_secrets: WebhookSecretRow
   sign_ins: SignInRow
   known_devices: KnownDeviceRow
+  invitations: InvitationRow
   device_enrolments: DeviceEnrolmentRow
   approvals: ApprovalRow
   transactions: TransactionRow

@@ -28,6 +28,8 @@ export interface GrantData {
   /** Names of claims that were asked for one by one (OIDC Core §5.5). */
   readonly idTokenClaims?: readonly string[]
   readonly userinfoClaims?: readonly string[]
+  /** The organization that was asked for, by id. */
+  readonly organization?: string
   /** What the server itself adds to access tokens: `act` … */
   readonly claims?: Readonly<Record<string, unknown>>
 }

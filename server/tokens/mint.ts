@@ -22,7 +22,7 @@ import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
-import { organizationOfSession, organizationScope } from './organizations.ts'
+import { type OrganizationWish, organizationOfSession, organizationScope } from './organizations.ts'
 import type { Issuer } from './realm.ts'
 import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
 import { openidScope } from './scopes.ts'
@@ -37,6 +37,8 @@ export interface Authentication {
   readonly authTime?: number | undefined
   readonly acr?: string | undefined
   readonly amr?: readonly string[] | undefined
+  /** The organization that the client asked for, by id. */
+  readonly organization?: string | undefined
 }
 
 export interface AccessTokenRequest {
@@ -84,7 +86,7 @@ export interface IdTokenRequest {
 export type UserinfoRequest = Pick<
   IdTokenRequest,
   'issuer' | 'client' | 'user' | 'scope' | 'requestedClaims'
->
+> & { readonly authentication?: OrganizationWish | undefined }
 
 export interface Mint {
   accessToken(request: AccessTokenRequest): Promise<MintedToken>
@@ -179,10 +181,10 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     { view }: Issuer,
     user: UserRow | undefined,
     scope: readonly string[],
-    sid: string | undefined,
+    wish: OrganizationWish = {},
   ): Promise<Claims> => {
     if (!user || !scope.includes(organizationScope)) return {}
-    const organization = await organizationOfSession(storage, view, user.id, sid)
+    const organization = await organizationOfSession(storage, view, user.id, wish)
     return organization ? { [organizationScope]: organization } : {}
   }
 
@@ -193,7 +195,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     const input = await inputOf(issuer, client, user, account)
     return {
       ...collectClaims(mappers, 'access', input),
-      ...(await organizationClaim(issuer, user, scope, request.authentication?.sid)),
+      ...(await organizationClaim(issuer, user, scope, request.authentication)),
       ...roleClaims(input.roles),
       iss: issuer.url,
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
@@ -250,7 +252,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       const iat = Math.floor(clock.now() / 1000)
       return sign(issuer, client, 'JWT', {
         ...(await mapped('id', request)),
-        ...(await organizationClaim(issuer, user, scope, authentication.sid)),
+        ...(await organizationClaim(issuer, user, scope, authentication)),
         ...request.claims,
         iss: issuer.url,
         sub: await subjects.subjectOf(issuer.view, client, user),
@@ -267,9 +269,13 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       })
     },
 
-    userinfo: async (request) => ({
-      ...(await mapped('userinfo', request)),
-      sub: await subjects.subjectOf(request.issuer.view, request.client, request.user),
-    }),
+    userinfo: async (request) => {
+      const { issuer, client, user, scope, authentication } = request
+      return {
+        ...(await mapped('userinfo', request)),
+        ...(await organizationClaim(issuer, user, scope, authentication)),
+        sub: await subjects.subjectOf(issuer.view, client, user),
+      }
+    },
   }
 }

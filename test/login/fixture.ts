@@ -7,6 +7,7 @@ import { seeds } from '#schemas/seeds.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
+import { createInvitations } from '#server/accounts/invitations.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { createCookies } from '#server/http/cookies.ts'
@@ -16,6 +17,7 @@ import { createHttp } from '#server/http/server.ts'
 import { createSignInEngine } from '#server/login/create-engine.ts'
 import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { createKnownDevices } from '#server/login/known-devices.ts'
+import { createSignInOrganizations } from '#server/login/organizations.ts'
 import { loginRoutes } from '#server/login/routes.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
@@ -99,6 +101,8 @@ export const openSite = async (
     messaging,
     post,
     knownDevices: createKnownDevices({ ...accounts, messaging, post, cookies, baseUrl }),
+    organizations: createSignInOrganizations(accounts),
+    invitations: createInvitations(accounts),
     codeKey: randomBytes(32),
     baseUrl,
     onLogin,

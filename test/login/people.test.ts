@@ -16,7 +16,6 @@ describe.each(backends)('people on $name', (backend) => {
 
   beforeAll(async () => {
     world = await openWorld(backend)
-    await world.must('POST', '/client-scopes', { name: 'organization' })
     const made = await world.must('POST', '/clients', {
       clientId: 'web',
       grantTypes: ['authorization_code', 'refresh_token'],

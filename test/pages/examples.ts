@@ -20,6 +20,7 @@ const asked = { application: 'Fahrplan & Karten', username: 'alice' }
 const words = { identity: true, scopes: ['Your name and profile', 'Access while you are away'] }
 const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
 const names = { email: 'alice@nordwind.example', firstName: 'Alice', lastName: 'Sørensen' }
+const invited = { organization: 'Nordwind Energie', email: 'nora@nordwind.example' }
 const mine = {
   username: 'alice',
   name: 'Alice Sørensen',
@@ -148,6 +149,22 @@ export const examples: Readonly<Record<string, Show>> = {
         { id: '2', name: 'Halvorsen & Daughters Shipping Company' },
       ],
     }),
+  'invitation-sign-in': (pages, reply, page) =>
+    pages.invitation(reply, { ...page, ...invited, what: 'sign-in', continueUrl: '/login' }),
+  'invitation-register': (pages, reply, page) =>
+    pages.invitation(reply, { ...page, ...invited, what: 'register', continueUrl: '/register' }),
+  'invitation-accept': (pages, reply, page) =>
+    pages.invitation(reply, { ...page, ...invited, what: 'accept', username, form: page }),
+  'invitation-of-others': (pages, reply, page) =>
+    pages.invitation(reply, {
+      ...page,
+      ...invited,
+      what: 'other-account',
+      username,
+      continueUrl: '/login',
+    }),
+  'invitation-accepted': (pages, reply, page) =>
+    pages.invitation(reply, { ...page, ...invited, what: 'accepted', continueUrl: '/next' }),
   terms: (pages, reply, page) =>
     pages.terms(reply, {
       ...page,
@@ -181,6 +198,14 @@ export const examples: Readonly<Record<string, Show>> = {
         password: [{ id: 'password.minLength', values: { count: '12' } }],
         terms: [{ id: 'required' }],
       },
+      loginUrl: '/login',
+    }),
+  'register-invited': (pages, reply, page) =>
+    pages.register(reply, {
+      ...page,
+      asksUsername: true,
+      values: { email: 'nora@nordwind.example' },
+      emailGiven: true,
       loginUrl: '/login',
     }),
   'forgot-password': (pages, reply, page) =>

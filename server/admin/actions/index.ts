@@ -25,6 +25,7 @@ import { type FlowParts, flowActions } from './flows.ts'
 import { type ImpersonateParts, impersonate } from './impersonate.ts'
 import { importAction } from './import.ts'
 import { importUsers } from './import-users.ts'
+import { type InvitationParts, invitationActions } from './invitations.ts'
 import { type KeyParts, keyActions } from './keys.ts'
 import { type EventParts, listEvents } from './list-events.ts'
 import { listUsers } from './list-users.ts'
@@ -63,6 +64,7 @@ export interface ActionParts
     ImpersonateParts,
     EventParts,
     FlowParts,
+    InvitationParts,
     KeyParts,
     MessagingPreviewParts,
     MessagingTestParts,
@@ -107,6 +109,7 @@ export const createActions = (parts: ActionParts): readonly Action[] => [
   ...dataSubjectActions(parts),
   impersonate(parts),
   ...membershipActions(parts),
+  ...invitationActions(parts),
   ...attachmentActions(parts),
   setDefaultRole(parts),
   readClientSecret(parts),

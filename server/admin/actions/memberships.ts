@@ -7,6 +7,7 @@ import type { Kind } from '#schemas/kind.ts'
 import { Group } from '#schemas/kinds/group.ts'
 import { Organization } from '#schemas/kinds/organization.ts'
 import { Problem } from '#schemas/problems.ts'
+import { joinStatement } from '#server/accounts/organizations.ts'
 import { findIn } from '#server/resources/find.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
@@ -72,13 +73,7 @@ const organizations: Membership = {
       .where('organization_members.organization_id', '=', id)
       .orderBy('users.username_key')
       .execute(),
-  join: ({ storage: { db }, clock }, user_id, organization_id) =>
-    statement(
-      db
-        .insertInto('organization_members')
-        .values({ user_id, organization_id, joined_at: clock.now() })
-        .onConflict((conflict) => conflict.doNothing()),
-    ),
+  join: ({ storage, clock }, userId, id) => joinStatement(storage, userId, id, clock.now()),
   leave: ({ storage: { db } }, userId, id) =>
     statement(
       db

@@ -27,6 +27,21 @@ export interface ChooseOrganizationPage extends StepPage {
   readonly optional?: boolean | undefined
 }
 
+/** Where the link of an invitation leads to, and what is to be done about it. */
+export interface InvitationPage extends PageContext {
+  /** `other-account`: who is signed in was not invited. */
+  readonly what: 'sign-in' | 'register' | 'accept' | 'other-account' | 'accepted'
+  readonly organization: string
+  /** The address that was invited. */
+  readonly email: string
+  /** Who is signed in. */
+  readonly username?: string | undefined
+  /** For `accept`: the form posts `_csrf` and `decision=accept`. */
+  readonly form?: Pick<FormPage, 'action' | 'csrf'> | undefined
+  /** For the others: where to go on. */
+  readonly continueUrl?: string | undefined
+}
+
 /** Posts `decision`, `accept` or `decline`. */
 export interface TermsPage extends StepPage {
   /** Plain text; line breaks are kept. */
@@ -72,6 +87,7 @@ export const decisionPages = {
   consent: definePage<ConsentPage>('consent'),
   account: definePage<AccountPage>('choose-account'),
   chooseOrganization: definePage<ChooseOrganizationPage>('choose-organization'),
+  invitation: definePage<InvitationPage>('invitation'),
   terms: definePage<TermsPage>('terms'),
   device: definePage<DevicePage>('device'),
   deviceConfirm: definePage<DeviceConfirmPage>('device-confirm', { once: true }),

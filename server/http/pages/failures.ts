@@ -14,6 +14,7 @@ export type PageError =
   | 'wrong-browser'
   | 'too-many'
   | 'closed'
+  | 'organization-closed'
   | 'forbidden'
   | 'not-found'
   | 'rate-limited'

@@ -15,6 +15,8 @@ export type RegisterField = 'username' | 'email' | 'firstName' | 'lastName' | 'p
 export interface RegisterPage extends FormPage, PasswordHints {
   /** Absent where the email address is the username. */
   readonly asksUsername?: boolean | undefined
+  /** Whether the address is known and not to be changed. */
+  readonly emailGiven?: boolean | undefined
   /** Shows the box `terms`, which must be ticked. */
   readonly termsUrl?: string | undefined
   readonly values?: Readonly<Partial<Record<RegisterField, string>>> | undefined

@@ -1,6 +1,7 @@
 /** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
 
 import type { FirstPage } from '#server/http/pages.ts'
+import { registerPath } from '../addresses.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
 import { type AskedPage, loginError, type StepContext } from '../step.ts'
@@ -29,7 +30,10 @@ export const createFirstPage =
       ...page,
       emailAllowed: settings.loginWithEmailAllowed,
       rememberMe: settings.rememberMe ? page.refusal?.values?.['rememberMe'] === 'true' : undefined,
-      registerUrl: settings.registrationAllowed ? `/realms/${realm}/login/register` : undefined,
+      registerUrl:
+        settings.registrationAllowed || state.invitation !== undefined
+          ? registerPath(realm, state.pending)
+          : undefined,
       passkey: page.offers.includes(passwordlessId) ? options : undefined,
       hasOthers: page.offers.some((id) => id !== passwordlessId),
       error: loginError(page.refusal),

@@ -1,30 +1,33 @@
 /**
  * The organization for which a user of several signs in; `optional` lets the user choose none. Asked of nobody else: with
- * one organization there is nothing to choose.
+ * one organization there is nothing to choose, and a request that names one has chosen.
  */
 
-import { organizationsOf } from '#server/tokens/organizations.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { refused, type Step, type StepContext, stepError } from '../step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'storage'>
+type Parts = Pick<FactorParts, 'pages' | 'organizations'>
 
-export const organization = ({ pages, storage }: Parts): Step => {
-  const choices = ({ view, user }: StepContext) =>
-    user ? organizationsOf(storage, view, user.id) : Promise.resolve([])
+export const organization = ({ pages, organizations }: Parts): Step => {
+  const choices = async ({ view, user }: StepContext) =>
+    user ? organizations.choices(view, user) : []
   const isOptional = ({ execution }: StepContext): boolean =>
     execution.config['optional'] === 'true'
 
   return {
     id: 'organization',
-    isDone: async (context) => (await choices(context)).length < 2,
+    isDone: async (context) => {
+      const open = await choices(context)
+      const { organizationHint } = context.state
+      return open.length < 2 || open.some(({ alias }) => alias === organizationHint)
+    },
     show: async (context) => {
-      const organizations = await choices(context)
+      const open = await choices(context)
       return {
         send: (reply, page) =>
           pages.chooseOrganization(reply, {
             ...page,
-            organizations,
+            organizations: open,
             optional: isOptional(context),
             error: stepError(page.refusal),
           }),

@@ -20,6 +20,10 @@ export interface SignInState extends Progress {
   readonly acr?: string
   /** The client that it is for. */
   readonly clientId?: string
+  /** The organization that is asked for, by alias. */
+  readonly organizationHint?: string
+  /** The invitation that lets the user register, by id. */
+  readonly invitation?: string
   /** The organization that it is for, by id. */
   readonly organization?: string
   /** Ends without a session: it is for something else than signing in. */

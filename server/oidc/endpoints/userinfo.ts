@@ -36,10 +36,16 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
     const issuer = await freshIssuer(issuers, request)
     const options = { form: formOf(request) }
     const { client, grant, user, scope } = await userTokenOf(parts, issuer, request, reply, options)
-    // What one client asked for is not for another that exchanged its token.
-    const own = grant?.client_id === client.id ? grant : undefined
-    const requestedClaims = own && grantsStore.dataOf(own).userinfoClaims
-    const answer = await mint.userinfo({ issuer, client, user, scope, requestedClaims })
+    const data = grant && grantsStore.dataOf(grant)
+    const answer = await mint.userinfo({
+      issuer,
+      client,
+      user,
+      scope,
+      // What one client asked for is not for another that exchanged its token.
+      requestedClaims: grant?.client_id === client.id ? data?.userinfoClaims : undefined,
+      authentication: { sid: grant?.sid ?? undefined, organization: data?.organization },
+    })
     reply.header('cache-control', 'no-store')
     const alg = client.doc.userinfoSignedResponseAlg
     if (alg === undefined)

@@ -4,6 +4,7 @@ import { createCodes } from '../codes.ts'
 import type { DecoupledRequests, DecoupledRow } from '../decoupled-requests.ts'
 import { accessDenied, invalidGrant, oauthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
+import { authenticationOf } from './authentication.ts'
 import type { GrantContext, Issuance } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import { createProlong } from './prolong.ts'
@@ -31,7 +32,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
 
     const { grant, user } = live
     const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
-    const { authTime, acr, amr, resources = [] } = data
+    const { resources = [] } = data
     const { refresh, ...change } = prolong(context, grant, scope, data)
     // A confidential client may change its key (RFC 9449 §5): its secret binds the refresh token.
     const bound = jkt !== undefined && client.doc.publicClient ? { ...data, jkt } : data
@@ -39,7 +40,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
       user,
       scope,
       resources: narrowedResources(resources, context.resources),
-      authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
+      authentication: authenticationOf(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       idToken: {},
       ...(refresh ? { refreshToken: refresh.refreshToken } : {}),

@@ -10,6 +10,7 @@ import { codeGuard } from '#server/tokens/grants-store.ts'
 import { type CodeData, createCodes } from '../codes.ts'
 import { invalidGrant } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
+import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import { createProlong } from './prolong.ts'
@@ -72,7 +73,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
 
       const { grant, user } = live
       const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
-      const { nonce, idTokenClaims, authTime, acr, amr } = data
+      const { nonce, idTokenClaims } = data
       const { refresh, ...change } = prolong(context, grant, scope, data)
       // A confidential client may change its key (RFC 9449 §5): its secret binds the refresh token.
       const bound = jkt !== undefined && client.doc.publicClient ? { ...data, jkt } : data
@@ -80,7 +81,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
         user,
         scope,
         resources: narrowedResources(data.resources ?? [], context.resources),
-        authentication: { grantId: grant.id, sid: grant.sid ?? undefined, authTime, acr, amr },
+        authentication: authenticationOf(grant, data),
         ...(data.claims ? { claims: data.claims } : {}),
         idToken: {
           ...(nonce === undefined ? {} : { nonce }),

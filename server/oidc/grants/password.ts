@@ -10,6 +10,7 @@ import type { GrantData } from '#server/tokens/grants-store.ts'
 import { passwordAcr, passwordAmr } from '../codes.ts'
 import { invalidGrant, oauthError, unauthorizedClient } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
+import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import { createProlong } from './prolong.ts'
 
@@ -95,12 +96,7 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
       user: result.user,
       scope,
       resources,
-      authentication: {
-        grantId: grant.id,
-        authTime: data.authTime,
-        acr: data.acr,
-        amr: data.amr,
-      },
+      authentication: authenticationOf(grant, data),
       ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
       idToken: {},
     }

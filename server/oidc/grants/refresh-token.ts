@@ -11,6 +11,7 @@ import type { Issuer } from '#server/tokens/realm.ts'
 import { allowedScopes, offlineScope, parseScope } from '#server/tokens/scopes.ts'
 import { invalidGrant, invalidScope, type OAuthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
+import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import { recordReuse } from './reuse.ts'
@@ -108,13 +109,7 @@ export const refreshToken = (parts: RefreshParts): Grant => {
       ...(user ? { user } : {}),
       scope,
       resources,
-      authentication: {
-        grantId: grant.id,
-        sid: grant.sid ?? undefined,
-        authTime: data.authTime,
-        acr: data.acr,
-        amr: data.amr,
-      },
+      authentication: authenticationOf(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       refreshToken: next.refreshToken,
       // Without the nonce of the first one (OIDC Core §12.2).

@@ -53,7 +53,10 @@ const scopeOf = (
   return wanted
 }
 
-const authenticationOf = ({ grant, claims }: ExchangedToken): Authentication | undefined => {
+const authenticationOf = (
+  { grant, claims }: ExchangedToken,
+  grantsStore: OidcParts['grantsStore'],
+): Authentication | undefined => {
   if (!grant) return undefined
   const { sid, auth_time, acr, amr } = claims
   return {
@@ -62,6 +65,7 @@ const authenticationOf = ({ grant, claims }: ExchangedToken): Authentication | u
     authTime: typeof auth_time === 'number' ? auth_time * 1000 : undefined,
     acr: acr as string | undefined,
     amr: amr as readonly string[] | undefined,
+    organization: grantsStore.dataOf(grant).organization,
   }
 }
 
@@ -104,7 +108,7 @@ export const tokenExchange = (
         throw badToken('subject_token', 'may_act names another actor')
       const acting = actor ?? (named === undefined ? undefined : itself)
       const rest = Number(claims['exp']) - Math.floor(parts.clock.now() / 1000)
-      const authentication = authenticationOf(subject)
+      const authentication = authenticationOf(subject, parts.grantsStore)
       return {
         ...(user ? { user } : {}),
         ...(account ? { account } : {}),

@@ -15,6 +15,7 @@ import { idTokenHint } from './id-token-hint.ts'
 import { loginHint } from './login-hint.ts'
 import { maxAge } from './max-age.ts'
 import { nonce } from './nonce.ts'
+import { organization } from './organization.ts'
 import { pkce } from './pkce.ts'
 import { prompt } from './prompt.ts'
 import { pushedOnly } from './pushed-only.ts'
@@ -44,6 +45,7 @@ export const createSteps = ({
   maxAge,
   prompt,
   loginHint,
+  organization,
   uiLocales,
   idTokenHint(verifier),
   dpopKey,

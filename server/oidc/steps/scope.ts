@@ -2,7 +2,8 @@
 
 import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { Step } from '../authorize-request.ts'
+import { plainScope } from './organization.ts'
 
 export const scope: Step = ({ client, parameters }) => ({
-  scope: grantedScopes(client, parameters.get('scope')),
+  scope: grantedScopes(client, plainScope(parameters.get('scope'))),
 })

@@ -11,6 +11,7 @@ import { audit } from './0008-audit.ts'
 import { signIns } from './0009-sign-ins.ts'
 import { devices } from './0010-devices.ts'
 import { people } from './0011-people.ts'
+import { invitations } from './0013-invitations.ts'
 import { erasureRequests } from './0014-erasure-requests.ts'
 import type { Migration } from './migration.ts'
 
@@ -26,5 +27,6 @@ export const migrations: readonly Migration[] = [
   signIns,
   devices,
   people,
+  invitations,
   erasureRequests,
 ]
