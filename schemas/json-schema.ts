@@ -48,6 +48,8 @@ export interface SecretMark {
   readonly store: 'sealed' | 'verify' | 'initial'
   /** Whether reads carry the field as null with `<field>Set` beside it, or not at all. */
   readonly read: 'null' | 'absent'
+  /** Pointers of the fields that say where it is sent: it does not follow them elsewhere unless it is given again. */
+  readonly sentTo?: readonly string[]
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }

@@ -35,10 +35,9 @@ export const ref = (
 export const secret = (
   options: Partial<SecretMark> & { minLength?: number; format?: string; description?: string } = {},
 ) => {
-  const { store = 'sealed', read = 'null', ...rest } = options
-  return Type.Optional(
-    Type.String({ minLength: 1, ...rest, writeOnly: true, 'x-secret': { store, read } }),
-  )
+  const { store = 'sealed', read = 'null', sentTo, ...rest } = options
+  const mark: SecretMark = { store, read, ...(sentTo ? { sentTo } : {}) }
+  return Type.Optional(Type.String({ minLength: 1, ...rest, writeOnly: true, 'x-secret': mark }))
 }
 
 /** A list in which order and repetition mean nothing. */

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { diff } from '#schemas/diff.ts'
+import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { LastChange } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
@@ -26,9 +27,10 @@ export const secretKey = (kind: string, key: string, pointer: string): string =>
 
 const secretsOf = (
   { desired, actual }: Match,
-  { differing, secretSourceOf }: ChangeContext,
+  { differing, following, secretSourceOf }: ChangeContext,
 ): SecretChange[] => {
   const { kind } = desired
+  const moved = actual ? movedSecrets(kind, following.bodyOf(actual), desired.body) : []
   return secretFields(kind).flatMap(({ pointer, mark }): SecretChange[] => {
     if (desired.secrets[pointer] === undefined) return []
     const source = (): SecretSource => secretSourceOf(`${desired.pointer}${pointer}`)
@@ -36,8 +38,10 @@ const secretsOf = (
     const differs =
       mark.store !== 'initial' &&
       [desired.key, actual.key].some((key) => differing.has(secretKey(kind.kind, key, pointer)))
-    if (!differs) return []
     const isStored = actual.storedSecrets.includes(pointer)
+    if (!differs && isStored && moved.some((one) => one.pointer === pointer))
+      return [{ pointer, change: 'again', source: source() }]
+    if (!differs) return []
     return [{ pointer, change: isStored ? 'changed' : 'set', source: source() }]
   })
 }
@@ -118,6 +122,27 @@ export const immutableProblems = (
         `${JSON.stringify(body[field] ?? null)}; declare it under another ${kind.keyFields.join('/')}, or ` +
         'delete it by hand first: it is never deleted and made again by an apply',
       place: placeOf(`${pointer}/${field}`) ?? placeOf(pointer) ?? null,
+    }))
+}
+
+/** Secrets that do not go along when the place changes that they are sent to. */
+export const movedProblems = (
+  { desired, actual }: Match,
+  { following, placeOf }: ChangeContext,
+): PlanProblem[] => {
+  if (!actual) return []
+  const { kind, key, body, secrets, pointer } = desired
+  return movedSecrets(kind, following.bodyOf(actual), body)
+    .filter(
+      (moved) =>
+        actual.storedSecrets.includes(moved.pointer) && secrets[moved.pointer] === undefined,
+    )
+    .map((moved) => ({
+      code: 'secret-moved',
+      kind: kind.kind,
+      key,
+      message: `${nameOf(kind.kind, key)}: ${movedSecretError(moved).message}`,
+      place: placeOf(`${pointer}${moved.because}`) ?? placeOf(pointer) ?? null,
     }))
 }
 

@@ -15,6 +15,7 @@ import {
   type ChangeContext,
   changeOf,
   immutableProblems,
+  movedProblems,
   newerProblems,
   secretKey,
 } from './changes.ts'
@@ -228,6 +229,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...renames.problems,
       ...conflicts.problems,
       ...planned.flatMap(({ match: one }) => immutableProblems(one, context)),
+      ...planned.flatMap(({ match: one }) => movedProblems(one, context)),
       ...planned.flatMap(({ match: one, change }) => newerProblems(one, change, context)),
       ...(takeOver ? [] : ownershipProblems(changes)),
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),

@@ -23,7 +23,8 @@ export type Action =
 
 export interface SecretChange {
   readonly pointer: string
-  readonly change: 'set' | 'changed'
+  /** `again`: the value that is stored, given again because it is sent elsewhere from now on. */
+  readonly change: 'set' | 'changed' | 'again'
   readonly source: SecretSource
 }
 
@@ -80,6 +81,8 @@ export interface PlanWarning {
 export const problemExitCodes = {
   /** A field that is set once would change; a document is never deleted and made again for it. */
   immutable: exitCodes.invalid,
+  /** A stored secret would be sent elsewhere, and the files do not hold it. */
+  'secret-moved': exitCodes.invalid,
   /** Names that change places, or a document that would move below itself. */
   'rename-cycle': exitCodes.invalid,
   /** Two entries say that they were the same document. */

@@ -70,7 +70,7 @@ const change = object({
   ifHash: textOrNull,
   fields: Type.Array(fieldChange),
   secrets: Type.Array(
-    object({ pointer: text, change: oneOf(['set', 'changed']), source: secretSource }),
+    object({ pointer: text, change: oneOf(['set', 'changed', 'again']), source: secretSource }),
   ),
   protected: object({ before: Type.Boolean(), after: Type.Boolean() }),
   adopts: Type.Boolean(),

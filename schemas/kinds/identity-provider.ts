@@ -5,7 +5,8 @@ import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../
 
 const url = (description: string) => text(description, { format: 'web-url' })
 const pem = (description: string) => text(description, { maxLength: 20_000 })
-const key = (description: string) => secret({ read: 'null', description })
+const key = (description: string, sentTo?: readonly string[]) =>
+  secret({ read: 'null', description, ...(sentTo ? { sentTo } : {}) })
 const choice = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 /** All keys of all protocols; `drivers/identity-providers.ts` says which belong to which. */
@@ -19,7 +20,11 @@ const config = Type.Object(
     jwksUrl: url('Its keys.'),
     logoutUrl: url('Its logout endpoint.'),
     clientId: text('Our client there.', { maxLength: 255 }),
-    clientSecret: key('Our secret there.'),
+    clientSecret: key('Our secret there.', [
+      '/config/tokenUrl',
+      '/config/discoveryUrl',
+      '/config/issuer',
+    ]),
     clientAuthMethod: Type.Optional(
       oneOf(['client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt']),
     ),
@@ -44,7 +49,7 @@ const config = Type.Object(
 
     url: text('ldap:// or ldaps:// address of a directory.', { format: 'ldap-url' }),
     bindDn: text('Whom we bind as.'),
-    bindPassword: key('The password for it.'),
+    bindPassword: key('The password for it.', ['/config/url']),
     userSearchBase: text('Where users are.'),
     userSearchFilter: text('Filter with {0} for the username.'),
     uidAttribute: text('Attribute with the username.', { maxLength: 255 }),

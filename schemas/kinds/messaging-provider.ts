@@ -70,6 +70,13 @@ const spec = fields(
     config,
     secret: secret({
       description: 'Password, token, key (PEM) of APNs, or service account (JSON) of Firebase.',
+      sentTo: [
+        '/config/url',
+        '/config/host',
+        '/config/port',
+        '/config/secure',
+        '/config/requireTls',
+      ],
     }),
   },
   {

@@ -8,7 +8,7 @@ const spec = fields({
   name: name(),
   baseUrl: Type.String({ format: 'https-url', maxLength: 2000, description: 'Its SCIM 2.0 root.' }),
   authType: oneOf(['bearer', 'oauth2'], { default: 'bearer' }),
-  token: secret({ description: 'Bearer token or client secret.' }),
+  token: secret({ description: 'Bearer token or client secret.', sentTo: ['/baseUrl'] }),
   enabled: flag(true, 'Whether it is kept up to date.'),
   syncUsers: flag(true, 'Send users.'),
   syncGroups: flag(true, 'Send groups.'),

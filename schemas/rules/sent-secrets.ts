@@ -18,7 +18,7 @@ const valueAt = (doc: Doc, pointer: string): unknown =>
 const placeOf = (value: unknown): unknown => {
   if (typeof value !== 'string') return value
   const url = URL.parse(value)
-  return url?.host ? `${url.protocol}//${url.host}` : value.toLowerCase()
+  return url?.host ? `${url.protocol}//${url.host.toLowerCase()}` : value.toLowerCase()
 }
 
 export interface MovedSecret {

@@ -9,6 +9,7 @@ import { type Kind, keyOf, parentKeyOf } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { lookersAt } from '#schemas/rules/index.ts'
+import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { createPace } from '#server/platform/pace.ts'
@@ -221,6 +222,15 @@ const remove = (drafts: Drafts, operation: Delete, { door }: DecideContext): voi
   refuseOwned(settleDeletion(drafts, draft), door)
 }
 
+/** What is stored stays where it was sent so far, also when nothing but its place is written. */
+const refuseMoved = ({ kind, before, body, secrets, sealed }: Draft): void => {
+  if (before === null || body === null || body === before.body) return
+  const moved = movedSecrets(kind, before.body, body).filter(
+    ({ pointer }) => pointer in sealed && !(pointer in secrets),
+  )
+  if (moved.length > 0) throw invalid(moved.map(movedSecretError))
+}
+
 /** Leaves the new secrets that differ from those stored, and says whether anything does. */
 const settleChange = (draft: Draft, { sameSecret }: DecideContext): boolean => {
   const { before, body } = draft
@@ -277,6 +287,7 @@ export const decide = async (
 
   const changed: Draft[] = []
   await each(drafts.all(), (draft) => {
+    refuseMoved(draft)
     if (settleChange(draft, context)) changed.push(draft)
   })
   await each(changed, (draft) => checkPlace(drafts, draft))

@@ -133,10 +133,14 @@ export const wholeDocument = (
   )
 }
 
+const secretWords = { set: 'set', changed: 'changed', again: 'given again' }
+
 const body = (change: Change): Line[] => {
   const { before, doc, secrets, protected: guard } = change
   const kind = kindNamed(change.kind)
-  const marks = secrets.map(({ pointer, change: how }) => [pointer, `(secret) ${how}`] as const)
+  const marks = secrets.map(
+    ({ pointer, change: how }) => [pointer, `(secret) ${secretWords[how]}`] as const,
+  )
   if (doc === null) return wholeDocument(kind, before ?? {}, '-')
   if (before === null)
     return wholeDocument(
@@ -145,7 +149,7 @@ const body = (change: Change): Line[] => {
       '+',
     )
   const stored = secrets
-    .filter(({ change: how }) => how === 'changed')
+    .filter(({ change: how }) => how !== 'set')
     .map(({ pointer }) => [pointer, ''] as const)
   const shield = (value: boolean) => (guard.before === guard.after ? {} : { protected: value })
   return memberLines(
