@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { documentHeaders } from '#server/http/headers.ts'
 import { findTemplates } from '#server/http/pages.ts'
 
 interface Served {
@@ -70,7 +71,8 @@ export const interactiveDocs: FastifyPluginCallback = (app, _options, done) => {
         },
       },
     },
-    (request, reply) => send(request, reply.header('content-security-policy', policy), page),
+    (request, reply) =>
+      send(request, reply.headers(documentHeaders).header('content-security-policy', policy), page),
   )
   app.get<{ Params: { file: string } }>('/interactive-docs/:file', (request, reply) => {
     const asset = assets.get(request.params.file)

@@ -20,6 +20,7 @@ import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './
 import { securityHeaders } from './headers.ts'
 import { parseJsonBytes } from './json.ts'
 import { pathFault } from './path-guard.ts'
+import { RequestLog } from './request-log.ts'
 import { followRoutes } from './route-table.ts'
 import { createValidation, type Validation } from './validation.ts'
 
@@ -44,6 +45,8 @@ export const createHttp = ({
 }: HttpOptions): FastifyInstance => {
   const headers = securityHeaders(http.baseUrl)
   const newRequestId = createIdSource(clock)
+  // What went well is in the audit trail where it matters, and a proxy in front has its own log.
+  const logsEveryRequest = logger.level === 'debug' || logger.level === 'trace'
 
   const app = fastify({
     loggerInstance: logger,
@@ -51,6 +54,7 @@ export const createHttp = ({
       disableRequestLogging: true,
       requestIdLogLabel: 'requestId',
     }),
+    childLoggerFactory: (parent, fields) => new RequestLog(parent, fields),
     genReqId: (request) => givenRequestId(request.headers['x-request-id']) ?? newRequestId(),
     trustProxy: http.trustedProxies.length > 0 ? http.trustedProxies : false,
     bodyLimit: limits.bodyLimit,
@@ -96,9 +100,12 @@ export const createHttp = ({
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const { method, url, ip } = request
-    const ms = Math.round(reply.elapsedTime * 10) / 10
-    request.log.info({ method, path: pathOf(url), status: reply.statusCode, ms, ip }, 'request')
+    const { statusCode: status } = reply
+    if (status >= 400 || logsEveryRequest) {
+      const { method, url, ip } = request
+      const ms = Math.round(reply.elapsedTime * 10) / 10
+      request.log.info({ method, path: pathOf(url), status, ms, ip }, 'request')
+    }
     done()
   })
 

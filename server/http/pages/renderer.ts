@@ -5,6 +5,7 @@ import { Eta } from 'eta'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { logoOf } from '../branding.ts'
 import type { Cookie } from '../cookies.ts'
+import { documentHeaders } from '../headers.ts'
 import { languageParameter } from '../locale.ts'
 import type { Assets } from './assets.ts'
 import { createTranslator, readCatalogues } from './catalogues.ts'
@@ -97,6 +98,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
     keepLanguage(reply, lang)
     return reply
       .code(status)
+      .headers(documentHeaders)
       .header(
         'content-security-policy',
         pagePolicy({
