@@ -58,6 +58,9 @@ const foreign = [
   'https://evil.example/https://app.example/callback',
   'https://evil.example/?https://app.example/callback',
   'https://[::1]/callback',
+  'https://[app.example/callback',
+  'https://app.example:port/callback',
+  'https://app.example%/callback',
   'https://127.0.0.1/callback',
   'https://аpp.example/callback',
   'https://app。example/callback',
@@ -100,7 +103,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
   }
 
   it.each(foreign)(
-    'does not redirect to %j (CVE-2024-8883, CVE-2024-52289, CVE-2026-41569)',
+    'does not redirect to %j (CVE-2024-8883, CVE-2023-6291, CVE-2026-3872, CVE-2026-7504, CVE-2024-52289, CVE-2026-41569)',
     (uri) => isShown(authorizeUrl(site, client, { redirect_uri: uri })),
   )
 
@@ -208,7 +211,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     }
   })
 
-  it('does not finish in one browser what another began (CVE-2026-7507)', async () => {
+  it('does not finish in one browser what another began (CVE-2026-7507, GHSA-vh7g-p26c-j2cw)', async () => {
     const mallory = newPerson(site)
     const form = await mallory.open(authorizeUrl(site, client))
     const handle = String(new URL(form.url).searchParams.get('authorization'))

@@ -34,6 +34,11 @@ const refused: readonly [string, Record<string, unknown>, string][] = [
   ],
   ['a wildcard in a redirect URI', { redirectUris: ['https://*.a.example/'] }, '/redirectUris/0'],
   ['a fragment in a redirect URI', { redirectUris: ['https://a.example/#x'] }, '/redirectUris/0'],
+  [
+    'a redirect URI that answers by itself (CVE-2026-9689)',
+    { redirectUris: ['https://a.example/cb?x=1&code=x&state=y'] },
+    '/redirectUris/0',
+  ],
   ['a script as redirect URI', { redirectUris: ['JavaScript:alert(1)'] }, '/redirectUris/0'],
   ['an origin with a path', { webOrigins: ['https://a.example/'] }, '/webOrigins/0'],
   ['a grant nobody knows', { grantTypes: ['implicit'] }, '/grantTypes/0'],
