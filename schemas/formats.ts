@@ -135,6 +135,14 @@ export const formats: Readonly<Record<string, Format>> = {
       /^\[?[0-9a-f]*(?::[0-9a-f.]*){2,}\]?$/i.test(value),
     message: 'must be a host name or an address, without port or path',
   },
+  'mail-domain': {
+    test: (value) =>
+      value.length <= 253 &&
+      /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/i.test(
+        value,
+      ),
+    message: 'must be a domain such as acme.example; other letters than a to z in the form xn--…',
+  },
   color: {
     test: (value) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value),
     message: 'must be a colour such as #0a5 or #00aa55',

@@ -3,8 +3,16 @@ import { defineKind } from '../kind.ts'
 import { attributes, fields, flag, id, name, realmId, setOf, text } from '../marks.ts'
 
 const domain = fields({
-  name: Type.String({ format: 'hostname', maxLength: 253 }),
-  verified: Type.Boolean({ default: false, description: 'Whether it is known to be theirs.' }),
+  name: Type.String({
+    format: 'mail-domain',
+    maxLength: 253,
+    description: 'As it stands in addresses; one with other letters in its ASCII form (xn--…).',
+  }),
+  verified: Type.Boolean({
+    default: false,
+    description:
+      'Whether it is known to be theirs: users with a verified address in it become members as they sign in.',
+  }),
 })
 
 const spec = fields({

@@ -9,6 +9,7 @@ import { identityProvider } from './identity-provider.ts'
 import { keyPolicy } from './key-policy.ts'
 import { messageTemplate } from './message-template.ts'
 import { messagingProvider } from './messaging-provider.ts'
+import { organization } from './organization.ts'
 import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
@@ -23,6 +24,7 @@ const list: readonly KindRule[] = [
   keyPolicy,
   messageTemplate,
   messagingProvider,
+  organization,
   role,
   settings,
   subjectClaim,

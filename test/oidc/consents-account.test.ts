@@ -185,7 +185,6 @@ describe.each(backends)('consents of an account on $name', (backend) => {
   })
 
   it('are for a client that itself needs consent only where the user allowed it the account', async () => {
-    await site.admin('POST', '/client-scopes', { name: 'account' })
     const guest = await site.client({
       clientId: 'guest',
       consentRequired: true,

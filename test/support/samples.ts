@@ -31,7 +31,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'realm-name': (n) => `realm-${n}`,
   'date-time': () => '2026-01-01T00:00:00Z',
   'time-span': () => '90d',
-  hostname: (n) => `host-${n}.example`,
+  'mail-domain': (n) => `host-${n}.example`,
   uuid: () => '00000000-0000-7000-8000-000000000000',
   'event-types': () => 'LOGIN_SUCCESS,ADMIN_*',
 }

@@ -46,6 +46,7 @@ const broken: Readonly<Record<string, Doc>> = {
     fromAddress: 'nobody',
     config: { headers: { Host: 'x' }, ca: 'x' },
   },
+  organization: { alias: 'o', domains: [{ name: 'o.example' }, { name: 'O.example' }] },
   role: { name: 'r', composites: ['r'] },
   settings: {
     passwordPolicy: { length: 20, maxLength: 10 },

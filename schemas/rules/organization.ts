@@ -1,0 +1,50 @@
+/**
+ * Organizations: a mail domain stands once, in whatever case, so that it cannot be verified here and not there; and one where
+ * anybody gets an address is nobody's, as everybody in a verified domain becomes a member.
+ */
+
+import { Organization, type OrganizationDoc } from '../kinds/organization.ts'
+import { ruleFor } from './rule.ts'
+
+/** The largest of them; there is no complete list. */
+const ofEverybody: ReadonlySet<string> = new Set([
+  '163.com',
+  'aol.com',
+  'gmail.com',
+  'gmx.de',
+  'gmx.net',
+  'googlemail.com',
+  'hotmail.com',
+  'icloud.com',
+  'live.com',
+  'mail.ru',
+  'me.com',
+  'msn.com',
+  'outlook.com',
+  'proton.me',
+  'protonmail.com',
+  'qq.com',
+  'web.de',
+  'yahoo.com',
+  'yandex.ru',
+  'ziggo.nl',
+])
+
+export const organization = ruleFor<OrganizationDoc>(Organization, ({ domains }) => {
+  const names = domains.map(({ name }) => name.toLowerCase())
+  return domains.flatMap(({ verified }, i) => {
+    const name = names[i] ?? ''
+    const field = `/domains/${i}/name`
+    if (names.indexOf(name) < i)
+      return [{ field, code: 'duplicate', message: 'stands more than once' }]
+    return verified && ofEverybody.has(name)
+      ? [
+          {
+            field,
+            code: 'public-domain',
+            message: 'is where anybody gets an address: nobody owns it',
+          },
+        ]
+      : []
+  })
+})
