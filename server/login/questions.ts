@@ -107,6 +107,8 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
         return step.identifies || (step.blind && signIn.state.name !== undefined)
           ? 'ready'
           : 'unavailable'
+      // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
+      if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return 'ready'
       const context = contextOf(visitor, signIn, user, execution)
       if (await step.isDone?.(context)) return 'done'
       if (!step.suits || (await step.suits(context))) return 'ready'

@@ -145,12 +145,27 @@ export interface Answer {
   readonly setCookies: readonly string[]
 }
 
+export interface Sent {
+  readonly method?: string
+  readonly body?: string
+  readonly headers: Record<string, string>
+}
+
 /** Keeps cookies by name; follows no redirect, so that a test sees each. */
 export class TestBrowser {
   readonly cookies = new Map<string, string>()
   readonly #url: string
   constructor(url: string) {
     this.#url = url
+  }
+
+  cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  }
+
+  /** How a request gets there; for browsers that say what no real one does. */
+  protected exchange(path: string, sent: Sent): Promise<Response> {
+    return fetch(`${this.#url}${path}`, { ...sent, redirect: 'manual' })
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -184,12 +199,11 @@ export class TestBrowser {
     return this.post(`/realms/${realm}/login`, { username, password, _csrf, ...fields }, headers)
   }
 
-  async #send(path: string, init: RequestInit & { headers: Record<string, string> }) {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(`${this.#url}${path}`, {
-      ...init,
-      redirect: 'manual',
-      headers: { ...init.headers, ...(cookie === '' ? {} : { cookie }) },
+  async #send(path: string, sent: Sent) {
+    const cookie = this.cookieHeader()
+    const response = await this.exchange(path, {
+      ...sent,
+      headers: { ...sent.headers, ...(cookie === '' ? {} : { cookie }) },
     })
     const setCookies = response.headers.getSetCookie()
     for (const line of setCookies) this.#keep(line)

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { auditOf } from '../accounts/fixture.ts'
 import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, type World } from './world.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from './world.ts'
 
 describe.each(backends)('sign-in flows on $name', (backend) => {
   let world: World
@@ -20,7 +20,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
   beforeEach(async () => {
     count += 1
     username = `anna-${count}`
-    userId = await world.addUser(username)
+    userId = await world.addUser(username, { emailVerified: true })
     browser = world.browser()
     world.mail.mails.length = 0
     await world.setFlow(
@@ -45,22 +45,6 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     (await auditOf(world.server.parts.storage, 'shop'))
       .filter(({ actor }) => actor === userId)
       .map(({ type }) => type)
-  const mailedCode = async (): Promise<string> => {
-    await world.settle()
-    return (
-      /\b(\d{6})\b/.exec(
-        world.mail.mails.at(-1)?.raw.split('\r\n\r\n').slice(1).join() ?? '',
-      )?.[1] ?? ''
-    )
-  }
-  const mailedLink = async (): Promise<string> => {
-    await world.settle()
-    const raw = (world.mail.mails.at(-1)?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
-    return new URL(/http:\S+/.exec(raw)?.[0] ?? 'http://none/').href.replace(
-      world.server.baseUrl,
-      '',
-    )
-  }
 
   it('asks a user who has an authenticator app for a code, and opens no session before', async () => {
     const code = await world.addTotp(userId)
@@ -195,7 +179,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
   it('sends a code by mail, lets nobody guess it, and sends another after a pause only', async () => {
     await world.setFlow([{ authenticator: 'username-password' }, { authenticator: 'email-code' }])
     await signIn()
-    const code = await mailedCode()
+    const code = await world.mailedCode()
     expect(code).toMatch(/^\d{6}$/)
     expect((await browser.submit({ step: 'resend' })).status).toBe(429)
     expect((await browser.submit({ code: code === '123456' ? '654321' : '123456' })).status).toBe(
@@ -205,10 +189,10 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     expect(browser.isSignedIn('shop')).toBe(true)
     const second = world.browser()
     await signIn(second)
-    const old = await mailedCode()
+    const old = await world.mailedCode()
     world.clock.advance(31_000)
     await second.submit({ step: 'resend' })
-    const fresh = await mailedCode()
+    const fresh = await world.mailedCode()
     if (old !== fresh) expect((await second.submit({ code: old })).status).toBe(401)
     await second.submit({ code: fresh })
     expect(second.isSignedIn('shop')).toBe(true)
@@ -218,12 +202,12 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     await world.setFlow([{ authenticator: 'identify' }, { authenticator: 'email-link' }])
     await browser.open(login)
     await browser.submit({ username })
-    const link = await mailedLink()
+    const link = await world.mailedLink()
     const stranger = world.browser()
     expect((await stranger.open(link)).status).toBe(403)
     await browser.open(link)
     expect(browser.isSignedIn('shop')).toBe(false)
-    const token = new URL(link, 'http://x').searchParams.get('token') ?? ''
+    const token = tokenIn(link)
     await browser.submit({ token })
     expect(browser.isSignedIn('shop')).toBe(true)
     expect((await browser.open(link)).status).toBe(403)
@@ -235,10 +219,10 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     await browser.open(`${login}/forgot`)
     await browser.submit({ username })
     const began = browser.path
-    const link = await mailedLink()
+    const link = await world.mailedLink()
     const phone = world.browser()
     await phone.open(link)
-    const token = new URL(link, 'http://x').searchParams.get('token') ?? ''
+    const token = tokenIn(link)
     await phone.submit({ token })
     expect((await browser.open(began)).status).toBe(403)
     const fresh = 'another secret, long enough 9'
@@ -286,7 +270,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     expect((await one.submit({ ...fields, username, password })).body).toContain('aria-invalid')
     await one.submit({ ...fields, password })
     expect(one.isSignedIn('shop')).toBe(false)
-    await one.submit({ code: await mailedCode() })
+    await one.submit({ code: await world.mailedCode() })
     expect(one.isSignedIn('shop')).toBe(true)
     const user = await world.server.parts.users.find('shop', fields.username)
     expect([user?.email_verified, user?.first_name]).toEqual([1, 'N'])

@@ -34,6 +34,11 @@ export interface World {
   must(method: string, path: string, body?: unknown): Promise<any>
   /** Sends what waits to be sent. */
   settle(): Promise<void>
+  /** The last mail that was sent, its lines put together again. */
+  lastMail(): Promise<string>
+  /** The code, or the link below the server, in it. */
+  mailedCode(): Promise<string>
+  mailedLink(): Promise<string>
   addUser(username: string, fields?: Record<string, unknown>): Promise<string>
   addTotp(userId: string): Promise<() => string>
   setFlow(
@@ -74,9 +79,19 @@ export class SignInBrowser extends TestBrowser {
   }
 }
 
+/** Of a link in a mail. */
+export const tokenIn = (link: string): string =>
+  new URL(link, 'http://x').searchParams.get('token') ?? ''
+
 export const openWorld = async (
   backend: Backend,
-  options: { readonly host?: string } = {},
+  {
+    env,
+    ...options
+  }: {
+    readonly host?: string
+    readonly env?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<World> => {
   const clock = new TestClock()
   const mail = await startMailPeer({ authOptional: true })
@@ -84,7 +99,7 @@ export const openWorld = async (
     clock,
     listen: true,
     ...options,
-    env: { IAMCTL_OUTGOING_ALLOW: 'localhost,127.0.0.1' },
+    env: { IAMCTL_OUTGOING_ALLOW: 'localhost,127.0.0.1', ...env },
   })
   const jobs: RunningJobs = await startBackground(server.parts)
   const realm = 'shop'
@@ -102,6 +117,14 @@ export const openWorld = async (
     fromAddress: 'iam@shop.example',
     config: { host: 'localhost', port: mail.port, ca: mail.ca },
   })
+  const settle = async () => {
+    server.parts.jobs.wake()
+    await jobs.idle()
+  }
+  const lastMail = async () => {
+    await settle()
+    return (mail.mails.at(-1)?.raw ?? '').replaceAll('=\r\n', '').replaceAll('=3D', '=')
+  }
   const run = (execution: Partial<Execution>) => ({ requirement: 'REQUIRED', ...execution })
   return {
     server,
@@ -109,10 +132,14 @@ export const openWorld = async (
     clock,
     realm,
     mail,
-    settle: async () => {
-      server.parts.jobs.wake()
-      await jobs.idle()
+    settle,
+    lastMail,
+    mailedCode: async () => {
+      const [, ...text] = (await lastMail()).split('\r\n\r\n')
+      return /\b(\d{6})\b/.exec(text.join())?.[1] ?? ''
     },
+    mailedLink: async () =>
+      (/http:\S+/.exec(await lastMail())?.[0] ?? '/none').replace(server.baseUrl, ''),
     addUser: async (username, fields = {}) => {
       const { userId } = await must('POST', '/users', {
         username,

@@ -27,11 +27,15 @@ export const takeNewPassword = async (
     const errors = { password: passwordErrors(issues, settings.passwordPolicy) }
     return { kind: 'refused', status: 400, errors }
   }
+  // Whoever reads the mail of an address that was only claimed has the account to themselves from now on.
+  const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
   return context.pass({
     statements: [
       ...completed(parts, user, id),
       ...prepared.statements,
-      ...(form('signOutOthers') === 'true' ? parts.sessions.revokeAllOf(user.id) : []),
+      ...(form('signOutOthers') === 'true' || isTakenOver
+        ? parts.sessions.revokeAllOf(user.id)
+        : []),
     ],
     events: [ownEvent(context, user, event, 'password')],
   })

@@ -6,18 +6,24 @@
 
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import { sendAgain, wasResent } from '../code-exchange.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import { codeLifetimeMs, codeMinutes, maySendAgain } from '../sent-code.ts'
+import { mayOpen, openedByMail } from '../mail-proof.ts'
+import { codeLifetimeMs, codeMinutes } from '../sent-code.ts'
 import { refused, type Shown, type Step, type StepContext, stepError } from '../step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'baseUrl'>
+type Parts = Pick<
+  FactorParts,
+  'pages' | 'clock' | 'messaging' | 'post' | 'baseUrl' | 'factors' | 'users' | 'sessions'
+>
 
 interface Notes {
   /** Of the token in the link. */
   readonly linkDigest: string
+  /** Digest of where it went: it proves nothing about an address that the user has only now. */
+  readonly addressDigest: string
   readonly sentAt: number
   readonly sendings: number
-  readonly resent?: boolean
 }
 
 /** Whether a token is that of a link on which the sign-in waits; for a browser that is not its own. */
@@ -35,18 +41,29 @@ export const linkToken = ({ query }: StepContext['request']): string => {
   return typeof value === 'string' ? value : ''
 }
 
-export const emailLink = ({ pages, clock, messaging, post, baseUrl }: Parts): Step => {
+const addressOf = ({ user }: StepContext): string => sha256(user?.email_key ?? '')
+
+export const emailLink = (parts: Parts): Step => {
+  const { pages, clock, messaging, post, baseUrl } = parts
+
   const sentTo = ({ user, state }: StepContext): string => {
     const shown = state.amr.length > 0 ? (user?.email ?? '') : (state.name ?? '')
     return shown.includes('@') ? maskedRecipient('EMAIL', shown) : ''
   }
 
   /** For a name that nobody has everything is the same, but for the message. */
-  const send = ({ realm, handle, user, state }: StepContext, sendings: number) => {
+  const send = async (context: StepContext) => {
+    const { realm, handle, user, state } = context
+    const before = context.notes as Notes | undefined
     const token = randomToken()
     const now = clock.now()
     const link = `${baseUrl}/realms/${realm}/login/${handle}?token=${token}`
-    const notes: Notes = { linkDigest: sha256(token), sentAt: now, sendings }
+    const notes: Notes = {
+      linkDigest: sha256(token),
+      addressDigest: addressOf(context),
+      sentAt: now,
+      sendings: (before?.sendings ?? 0) + 1,
+    }
     const letter = {
       realm,
       channel: 'EMAIL',
@@ -54,7 +71,7 @@ export const emailLink = ({ pages, clock, messaging, post, baseUrl }: Parts): St
       values: { link, ttl: codeMinutes },
       expiresAt: now + codeLifetimeMs,
     } as const
-    const to = user?.email
+    const to = (await mayOpen(parts, context)) ? user?.email : undefined
     return { notes, statements: user && to ? post.statements({ ...letter, user, to }) : [] }
   }
 
@@ -74,30 +91,25 @@ export const emailLink = ({ pages, clock, messaging, post, baseUrl }: Parts): St
             : pages.magicLink(reply, {
                 ...page,
                 sentTo: sentTo(context),
-                resent: known?.resent,
+                resent: wasResent(context),
                 error: stepError(page.refusal),
               }),
       }
       if (known) return shown
-      const { notes, statements } = send(context, 1)
-      return { ...shown, notes, statements, stored: post.wake }
+      return { ...shown, ...(await send(context)), stored: post.wake }
     },
     answer: async (context, form) => {
       const notes = context.notes as Notes | undefined
       if (!notes) return refused('expired')
-      const now = clock.now()
-      if (form('step') === 'resend') {
-        if (!maySendAgain(notes, now)) return refused('too-many', 429)
-        const sent = send(context, notes.sendings + 1)
-        const again = await context.again({ ...sent.notes, resent: true }, sent.statements)
-        post.wake()
-        return again
-      }
+      if (form('step') === 'resend') return sendAgain(parts, context, () => send(context))
       const token = form('token')
       if (token === '') return refused('expired')
-      if (now - notes.sentAt >= codeLifetimeMs) return refused('expired', 401)
-      const matches = constantTimeEqual(notes.linkDigest, sha256(token))
-      return context.prove('email-link', async () => ({ matches, statements: [] }))
+      if (clock.now() - notes.sentAt >= codeLifetimeMs) return refused('expired', 401)
+      const matches =
+        constantTimeEqual(notes.linkDigest, sha256(token)) &&
+        notes.addressDigest === addressOf(context)
+      const passed = openedByMail(parts, context)
+      return context.prove('email-link', async () => ({ matches, statements: [] }), passed)
     },
   }
 }

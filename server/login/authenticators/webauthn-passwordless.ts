@@ -18,8 +18,10 @@ export const webauthnPasswordless = ({ pages, passkeys, users }: Parts): Step =>
   amr: 'hwk',
   identifies: true,
   suits: async ({ user }) => user !== undefined && (await passkeys.of(user.id)).length > 0,
-  show: async ({ realm, user, settings }) => {
-    const options = await passkeys.requestOptions(settings, user, passkeyAudience(realm))
+  show: async ({ realm, user, state, settings }) => {
+    // The keys of a user are told to nobody who has only given a name.
+    const known = state.amr.length > 0 ? user : undefined
+    const options = await passkeys.requestOptions(settings, known, passkeyAudience(realm))
     return {
       send: (reply, page) => {
         const error = stepError(page.refusal) && 'not-recognised'

@@ -1,0 +1,298 @@
+/** What mail may open: addresses that are claimed, addresses that look like others, and links that lead elsewhere. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { insertRows } from '#server/storage/statements.ts'
+import { newPasskey } from '../account/passkey.ts'
+import { personOf } from '../account/person.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { backends } from '../support/backends.ts'
+import { evil, LyingBrowser } from './lying-browser.ts'
+
+const [backend] = backends
+if (!backend) throw new Error('there is no database to test on')
+
+const login = '/realms/shop/login'
+const byLink = [{ authenticator: 'identify' }, { authenticator: 'email-link' }]
+const byCode = [{ authenticator: 'identify' }, { authenticator: 'email-code' }]
+const byPassword = [{ authenticator: 'username-password' }]
+const fresh = 'another secret, long enough 9'
+
+let world: World
+let behindProxy: World
+
+beforeAll(async () => {
+  const proxies = { IAMCTL_TRUSTED_PROXIES: '127.0.0.1/32' }
+  ;[world, behindProxy] = await Promise.all([
+    openWorld(backend),
+    openWorld(backend, { env: proxies }),
+  ])
+})
+afterAll(() => Promise.all([world?.close(), behindProxy?.close()]))
+
+describe.each([
+  { proxy: 'from anybody', isTrusted: false },
+  { proxy: 'from a trusted proxy', isTrusted: true },
+])('mail that is caused by a request $proxy', ({ isTrusted }) => {
+  let own: World
+  let browser: LyingBrowser
+  beforeAll(async () => {
+    own = isTrusted ? behindProxy : world
+    await own.addUser('anna', { emailVerified: true })
+    await own.settings({ registrationAllowed: true, verifyEmail: true })
+  })
+  afterAll(() => own.settings({ verifyEmail: false }))
+  beforeEach(() => {
+    browser = new LyingBrowser(own.server)
+  })
+
+  const begin = async (page: string, fields: Record<string, string>) => {
+    await browser.open(page)
+    return browser.submit(fields)
+  }
+  const ways: Record<string, () => Promise<unknown>> = {
+    'a forgotten password': () => begin(`${login}/forgot`, { username: 'anna' }),
+    'a link to sign in by': async () => {
+      await own.setFlow(byLink)
+      await begin(login, { username: 'anna' })
+      own.clock.advance(31_000)
+      await browser.submit({ step: 'resend' })
+    },
+    'a code': async () => {
+      await own.setFlow(byCode)
+      await begin(login, { username: 'anna' })
+    },
+    'a registration': () =>
+      begin(`${login}/register`, { username: 'new', email: 'new@shop.example', password }),
+    'a new device': async () => {
+      await own.setFlow(byPassword)
+      await begin(login, { username: 'anna', password })
+      browser = new LyingBrowser(own.server)
+      await begin(login, { username: 'anna', password })
+    },
+    'a new address': async () => {
+      const user = await own.server.parts.users.find('shop', 'anna')
+      const anna = await personOf(own, user?.id ?? '')
+      const body = { email: 'other@shop.example', firstName: null, lastName: null }
+      await anna.api('PUT', '/profile', body, { host: evil, 'x-forwarded-host': evil })
+    },
+  }
+
+  it.each(Object.keys(ways))(
+    'has its links from the configured address alone: %s (CVE-2023-49097, CVE-2025-64101, GHSA-pfrf-9r5f-73f5)',
+    async (name) => {
+      own.mail.mails.length = 0
+      await ways[name]?.()
+      await own.lastMail()
+      expect(own.mail.mails.length).toBeGreaterThan(0)
+      for (const { raw } of own.mail.mails) {
+        expect(raw).not.toContain(evil)
+        for (const [link] of raw.replaceAll('=\r\n', '').matchAll(/https?:\/\/[^\s<]+/g))
+          expect(link.startsWith(`${own.server.baseUrl}/realms/shop/`)).toBe(true)
+      }
+      expect(browser.page?.body ?? '').not.toContain(evil)
+      expect(browser.page?.location ?? '').not.toContain(evil)
+    },
+  )
+})
+
+describe('an address that is claimed', () => {
+  let username = ''
+  let email = ''
+  let count = 0
+  beforeEach(async () => {
+    count += 1
+    username = `mallory-${count}`
+    email = `victim-${count}@shop.example`
+    await world.settle()
+    world.mail.mails.length = 0
+    await world.setFlow(byPassword)
+  })
+
+  /** Makes an account with the address of somebody else, and is signed in to it. */
+  const claim = async (): Promise<SignInBrowser> => {
+    const attacker = world.browser()
+    await attacker.open(`${login}/register`)
+    await attacker.submit({ username, email, password })
+    expect(attacker.isSignedIn('shop')).toBe(true)
+    return attacker
+  }
+  const rowOf = async () => {
+    const user = await world.server.parts.users.find('shop', username)
+    if (!user) throw new Error(`no ${username}`)
+    return user
+  }
+  const mails = async (): Promise<number> => {
+    await world.settle()
+    return world.mail.mails.length
+  }
+  const begin = async (page: string, name: string) => {
+    const browser = world.browser()
+    await browser.open(page)
+    await browser.submit({ username: name })
+    return browser
+  }
+  const isIn = async (browser: SignInBrowser): Promise<boolean> =>
+    (await browser.get('/realms/shop/account/profile', { accept: 'application/json' })).status ===
+    200
+  const addPasskey = async () => {
+    const { storage, clock } = world.server.parts
+    const row = newPasskey(world.server.baseUrl).credentialOf(await rowOf(), clock.now())
+    await storage.commit(insertRows(storage.db, 'credentials', [row]))
+  }
+
+  it('is of who reads its mail: nothing that was there before a reset lets anybody in (pre-hijack)', async () => {
+    const attacker = await claim()
+    expect(await isIn(attacker)).toBe(true)
+    const victim = await begin(`${login}/forgot`, email)
+    const link = await world.mailedLink()
+    await victim.open(link)
+    await victim.submit({ token: tokenIn(link) })
+    await victim.submit({ password: fresh, passwordConfirm: fresh })
+    expect(await isIn(attacker)).toBe(false)
+    const again = world.browser()
+    await again.signIn('shop', username, password)
+    expect(again.isSignedIn('shop')).toBe(false)
+    const owner = world.browser()
+    await owner.signIn('shop', email, fresh)
+    expect(owner.isSignedIn('shop')).toBe(true)
+  })
+
+  it('resets nothing while a passkey of who claimed it would go on to let them in (pre-hijack)', async () => {
+    await claim()
+    await addPasskey()
+    await begin(`${login}/forgot`, email)
+    expect(await mails()).toBe(0)
+  })
+
+  it.each([
+    ['link', byLink],
+    ['code', byCode],
+  ])('signs nobody in by %s beside who claimed it (GHSA-g38m-r43w-p2q7)', async (_name, flow) => {
+    await claim()
+    await world.setFlow(flow)
+    const victim = await begin(login, email)
+    const nobody = await begin(login, `nobody-${count}@shop.example`)
+    expect(await mails()).toBe(0)
+    const shape = ({ page }: SignInBrowser) =>
+      page?.body
+        .replaceAll(/[\w-]{43,}/g, '')
+        .replaceAll(/[nv]…/g, '')
+        .replaceAll(/(nobody|victim)-\d+@shop.example/g, '')
+    expect(shape(victim)).toBe(shape(nobody))
+    const verified = {
+      ...(await world.must('GET', `/users/${(await rowOf()).id}`)),
+      emailVerified: true,
+    }
+    await world.must('PUT', `/users/${(await rowOf()).id}`, verified)
+    await begin(login, email)
+    expect(await mails()).toBe(1)
+  })
+
+  it('opens an account that nothing else opens, is verified by it, and ends other sessions', async () => {
+    const { userId } = await world.must('POST', '/users', { username, email })
+    const other = await personOf(world, userId)
+    await world.setFlow(byLink)
+    const owner = await begin(login, email)
+    const link = await world.mailedLink()
+    await owner.open(link)
+    await owner.submit({ token: tokenIn(link) })
+    expect(owner.isSignedIn('shop')).toBe(true)
+    expect((await rowOf()).email_verified).toBe(1)
+    expect((await other.api('GET', '/profile')).status).toBe(401)
+  })
+
+  it.each([
+    ['link', byLink],
+    ['code', byCode],
+  ])('proves nothing any more by a %s once the user has another address', async (_name, flow) => {
+    const userId = await world.addUser(username, { email, emailVerified: true })
+    await world.setFlow(flow)
+    const browser = await begin(login, email)
+    const [link, code] = [await world.mailedLink(), await world.mailedCode()]
+    const user = await personOf(world, userId)
+    const profile = { email: `moved-${count}@shop.example`, firstName: null, lastName: null }
+    expect((await user.api('PUT', '/profile', profile)).status).toBe(200)
+    await browser.open(flow === byLink ? link : browser.path)
+    await browser.submit(flow === byLink ? { token: tokenIn(link) } : { code })
+    expect(browser.isSignedIn('shop')).toBe(false)
+    expect((await rowOf()).email_verified).toBe(0)
+  })
+})
+
+describe('an address that looks like another', () => {
+  let count = 0
+  beforeAll(async () => {
+    await world.setFlow(byPassword)
+    await world.addUser('victim')
+  })
+
+  /** Every door by which an address comes in: whether it was taken, and as what. */
+  const doors: Record<string, (email: string) => Promise<string | undefined>> = {
+    registration: async (email) => {
+      const browser = world.browser()
+      // An address may register only so often.
+      world.clock.advance(60_000)
+      await browser.open(`${login}/register`)
+      const answer = await browser.submit({ username: `reg-${count}`, email, password: fresh })
+      return answer.status < 400 ? stored(`reg-${count}`) : undefined
+    },
+    profile: async (email) => {
+      const { userId } = await world.must('POST', '/users', { username: `pro-${count}` })
+      const person = await personOf(world, userId)
+      const answer = await person.api('PUT', '/profile', { email, firstName: null, lastName: null })
+      return answer.status < 400 ? stored(`pro-${count}`) : undefined
+    },
+    'the form of a required action': async (email) => {
+      const name = `act-${count}`
+      await world.addUser(name, { email: null, requiredActions: ['UPDATE_PROFILE'] })
+      const browser = world.browser()
+      await browser.open(login)
+      await browser.submit({ username: name, password })
+      await browser.submit({ email })
+      return (await stored(name)) ?? undefined
+    },
+    'an administrator': async (email) => {
+      const admin = await world.server.signedIn('master', 'admin')
+      const body = { username: `adm-${count}`, email }
+      const answer = await admin.send('POST', '/admin/realms/shop/users', body)
+      return answer.status < 400 ? stored(`adm-${count}`) : undefined
+    },
+    'an import': async (email) => {
+      const admin = await world.server.signedIn('master', 'admin')
+      const body = { ifResourceExists: 'FAIL', users: [{ username: `imp-${count}`, email }] }
+      const answer = await admin.send('POST', '/admin/realms/shop/users/import', body)
+      return answer.status < 400 ? stored(`imp-${count}`) : undefined
+    },
+  }
+  const stored = async (name: string): Promise<string | undefined> =>
+    (await world.server.parts.users.find('shop', name))?.email ?? undefined
+
+  it.each(Object.keys(doors))(
+    'is judged in the spelling that it is stored in: %s (GHSA-7rqj-j65f-68wh)',
+    async (name) => {
+      const door = doors[name]
+      count += 1
+      expect(await door?.(`ok-${name.length}\uff20shop.example`)).toBe(
+        `ok-${name.length}@shop.example`,
+      )
+      for (const wrong of [
+        // Somebody else's, once it is normalised.
+        'victim\uff20shop.example',
+        'ＶＩＣＴＩＭ\ufe6bshop\uff0eexample',
+        // Two "@", one of which is none yet.
+        'victim@shop.example\uff20evil.example',
+        '"a@shop.example"\ufe6bevil.example',
+        // Letters of another alphabet, and what nobody sees.
+        'vi\u0441tim@shop.example',
+        'victim@sh\u043ep.example',
+        'vic\u200btim@shop.example',
+        'victim@shop.example\u0000',
+        'victim@shop.example\r\nbcc: x@evil.example',
+        'victim@shop.example, x@evil.example',
+      ]) {
+        count += 1
+        expect(await door?.(wrong), JSON.stringify(wrong)).toBe(undefined)
+      }
+    },
+  )
+})
