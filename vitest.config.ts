@@ -35,6 +35,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...processes, ...never],
           globalSetup: 'test/support/global-setup.ts',
+          setupFiles: 'test/support/key-pairs.ts',
         },
       },
       {

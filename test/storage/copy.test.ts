@@ -55,13 +55,14 @@ describe.each(backends)('the copy on $name', (backend) => {
 
   it('stays within its budget and still answers', async () => {
     const small = createCopy(server.parts.storage, { totalBytes: 6000, kindBytes: 5000 })
+    const seeded = (await (await small.fresh('acme'))?.list('client-scope'))?.length ?? 0
     for (let i = 0; i < 30; i += 1)
       await server.admin.send('POST', `${base}/client-scopes`, {
         name: `scope-${i}`,
         description: 'x'.repeat(500),
       })
     const view = await small.fresh('acme')
-    expect(await view?.list('client-scope')).toHaveLength(35)
+    expect(await view?.list('client-scope')).toHaveLength(seeded + 30)
     for (let i = 0; i < 30; i += 1) {
       expect((await view?.get('client-scope', `scope-${i}`))?.key).toBe(`scope-${i}`)
       expect(small.bytes()).toBeLessThanOrEqual(6000)

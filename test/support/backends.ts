@@ -1,17 +1,18 @@
 /**
- * The databases the tests run on: `describe.each(backends)`. SQLite is a file in a temporary folder, PostgreSQL an
- * empty database of the run's one server; both are new at every call. `BACKENDS=sqlite` runs one alone.
+ * The databases the tests run on: `describe.each(backends)`. SQLite is a file in a temporary folder, PostgreSQL a
+ * database of the run's one server; both are new at every call. `BACKENDS=sqlite` runs one alone.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { createDatabase, dropDatabase } from './postgres.ts'
 
-export interface EmptyDatabase {
+export interface TestDatabase {
   readonly url: string
   readonly remove: () => Promise<void>
 }
@@ -26,30 +27,52 @@ export interface OpenBackend {
 export interface Backend {
   readonly name: 'sqlite' | 'postgres'
   /** A database nobody has opened yet. */
-  readonly create: () => Promise<EmptyDatabase>
+  readonly create: () => Promise<TestDatabase>
+  /** One that has our schema, and nothing in it. */
+  readonly createMigrated: () => Promise<TestDatabase>
   readonly open: () => Promise<OpenBackend>
 }
 
-const createSqlite = async (): Promise<EmptyDatabase> => {
+const createSqlite = async (): Promise<TestDatabase & { readonly file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'iamctl-sqlite-'))
-  return {
-    url: `sqlite:${join(folder, 'iamctl.db')}`,
-    remove: () => rm(folder, { recursive: true, force: true }),
-  }
+  const file = join(folder, 'iamctl.db')
+  return { file, url: `sqlite:${file}`, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-const createPostgres = async (): Promise<EmptyDatabase> => {
+let sqliteTemplate: Promise<string> | undefined
+
+const makeSqliteTemplate = async (): Promise<string> => {
+  const { file, url } = await createSqlite()
+  process.once('exit', () => rmSync(dirname(file), { recursive: true, force: true }))
+  const storage = await openStorage({ url })
+  await storage.close()
+  return file
+}
+
+const copySqlite = async (): Promise<TestDatabase> => {
+  sqliteTemplate ??= makeSqliteTemplate()
+  const database = await createSqlite()
+  await copyFile(await sqliteTemplate, database.file)
+  return database
+}
+
+const createPostgres = async (template?: string): Promise<TestDatabase> => {
   const server = inject('postgresUrl')
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  const url = await createDatabase(server, name)
+  const url = await createDatabase(server, name, template)
   return { url, remove: () => dropDatabase(server, name) }
 }
 
-const backend = (name: Backend['name'], create: Backend['create']): Backend => ({
+const backend = (
+  name: Backend['name'],
+  create: Backend['create'],
+  createMigrated: Backend['createMigrated'],
+): Backend => ({
   name,
   create,
+  createMigrated,
   open: async () => {
-    const { url, remove } = await create()
+    const { url, remove } = await createMigrated()
     const storage = await openStorage({ url })
     const close = async (): Promise<void> => {
       await storage.close()
@@ -62,6 +85,10 @@ const backend = (name: Backend['name'], create: Backend['create']): Backend => (
 const wanted = (process.env['BACKENDS'] ?? 'sqlite,postgres').split(',')
 
 export const backends: readonly Backend[] = [
-  backend('sqlite', createSqlite),
-  backend('postgres', createPostgres),
+  backend('sqlite', createSqlite, copySqlite),
+  backend(
+    'postgres',
+    () => createPostgres(),
+    () => createPostgres(inject('postgresTemplate')),
+  ),
 ].filter(({ name }) => wanted.includes(name))

@@ -63,10 +63,15 @@ const withClient = async <T>(url: string, use: (client: pg.Client) => Promise<T>
   }
 }
 
-/** Makes an empty database and returns its address. */
-export const createDatabase = (adminUrl: string, name: string): Promise<string> =>
+/** Makes a database, empty unless it is a copy of another one, and returns its address. */
+export const createDatabase = (
+  adminUrl: string,
+  name: string,
+  template = 'template1',
+): Promise<string> =>
   withClient(adminUrl, async (client) => {
-    await client.query(`create database ${client.escapeIdentifier(name)}`)
+    const [own, from] = [name, template].map((one) => client.escapeIdentifier(one))
+    await client.query(`create database ${own} template ${from}`)
     const url = new URL(adminUrl)
     url.pathname = `/${encodeURIComponent(name)}`
     return url.href

@@ -28,7 +28,7 @@ export interface Installation {
   readonly data: string
 }
 
-/** An empty database that goes with the test. Embedded, the server makes its master key; else it is given one. */
+/** A database without a realm that goes with the test. Embedded, the server makes its master key; else it is given one. */
 export const newInstallation = async (backend: Backend): Promise<Installation> => {
   const data = join(temporaryFolder(), 'data')
   const env = { IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword }
@@ -36,7 +36,7 @@ export const newInstallation = async (backend: Backend): Promise<Installation> =
     const args = ['--data', data]
     return { args, env, data, databaseUrl: `sqlite:${join(data, 'iamctl.db')}` }
   }
-  const { url, remove } = await backend.create()
+  const { url, remove } = await backend.createMigrated()
   onTestFinished(remove)
   const args = ['--data', data, '--database-url', url]
   return { args, data, databaseUrl: url, env: { ...env, IAMCTL_MASTER_KEY: newMasterKey() } }

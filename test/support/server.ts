@@ -97,7 +97,7 @@ export const startServer = async (
     readonly env?: Readonly<Record<string, string>>
   } = {},
 ): Promise<TestServer> => {
-  const database = options.url === undefined ? await backend.create() : undefined
+  const database = options.url === undefined ? await backend.createMigrated() : undefined
   const url = options.url ?? database?.url ?? ''
   const data = mkdtempSync(join(tmpdir(), 'iamctl-data-'))
   const port = options.listen ? await freePort() : undefined

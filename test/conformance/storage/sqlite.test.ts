@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { OutcomeUnknownError, StorageUnavailableError } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { SqliteWriter } from '#server/storage/sqlite/writer.ts'
-import { backends, type EmptyDatabase } from '../../support/backends.ts'
+import { backends, type TestDatabase } from '../../support/backends.ts'
 import { insertMeta, metaNames } from './rows.ts'
 
 const sqlite = backends.find(({ name }) => name === 'sqlite')
@@ -26,7 +26,7 @@ const openInChild = async (url: string): Promise<{ child: ChildProcess; said: st
 }
 
 describe.runIf(sqlite !== undefined)('a SQLite database', () => {
-  let empty: EmptyDatabase
+  let empty: TestDatabase
   let file: string
 
   beforeEach(async () => {
