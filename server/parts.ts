@@ -163,7 +163,14 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     })
     shareFigures(siblings, metrics)
     const jobs = createJobs({ storage, clock, logger, metrics })
-    const post = createPost({ jobs, messaging, copy, clock, key: deriveKey(root, 'messages') })
+    const post = createPost({
+      jobs,
+      messaging,
+      copy,
+      recorder,
+      clock,
+      key: deriveKey(root, 'messages'),
+    })
     const chainKey = deriveKey(root, 'audit-chain')
     const readRecords = createReadRecords(personalKeys)
     const forwarder = createForwarder({

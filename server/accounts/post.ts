@@ -2,11 +2,14 @@
  * Messages to users, by the queue: written in the transaction that causes them, sent by whatever node, tried again while
  * that makes sense. What a message says and where it goes is encrypted in the queue: it holds codes, links and addresses.
  * The lane of a message is its user, or the address where that is nobody's yet, so that everything on its way to an erased
- * user can be removed.
+ * user can be removed. What became of a message is an event: by which way, not to which address and not with what words.
  */
 
-import type { JobHandler } from '#server/events/jobs/job.ts'
+import { User } from '#schemas/kinds/user.ts'
+import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { Job, JobHandler, Outcome } from '#server/events/jobs/job.ts'
 import type { Jobs } from '#server/events/jobs/queue.ts'
+import { systemCaller } from '#server/http/caller.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import type { Delivery, Messaging } from '#server/messaging/sender.ts'
 import type { MessageUser } from '#server/messaging/templates.ts'
@@ -14,7 +17,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { Copy } from '#server/storage/documents/copy.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { foldName } from './names.ts'
 
@@ -46,12 +49,15 @@ interface Sealed {
 
 interface Content extends Omit<Letter, 'user' | 'realm' | 'expiresAt'> {
   readonly user: MessageUser
+  /** Of a user whom we know. */
+  readonly userId?: string | undefined
 }
 
 export interface PostParts {
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   readonly messaging: Pick<Messaging, 'send'>
   readonly copy: Pick<Copy, 'fresh'>
+  readonly recorder: Pick<Recorder, 'append'>
   readonly clock: Clock
   /** Not the master key: a message outlives no rotation of it. */
   readonly key: Uint8Array
@@ -73,41 +79,87 @@ const shownUser = (user: UserRow): MessageUser => ({
   attributes: JSON.parse(user.attributes),
 })
 
-export const createPost = ({ jobs, messaging, copy, clock, key }: PostParts): Post => ({
-  statements: ({ realm, user, expiresAt, ...letter }) => {
-    const content: Content = { ...letter, user: user ? shownUser(user) : { username: letter.to } }
-    const target = user?.id ?? addressLane(realm, letter.to)
-    const sealed = encrypt(key, JSON.stringify(content), contextOf(realm, target))
-    const payload: Sealed = { sealed, expiresAt }
-    return jobs.enqueueStatements(queue, [{ realm, target, payload }])
-  },
-
-  wake: () => jobs.wake(queue),
-
-  handler: {
-    queue,
-    perTarget: 2,
-    atOnce: 16,
-    leaseMs: minute,
-    waits: [2000, 10_000, minute, 5 * minute, 30 * minute, 120 * minute],
-    jitter: 0.1,
-    run: async ({ id, realm, target, payload }) => {
-      if (payload.expiresAt <= clock.now()) return { kind: 'dead', reason: 'it came too late' }
-      const view = realm === null ? undefined : await copy.fresh(realm)
-      if (realm === null || !view) return { kind: 'dead', reason: 'the realm is gone' }
-      const sealed = { kid: '', v: payload.sealed }
-      const content: Content = JSON.parse(decrypt(key, sealed, contextOf(realm, target)))
-      try {
-        const outcome = await messaging.send({ ...content, view, id })
-        return outcome.status === 'sent'
-          ? { kind: 'done', result: { driver: outcome.driver } }
-          : { kind: 'dead', reason: outcome.reason }
-      } catch (error) {
-        if (!(error instanceof DeliveryError)) throw error
-        return error.retryable
-          ? { kind: 'retry', reason: error.reason }
-          : { kind: 'dead', reason: error.reason }
-      }
-    },
-  },
+/** How it left, or why it did not. */
+const eventOf = (
+  realm: string,
+  { templateKey, channel, userId }: Content,
+  outcome: AuditEvent['outcome'],
+  how: string,
+): AuditEvent => ({
+  type: 'SEND_MESSAGE',
+  realm,
+  actor: systemCaller.actor,
+  sourceIp: systemCaller.sourceIp,
+  outcome,
+  ...(userId === undefined ? {} : { resourceType: User.resourceType, resourceId: userId }),
+  detail: `${templateKey} by ${channel} ${how}`,
 })
+
+export const createPost = (parts: PostParts): Post => {
+  const { jobs, messaging, copy, recorder, clock, key } = parts
+
+  const contentOf = (realm: string, { target, payload }: Job<Sealed>): Content =>
+    JSON.parse(decrypt(key, { kid: '', v: payload.sealed }, contextOf(realm, target)))
+
+  const sent = async (realm: string, content: Content, driver: string): Promise<Outcome> => {
+    await recorder.append([], [eventOf(realm, content, 'SUCCESS', `through ${driver}`)])
+    return { kind: 'done', result: { driver } }
+  }
+
+  const givenUp = async (realm: string, content: Content, reason: string): Promise<Outcome> => {
+    await recorder.append([], [eventOf(realm, content, 'FAILURE', `failed: ${reason}`)])
+    return { kind: 'dead', reason }
+  }
+
+  const attempt = async (view: RealmView, content: Content, id: string): Promise<Outcome> => {
+    const { realm } = view
+    try {
+      const outcome = await messaging.send({ ...content, view, id })
+      return outcome.status === 'sent'
+        ? await sent(realm, content, outcome.driver)
+        : await givenUp(realm, content, outcome.reason)
+    } catch (error) {
+      if (!(error instanceof DeliveryError)) throw error
+      return error.retryable
+        ? { kind: 'retry', reason: error.reason }
+        : givenUp(realm, content, error.reason)
+    }
+  }
+
+  return {
+    statements: ({ realm, user, expiresAt, ...letter }) => {
+      const content: Content = {
+        ...letter,
+        user: user ? shownUser(user) : { username: letter.to },
+        userId: user?.id,
+      }
+      const target = user?.id ?? addressLane(realm, letter.to)
+      const sealed = encrypt(key, JSON.stringify(content), contextOf(realm, target))
+      const payload: Sealed = { sealed, expiresAt }
+      return jobs.enqueueStatements(queue, [{ realm, target, payload }])
+    },
+
+    wake: () => jobs.wake(queue),
+
+    handler: {
+      queue,
+      perTarget: 2,
+      atOnce: 16,
+      leaseMs: minute,
+      waits: [2000, 10_000, minute, 5 * minute, 30 * minute, 120 * minute],
+      jitter: 0.1,
+      run: async (job) => {
+        const view = job.realm === null ? undefined : await copy.fresh(job.realm)
+        if (!view) return { kind: 'dead', reason: 'the realm is gone' }
+        const content = contentOf(view.realm, job)
+        return job.payload.expiresAt <= clock.now()
+          ? givenUp(view.realm, content, 'it came too late')
+          : attempt(view, content, job.id)
+      },
+      dead: async (job, reason) => {
+        const { realm } = job
+        if (realm !== null) await givenUp(realm, contentOf(realm, job), reason)
+      },
+    },
+  }
+}
