@@ -160,6 +160,8 @@ export const createEngine = (parts: EngineParts) => {
     const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
     const opened = openSession(visitor, state, joining.organization, user)
     const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
+    const news = device.isNews ? [audit(visitor, 'NEW_DEVICE', 'SUCCESS', user.id)] : []
+    const success = audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)
     return {
       statements: [
         ...statements,
@@ -168,7 +170,7 @@ export const createEngine = (parts: EngineParts) => {
         ...opened.statements,
         ...device.statements,
       ],
-      events: [...events, ...joining.events, audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)],
+      events: [...events, ...joining.events, ...news, success],
       value: { kind: 'signed-in', session: opened, state, device: device.cookieValue },
       ownGuard: signInGuard,
     }

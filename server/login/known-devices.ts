@@ -22,7 +22,12 @@ export interface KnownDevices {
     request: FastifyRequest,
     view: RealmView,
     user: UserRow,
-  ): Promise<{ readonly cookieValue: string; readonly statements: readonly Statement[] }>
+  ): Promise<{
+    readonly cookieValue: string
+    readonly statements: readonly Statement[]
+    /** The user has others, and this is none of them. */
+    readonly isNews: boolean
+  }>
   /** After that transaction: the user may have mail. */
   wake(): void
 }
@@ -98,6 +103,7 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
       const seen = { user_id: user.id, device, last_seen: clock.now() }
       return {
         cookieValue,
+        isNews,
         statements: [
           statement(
             db

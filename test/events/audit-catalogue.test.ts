@@ -16,6 +16,22 @@ const beginnings = new Set(names.map((name) => `${name.split('_')[0]}_`))
 const looksLikeEvent = (word: string): boolean =>
   [...beginnings].some((beginning) => word.startsWith(beginning))
 
+/** Of protocols that are named and not built yet: whoever builds one takes its events from this list. */
+const unbuilt = [
+  'WORKLOAD_TOKEN',
+  'DELEGATION_TOKEN',
+  'CLIENT_REGISTER',
+  'CLIENT_UPDATE',
+  'CLIENT_DELETE',
+  'IDENTITY_PROVIDER_LOGIN',
+  'IDENTITY_PROVIDER_FIRST_LOGIN',
+  'IDENTITY_PROVIDER_LINK',
+  'IDENTITY_PROVIDER_UNLINK',
+  'AGENT_ACTIVATED',
+  'AGENT_SUSPENDED',
+  'AGENT_REVOKED',
+]
+
 describe('the catalogue of event types', () => {
   it('holds every word in the source that looks like an event', () => {
     const unknown = sources.flatMap(({ path, text }) =>
@@ -26,6 +42,16 @@ describe('the catalogue of event types', () => {
     )
     // Keycloak's names of required actions, which are no events.
     expect(unknown.filter((line) => !/: (UPDATE_PASSWORD|VERIFY_PROFILE)$/.test(line))).toEqual([])
+  })
+
+  it('holds nothing that is never emitted', () => {
+    const words = new Set(
+      sources
+        .filter(({ path }) => path.startsWith('server/'))
+        .flatMap(({ text }) => [...text.matchAll(/'([A-Z]+_?[A-Z_]+)'/g)])
+        .map(([, word]) => word),
+    )
+    expect(names.filter((name) => !words.has(name))).toEqual(unbuilt)
   })
 
   it('cannot be left by a cast: only the reader of stored rows makes one', () => {

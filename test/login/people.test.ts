@@ -156,6 +156,12 @@ describe.each(backends)('people on $name', (backend) => {
       expect(mails).toHaveLength(1)
       expect(mails[0]).toContain('dora@shop.example')
       expect(mails[0]?.replaceAll('=\r\n', '')).toContain(`${world.server.baseUrl}/realms/shop/`)
+      const told = await world.server.parts.storage.db
+        .selectFrom('audit_events')
+        .select(['category', 'outcome'])
+        .where('type', '=', 'NEW_DEVICE')
+        .execute()
+      expect(told).toEqual([{ category: 'SECURITY', outcome: 'SUCCESS' }])
       // A browser that one user has made known is still new for another.
       second.cookies.delete(`iam-session-${realm}`)
       await signIn(second, 'emil')
