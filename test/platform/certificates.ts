@@ -11,7 +11,9 @@ export interface TestCertificate {
 export function makeCertificate(hosts: string[]): TestCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const ecdsaWithSha256 = der(0x30, oid('2a8648ce3d040302'))
-  const name = der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, Buffer.from('test')))))
+  // Of its own: of several authorities of the same name OpenSSL looks at one, which need not be the right one.
+  const common = Buffer.from(`test ${randomBytes(8).toString('hex')}`)
+  const name = der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, common))))
   const names = der(0x30, ...hosts.map((host) => der(0x82, Buffer.from(host))))
   const body = der(
     0x30,
