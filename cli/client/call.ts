@@ -9,7 +9,7 @@ export interface CallOptions extends Omit<HttpRequest, 'method' | 'path' | 'body
   /** Sent as JSON. */
   readonly json?: unknown
   /** Sent as lines of JSON, one value each. */
-  readonly lines?: () => Iterable<unknown>
+  readonly lines?: () => Iterable<unknown> | AsyncIterable<unknown>
 }
 
 /** The body is what the API description says it is: the server is ours, and of our version or newer. */
@@ -36,9 +36,9 @@ const queryOf = (query: CallOptions['query'] = {}): string => {
 }
 
 /** Lines are joined to larger parts: a write to the socket for every one of them would be slow. */
-async function* inParts(lines: Iterable<unknown>): AsyncGenerator<string> {
+async function* inParts(lines: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<string> {
   let part = ''
-  for (const line of lines) {
+  for await (const line of lines) {
     part += `${JSON.stringify(line)}\n`
     if (part.length > 64 * 1024) {
       yield part

@@ -65,16 +65,16 @@ const userCalls = (call: Call) => {
         })
       else await call('PUT', `${where}/password`, { json: { newPassword: password } })
     },
-    /** All of them or none. */
+    /** All of them or none. `users` begins anew for every try. */
     async importAll(
       realm: string,
-      users: readonly Doc[],
+      users: () => AsyncIterable<Doc>,
       { ifExists, dryRun }: { ifExists: 'fail' | 'skip' | 'overwrite'; dryRun: boolean },
     ): Promise<UserImportReply> {
       const where = path`/admin/realms/${realm}/users/import`
       const { body } = await call<UserImportReply>('POST', where, {
         query: { ifResourceExists: ifExists.toUpperCase(), dryRun },
-        lines: () => users,
+        lines: users,
         slow: true,
       })
       return body

@@ -54,6 +54,9 @@ Each user has a username and may have email, firstName, lastName, enabled, attri
 credentials: [{ "type": "password", "value": HASH }], where HASH is of Argon2, bcrypt, PBKDF2 or
 scrypt. It is replaced by an Argon2id hash when the user signs in.
 
+What is wrong is named by its line, and then nothing is changed: exit code 3 where the file is not valid, 6 where names
+are taken. Lines are read one by one; a list, and what comes from stdin, is held in memory.
+
 Examples:
   iamctl users import users.ndjson --realm acme --dry-run
   iamctl users import keycloak-users.json --realm acme --if-exists skip`,

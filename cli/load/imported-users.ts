@@ -1,134 +1,177 @@
 /**
- * Users from a file to be imported: our own rows, as lines or as JSON, or those of a Keycloak export, whose credentials are
- * rewritten as PHC strings. What has no place here is counted, so that nobody thinks it came along.
+ * Users from a file to be imported: our own rows, as lines or as JSON, or those of a Keycloak export. Lines are read one by
+ * one, once to know that all are whole and again when they are sent; a list has to be held as a whole. What has no place
+ * here is counted, so that nobody thinks it came along.
  */
 
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
-import { requiredActions } from '#schemas/kinds/user.ts'
+import type { FieldError } from '#schemas/problems.ts'
+import type { Diagnostic } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { converted, isKeycloak } from './keycloak-users.ts'
+
+/** A file that can be read from its beginning more than once. */
+export interface UserFile {
+  readonly name: string
+  readonly open: () => Readable
+}
 
 export interface ImportedUsers {
-  readonly users: readonly Doc[]
+  readonly count: number
   /** How many users lose what, by the name of the field. */
   readonly leftOut: ReadonlyMap<string, number>
+  /** Reads them anew. */
+  readonly users: () => AsyncIterable<Doc>
+  /** What the server said of the users as they were sent, told where they stand in the file. */
+  readonly located: (errors: readonly FieldError[]) => Diagnostic[]
 }
 
-const taken = ['username', 'email', 'emailVerified', 'firstName', 'lastName', 'enabled'] as const
-/** Of Keycloak, and nothing that a person would miss. */
-const unimportant = new Set([
-  'id',
-  'createdTimestamp',
-  'totp',
-  'notBefore',
-  'disableableCredentialTypes',
-  'access',
-])
-const digests: Readonly<Record<string, string>> = {
-  pbkdf2: 'pbkdf2-sha1',
-  'pbkdf2-sha256': 'pbkdf2-sha256',
-  'pbkdf2-sha512': 'pbkdf2-sha512',
+const formats = 'it holds a user as JSON on each line, a list of users, or an export of Keycloak'
+/** How many users that cannot be read are told. */
+const mostTold = 100
+
+const invalid = (name: string, diagnostics: readonly Diagnostic[]): CommandError =>
+  new CommandError(exitCodes.invalid, `${name} cannot be imported`, { hint: formats, diagnostics })
+
+interface Row {
+  /** Of the line, or of the user in a list. */
+  readonly number: number
+  readonly value: unknown
 }
 
-const unpadded = (base64: unknown): string => String(base64).replace(/=+$/, '')
-
-const inner = (text: unknown): Doc => {
-  const value: unknown = typeof text === 'string' ? JSON.parse(text) : text
-  return isObject(value) ? value : {}
+interface Rows {
+  readonly read: () => AsyncIterable<Row>
+  readonly wrong: (number: number, message: string, code?: string) => Diagnostic
 }
 
-const first = (value: unknown): string => String(Array.isArray(value) ? value[0] : value)
+const bom = /^\uFEFF/
 
-/** Undefined for what Keycloak's own hashing did not make. */
-const phcOf = (credential: Doc): string | undefined => {
-  const { value, salt } = inner(credential['secretData'])
-  const { algorithm, hashIterations, additionalParameters } = inner(credential['credentialData'])
-  const tail = `${unpadded(salt)}$${unpadded(value)}`
-  const digest = digests[String(algorithm)]
-  if (digest !== undefined) return `$${digest}$i=${hashIterations}$${tail}`
-  if (algorithm !== 'argon2') return undefined
-  const { type, memory, parallelism } = inner(additionalParameters)
-  const cost = `m=${first(memory)},t=${hashIterations},p=${first(parallelism)}`
-  return `$argon2${first(type)}$v=19$${cost}$${tail}`
+/** The pieces of a long line are joined once, at its end. */
+async function* linesOf({ open }: UserFile): AsyncGenerator<string> {
+  let pieces: string[] = []
+  for await (const chunk of open().setEncoding('utf8') as AsyncIterable<string>) {
+    const [end = '', ...others] = chunk.split('\n')
+    pieces.push(end)
+    for (const next of others) {
+      yield pieces.join('')
+      pieces = [next]
+    }
+  }
+  yield pieces.join('')
 }
 
-const isKeycloak = (row: Doc): boolean =>
-  Array.isArray(row['credentials']) &&
-  row['credentials'].some((one) => isObject(one) && 'secretData' in one)
-
-const converted = (row: Doc, miss: (field: string) => void): Doc => {
-  const user: Record<string, unknown> = {}
-  for (const field of taken) if (row[field] !== undefined) user[field] = row[field]
-  if (isObject(row['attributes'])) user['attributes'] = row['attributes']
-  const actions = Array.isArray(row['requiredActions']) ? row['requiredActions'] : []
-  const known = actions.filter((action) => requiredActions.includes(action))
-  if (known.length > 0) user['requiredActions'] = known
-  if (known.length < actions.length) miss('requiredActions')
-  const credentials = Array.isArray(row['credentials']) ? row['credentials'].filter(isObject) : []
-  const password = credentials.find(({ type }) => type === 'password')
-  const value = password && phcOf(password)
-  if (value !== undefined) user['credentials'] = [{ type: 'password', value }]
-  if (credentials.length > (value === undefined ? 0 : 1)) miss('credentials')
-  const kept = new Set<string>([...taken, 'attributes', 'requiredActions', 'credentials'])
-  for (const [field, given] of Object.entries(row))
-    if (
-      !kept.has(field) &&
-      !unimportant.has(field) &&
-      !(Array.isArray(given) && given.length === 0)
-    )
-      miss(field)
-  return user
-}
-
-const unreadable = (file: string, where: string, cause?: unknown): CommandError =>
-  new CommandError(exitCodes.invalid, `${file} cannot be read${where}`, {
-    hint: 'it holds a user as JSON on each line, a list of users, or an export of Keycloak',
-    cause,
-  })
-
-/** A whole JSON text, or nothing where it is lines of it. */
-const wholeOf = (text: string): unknown => {
+/** Undefined for what is no JSON. */
+const parsed = (line: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(line)
   } catch {
     return undefined
   }
 }
 
-const linesOf = (file: string, text: string): unknown[] =>
-  text.split('\n').flatMap((line, index) => {
-    if (line.trim() === '') return []
-    try {
-      return [JSON.parse(line)]
-    } catch (error) {
-      throw unreadable(file, `: line ${index + 1} is not JSON`, error)
-    }
-  })
-
-const rowsOf = (file: string, text: string): unknown[] => {
-  const whole = wholeOf(text)
-  if (Array.isArray(whole)) return whole
-  if (isObject(whole) && Array.isArray(whole['users'])) return whole['users']
-  return whole === undefined ? linesOf(file, text) : [whole]
+async function* rowsOf(file: UserFile): AsyncGenerator<Row> {
+  let number = 0
+  for await (const line of linesOf(file)) {
+    number += 1
+    const content = line.replace(bom, '').trim()
+    if (content !== '') yield { number, value: parsed(content) }
+  }
 }
 
-export const importedUsers = (file: string, text: string): ImportedUsers => {
-  const leftOut = new Map<string, number>()
-  const miss = (field: string): void => {
-    leftOut.set(field, (leftOut.get(field) ?? 0) + 1)
+const lines = (file: UserFile): Rows => ({
+  read: () => rowsOf(file),
+  wrong: (number, message, code = 'user-row') => ({
+    severity: 'error',
+    code,
+    message,
+    place: { file: file.name, line: number, column: 1 },
+  }),
+})
+
+/** The parser's own words would show what is in the file, hashes of passwords: only its place is taken from them. */
+const wholeOf = (name: string, content: string): unknown => {
+  try {
+    return JSON.parse(content)
+  } catch (error) {
+    const [, line = '1', column = '1'] = /line (\d+) column (\d+)/.exec(String(error)) ?? []
+    const place = { file: name, line: Number(line), column: Number(column) }
+    const message = 'this is not JSON'
+    throw invalid(name, [{ severity: 'error', code: 'user-row', message, place }])
   }
-  const rows = rowsOf(file, text)
-  const isForeign = rows.some((row) => isObject(row) && isKeycloak(row))
-  const users = rows.map((row, index) => {
-    if (!isObject(row)) throw unreadable(file, `: user ${index + 1} is no object`)
-    try {
-      return isForeign ? converted(row, miss) : row
-    } catch (error) {
-      throw unreadable(
-        file,
-        `: the credentials of user ${index + 1} are not as Keycloak writes them`,
-        error,
-      )
-    }
-  })
-  return { users, leftOut }
+}
+
+const list = async ({ name, open }: UserFile): Promise<Rows> => {
+  const whole = wholeOf(name, (await text(open())).replace(bom, ''))
+  const inside = isObject(whole) && Array.isArray(whole['users']) ? whole['users'] : whole
+  const values: readonly unknown[] = Array.isArray(inside) ? inside : [inside]
+  return {
+    async *read() {
+      for (const [index, value] of values.entries()) yield { number: index + 1, value }
+    },
+    wrong: (number, message, code = 'user-row') => ({
+      severity: 'error',
+      code,
+      message: `user ${number} of ${name}: ${message}`,
+    }),
+  }
+}
+
+/** Lines, if the first of them is a user. */
+const formOf = async (file: UserFile): Promise<Rows> => {
+  for await (const { value } of rowsOf(file)) {
+    if (isObject(value) && !Array.isArray(value['users'])) return lines(file)
+    break
+  }
+  return list(file)
+}
+
+/** What is wrong with one of them, if anything is. */
+const faultOf = (value: unknown, miss: (field: string) => void): string | undefined => {
+  if (!isObject(value)) return 'this is not a user as JSON'
+  try {
+    converted(value, miss)
+    return undefined
+  } catch {
+    return isKeycloak(value) ? 'the credentials are not as Keycloak writes them' : undefined
+  }
+}
+
+export const importedUsers = async (file: UserFile): Promise<ImportedUsers> => {
+  const { read, wrong } = await formOf(file)
+  const lost = new Map<string, number>()
+  const miss = (field: string): void => {
+    lost.set(field, (lost.get(field) ?? 0) + 1)
+  }
+  /** By the place in what is sent. */
+  const numbers: number[] = []
+  const faults: Diagnostic[] = []
+  let isForeign = false
+  for await (const { number, value } of read()) {
+    numbers.push(number)
+    isForeign ||= isObject(value) && isKeycloak(value)
+    const fault = faultOf(value, miss)
+    if (fault !== undefined && faults.push(wrong(number, fault)) === mostTold) break
+  }
+  if (faults.length > 0) throw invalid(file.name, faults)
+  if (numbers.length === 0) throw new CommandError(exitCodes.invalid, `${file.name} has no users`)
+  return {
+    count: numbers.length,
+    leftOut: isForeign ? lost : new Map(),
+    async *users() {
+      for await (const { number, value } of read()) {
+        if (!isObject(value)) throw invalid(file.name, [wrong(number, 'it changed meanwhile')])
+        yield isForeign ? converted(value, () => undefined) : value
+      }
+    },
+    located: (errors) =>
+      errors.map(({ field, code, message }) => {
+        const [, line, rest = ''] = /^\/line\/(\d+)(?:\/(.*))?$/.exec(field) ?? []
+        const number = line === undefined ? undefined : numbers[Number(line) - 1]
+        if (number === undefined)
+          return { severity: 'error', code, message: `${field}: ${message}` }
+        return wrong(number, rest === '' ? message : `${rest}: ${message}`, code)
+      }),
+  }
 }

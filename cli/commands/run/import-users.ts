@@ -1,9 +1,12 @@
 /** Brings many users into a realm at once, all of them or none. */
 
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { ProblemError } from '../../client/errors.ts'
+import type { UserImportReply } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { importedUsers } from '../../load/imported-users.ts'
+import { type ImportedUsers, importedUsers, type UserFile } from '../../load/imported-users.ts'
 import { note } from '../../views/human/note.ts'
 import { runSteps } from '../../views/human/progress.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -15,32 +18,71 @@ interface ImportFlags {
   readonly dryRun?: boolean
 }
 
-const contentOf = async (file: string): Promise<string> => {
-  if (file === '-') return text(process.stdin)
+/** How many users go by between two words about it. */
+const pace = 1000
+
+/** What comes from a pipe comes once, and is kept. */
+const fileOf = async (name: string): Promise<UserFile> => {
+  if (name !== '-') return { name, open: () => createReadStream(name) }
+  const content = await text(process.stdin)
+  return { name: 'stdin', open: () => Readable.from([content], { objectMode: false }) }
+}
+
+const opened = async (name: string): Promise<ImportedUsers> => {
   try {
-    return await readFile(file, 'utf8')
+    return await importedUsers(await fileOf(name))
   } catch (error) {
-    throw new CommandError(exitCodes.error, `${file} cannot be read`, {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(exitCodes.error, `${name} cannot be read`, {
       hint: 'name a file that is there, or - for stdin',
       cause: error,
     })
   }
 }
 
+/** What the server refuses about users is told where they stand in the file. */
+const refusal = (error: unknown, name: string, { located }: ImportedUsers): unknown =>
+  error instanceof ProblemError && error.errors.length > 0
+    ? new CommandError(
+        error.status === 409 ? exitCodes.conflict : exitCodes.invalid,
+        `${name} was not imported: ${error.status === 409 ? error.detail : 'it is not valid'}`,
+        {
+          hint: 'nothing was changed; mend what is named, or choose with --if-exists what becomes of users who are there',
+          diagnostics: located(error.errors),
+          cause: error,
+        },
+      )
+    : error
+
+const summaryOf = ({ added, skipped, overwritten }: UserImportReply, dryRun: boolean): string =>
+  `${dryRun ? 'would be ' : ''}added ${added}, skipped ${skipped}, overwritten ${overwritten}`
+
 export const importUsers = (invocation: Invocation, file: string): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
     const { ifExists = 'fail', dryRun = false } = invocation.flags as ImportFlags
-    const { users, leftOut } = importedUsers(file, await contentOf(file))
-    for (const [field, count] of leftOut)
-      note(invocation, `left out, because there is no place for it: ${field} of ${count} users`)
-    const summary = ({ added, skipped, overwritten }: Awaited<ReturnType<typeof send>>): string =>
-      `${dryRun ? 'would be ' : ''}added ${added}, skipped ${skipped}, overwritten ${overwritten}`
-    const send = () => api.users.importAll(realm, users, { ifExists, dryRun })
-    const [reply] = await runSteps(
-      [{ title: `Importing ${users.length} users into ${realm}`, work: send, done: summary }],
-      { quiet: invocation.quiet || invocation.output === 'json' },
-    )
+    const quiet = invocation.quiet || invocation.output === 'json'
+    const imported = await opened(file)
+    const { count, users, leftOut } = imported
+    for (const [field, times] of leftOut)
+      note(invocation, `left out, because there is no place for it: ${field} of ${times} users`)
+    const send = (tell: (words: string) => void): Promise<UserImportReply> => {
+      async function* counted() {
+        let sent = 0
+        for await (const user of users()) {
+          yield user
+          sent += 1
+          if (sent % pace === 0) tell(`${sent} sent`)
+        }
+        tell('all sent, the server checks and writes them')
+      }
+      return api.users.importAll(realm, counted, { ifExists, dryRun })
+    }
+    const title = `Importing ${count} users into ${realm}`
+    const done = (reply: UserImportReply): string => summaryOf(reply, dryRun)
+    const [reply] = await runSteps([{ title, work: send, done }], { quiet }).catch((error) => {
+      throw refusal(error, file, imported)
+    })
     if (reply === undefined) return
     if (invocation.output === 'json') printJson({ realm, dryRun, ...reply })
-    else note(invocation, `realm ${realm}: ${summary(reply)}`)
+    else note(invocation, `realm ${realm}: ${summaryOf(reply, dryRun)}`)
   })

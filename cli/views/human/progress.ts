@@ -4,7 +4,8 @@ import { Listr } from 'listr2'
 
 export interface Step<T> {
   readonly title: string
-  readonly work: () => Promise<T>
+  /** May tell how far it is, behind the title. */
+  readonly work: (tell: (words: string) => void) => Promise<T>
   /** What the line says once it is done; what went wrong is the caller's to tell. */
   readonly done: (result: T) => string
 }
@@ -20,7 +21,9 @@ export const runSteps = async <T>(
   const tasks = steps.map(({ title, work, done }) => ({
     title,
     task: async (_context: unknown, task: { title: string }) => {
-      const result = await work()
+      const result = await work((words) => {
+        task.title = `${title}: ${words}`
+      })
       results.push(result)
       task.title = done(result)
     },
