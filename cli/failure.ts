@@ -72,7 +72,7 @@ const problemHints: Readonly<Record<string, string>> = {
   owned: 'one of the two must give it up; --take-over makes it yours',
   protected: 'apply it once with `protected: false`, then delete it',
   'built-in': 'every realm has it: change it instead',
-  'key-active': 'make another one first: `iamctl keys rotate`',
+  'key-active': 'another one must sign first: `iamctl keys rotate`, with --fresh if it is urgent',
   'key-in-use': 'wait, or give --force if those tokens shall become invalid now',
   'precondition-failed': 'somebody changed it meanwhile: look again, then repeat',
   'too-large': 'send less at a time, or raise --changeset-limit of the server',

@@ -11,9 +11,14 @@ import { type Invocation, textOf } from '../invocation.ts'
 import { agreed } from './agreement.ts'
 import { withRealm } from './connection.ts'
 
-const words: Readonly<Record<KeyRecord['status'], string>> = {
-  ACTIVE: 'signs',
-  PASSIVE: 'verifies',
+/** The clock of this machine may be a little behind the server's. */
+const clockSkewMs = 5000
+
+/** A key has its time: it is published before, and kept after. */
+const purposeOf = ({ createdAt, rotatedAt }: KeyRecord): string => {
+  const now = Date.now()
+  if (rotatedAt !== null && rotatedAt <= now) return 'verifies'
+  return createdAt > now + clockSkewMs ? 'will sign' : 'signs'
 }
 
 const ownerOf = (invocation: Invocation, realm: string): KeyOwner => ({
@@ -31,12 +36,12 @@ export const listKeys = (invocation: Invocation): Promise<void> =>
     if (invocation.output === 'json') return printJson(keys)
     return printTable(
       ['key', 'use', 'algorithm', 'since', 'until'],
-      keys.map(({ keyId, status, algorithm, createdAt, rotatedAt }) => [
-        keyId,
-        words[status],
-        algorithm,
-        moment(createdAt),
-        moment(rotatedAt),
+      keys.map((key) => [
+        key.keyId,
+        purposeOf(key),
+        key.algorithm,
+        moment(key.createdAt),
+        moment(key.rotatedAt),
       ]),
     )
   })
@@ -50,11 +55,10 @@ const announcement = (server: string, { realm, client }: KeyOwner): string =>
     : `A new key, which is the client's own, will sign what is issued to ${client} from now on.
   Tokens   The key before stays published: what it signed stays valid until it expires.`
 
-/** A key signs once everybody can know it. By the clock of this machine, which may be a little behind the server's. */
-const sinceWhen = ({ createdAt }: KeyRecord): string =>
-  createdAt <= Date.now() + 5000
+const sinceWhen = (key: KeyRecord): string =>
+  purposeOf(key) === 'signs'
     ? 'signs now'
-    : `signs from ${moment(createdAt)} on: it has to be published first, and the key before it signs until then`
+    : `signs from ${moment(key.createdAt)} on: it has to be published first, and the key before it signs until then`
 
 export const rotateKeys = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {

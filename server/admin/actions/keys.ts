@@ -167,12 +167,14 @@ const actionsAt = (
         if (!key) throw new Problem('not-found', `there is no key "${id}"`)
         if (key.rotated_at === null)
           throw new Problem('key-active', 'this key signs: rotate first, then delete it')
-        if (key.rotated_at > clock.now())
+        if (context.query['force'] !== true) await refuseNeeded(context, key)
+        if (key.rotated_at > clock.now()) {
+          const until = new Date(key.rotated_at).toISOString()
           throw new Problem(
             'key-active',
-            `this key signs until ${new Date(key.rotated_at).toISOString()}: the one after it is to be known first`,
+            `this key signs until ${until}, when the next one is known`,
           )
-        if (context.query['force'] !== true) await refuseNeeded(context, key)
+        }
         await signingKeys.remove(key, [
           actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
         ])

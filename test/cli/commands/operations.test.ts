@@ -97,6 +97,81 @@ describe('users', () => {
   })
 })
 
+describe('users who are imported', () => {
+  const hash = '$2b$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy'
+  const row = (username: string, more: object = {}) => JSON.stringify({ username, ...more })
+  const count = async (): Promise<number> => {
+    const { stdout } = await world().home.run(['get', 'users', '-o', 'json'])
+    return JSON.parse(stdout).length
+  }
+  const file = (name: string, lines: readonly string[]): string => {
+    const path = join(world().home.folder, name)
+    writeFileSync(path, `${lines.join('\n')}\n`)
+    return path
+  }
+
+  it('come from a file or a pipe, all of them, and can be counted before', async () => {
+    const { run } = world().home
+    const before = await count()
+    const lines = ['', row('ada', { email: 'ada@acme.example' }), '', row('bob'), '']
+    const path = file('users.ndjson', lines)
+    const dry = await run(['users', 'import', path, '--dry-run', '-o', 'json'])
+    expect(JSON.parse(dry.stdout)).toMatchObject({ realm: 'acme', dryRun: true, added: 2 })
+    expect(await count()).toBe(before)
+    const done = await run(['users', 'import', path])
+    expect(done).toMatchObject({ code: 0, stdout: '' })
+    expect(done.stderr).toContain('realm acme: added 2, skipped 0, overwritten 0')
+    const credentials = [{ type: 'password', value: hash }]
+    const piped = await run(['users', 'import', '-', '--if-exists', 'skip', '-o', 'json'], {
+      input: JSON.stringify([{ username: 'ada' }, { username: 'cleo', credentials }]),
+    })
+    expect(JSON.parse(piped.stdout)).toMatchObject({ added: 1, skipped: 1 })
+    expect(await count()).toBe(before + 3)
+  })
+
+  it('are all left out where a line is wrong, which is named by its true number', async () => {
+    const { run } = world().home
+    const before = await count()
+    const broken = file('broken.ndjson', ['', row('dan'), '', `{"value":"${hash}"`, row('eve')])
+    const unread = await run(['users', 'import', broken])
+    expect([unread.code, unread.stdout]).toEqual([3, ''])
+    expect(unread.stderr).toContain(`${broken}:4:1: error user-row: this is not a user as JSON`)
+    const invalid = file('invalid.ndjson', [
+      row('dan'),
+      '',
+      '',
+      row('eve', { enabled: 'yes' }),
+      row('', { credentials: [{ type: 'password', value: 'plain text' }] }),
+    ])
+    const refused = await run(['users', 'import', invalid])
+    expect(refused.code).toBe(3)
+    expect(refused.stderr).toContain(`${invalid}:4:1: error`)
+    expect(refused.stderr).toContain(`${invalid}:5:1: error`)
+    expect(refused.stderr).not.toMatch(/plain text|\/line\//)
+    const taken = await run(['users', 'import', '-'], { input: `\n${row('fay')}\n${row('ADA')}\n` })
+    expect(taken.code).toBe(6)
+    expect(taken.stderr).toContain('stdin:3:1: error duplicate: username: exists already')
+    expect(unread.stderr + refused.stderr + taken.stderr).not.toContain(hash)
+    const missing = await run(['users', 'import', 'nowhere.ndjson'])
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('cannot be read')])
+    expect((await run(['users', 'import', file('none', [])])).code).toBe(3)
+    expect(await count()).toBe(before)
+  })
+
+  it('are counted on a terminal while they are sent', async () => {
+    const { env, folder } = world().home
+    const path = file(
+      'many.ndjson',
+      Array.from({ length: 3000 }, (_, n) => row(`many-${n}`)),
+    )
+    const command = [process.execPath, bundle, 'users', 'import', path, '--dry-run']
+    const terminal = onTerminal(command, { env, cwd: folder })
+    expect(await terminal.exited).toBe(0)
+    expect(terminal.screen()).toContain('Importing 3000 users into acme')
+    expect(terminal.screen()).toContain('would be added 3000, skipped 0, overwritten 0')
+  })
+})
+
 describe('sessions', () => {
   it('are listed and revoked, one or all of a user', async () => {
     const { run } = world().home
@@ -201,7 +276,18 @@ describe('keys', () => {
 
   it('are kept while their tokens may be valid: exit code 7, unless --force', async () => {
     const { run } = world().home
-    await run(['keys', 'rotate', '--yes'])
+    const again = await run(['keys', 'rotate', '--yes'])
+    expect(again.stderr).toMatch(/signs from .* on: it has to be published first/)
+    expect((await run(['keys', 'list'])).stdout).toMatch(/ will sign .*\n.* signs .*\n.* verifies /)
+    const early = await run([
+      'keys',
+      'delete',
+      (await keysOf(run))[1]?.keyId ?? '',
+      '--force',
+      '--yes',
+    ])
+    expect([early.code, early.stderr]).toEqual([7, expect.stringMatching(/signs until .*--fresh/s)])
+    expect((await run(['keys', 'rotate', '--fresh', '--yes'])).stderr).toContain('signs now')
     const [active, retained] = await keysOf(run)
     const signing = await run(['keys', 'delete', active?.keyId ?? '', '--yes'])
     expect(signing.code).toBe(7)
