@@ -88,6 +88,8 @@ export const follow = async (
   let isPastShown = false
   const onOpen = (): void => {
     failures = 0
+    // From now on nothing is missed, and it ends in order when it is told to.
+    if (past === undefined) note(invocation, `following the events of realm ${realm}`)
     // What comes while the past is read waits for it.
     past ??= showPast().then(() => {
       isPastShown = true
