@@ -6,8 +6,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, password } from '../oidc/relying-party.ts'
+import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
+import { addPerson, change, password } from '../oidc/relying-party.ts'
 import { type Apache, startApache } from '../support/apache.ts'
 import { backends } from '../support/backends.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
@@ -26,6 +26,7 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
   let site: OidcSite
   let application: Server
   let apache: Apache
+  let client: TestClient
   let aliceId: string
   let browser: Browser
   let context: BrowserContext
@@ -38,11 +39,12 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
     application = await openApplication()
     const behind = `http://127.0.0.1:${(application.address() as AddressInfo).port}`
     const secret = randomBytes(32).toString('base64url')
-    apache = await startApache((url) => [
+    apache = await startApache(() => [
       `OIDCProviderMetadataURL ${site.issuer}/.well-known/openid-configuration`,
       'OIDCClientID apache',
       `OIDCClientSecret ${secret}`,
-      `OIDCRedirectURI ${url}/secure/cb`,
+      // Below whatever host the browser asks for.
+      'OIDCRedirectURI /secure/cb',
       `OIDCCryptoPassphrase ${randomBytes(16).toString('hex')}`,
       'OIDCScope "openid email profile"',
       'OIDCPKCEMethod S256',
@@ -53,11 +55,11 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
       '  Require valid-user',
       '</Location>',
     ])
-    await site.client({
+    client = await site.client({
       clientId: 'apache',
       secret,
       grantTypes: ['authorization_code', 'refresh_token'],
-      redirectUris: [`${apache.url}/secure/cb`],
+      redirectUris: [`${apache.url}/secure/cb`, `${addressAt('localhost')}/secure/cb`],
       postLogoutRedirectUris: [`${apache.url}/bye`],
       backchannelLogoutUri: `${apache.url}/secure/cb?logout=backchannel`,
       scopes: ['email', 'profile'],
@@ -77,15 +79,17 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
   })
   afterEach(() => context.close())
 
+  const addressAt = (host: string): string => apache.url.replace('127.0.0.1', host)
+
   const shown = async (): Promise<Record<string, string>> =>
     JSON.parse((await page.textContent('pre')) ?? '')
 
-  const signIn = async (): Promise<void> => {
-    await page.goto(`${apache.url}/secure/page`)
+  const signIn = async (at = apache.url): Promise<void> => {
+    await page.goto(`${at}/secure/page`)
     await page.getByLabel('Username').fill('alice')
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.waitForURL(`${apache.url}/secure/page`)
+    await page.waitForURL(`${at}/secure/page`)
   }
 
   it('shows a protected page to a user who signs in, with the claims, by PKCE', async () => {
@@ -125,5 +129,36 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
     }
     await runJobs(site.server.parts.jobs, site.server.parts.logouts)
     await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
+  })
+  // Sites are hosts, whatever their port: the issuer is at 127.0.0.1. A cookie without SameSite counts as Lax in Chromium
+  // and stays out of frames of another site; there the relying party finds the session by `iss` and `sid` alone. One
+  // database is enough: the browser is what matters.
+  it.runIf(backend === backends[0]).each([
+    ['of the same site, by its cookie', '127.0.0.1', true],
+    ['of another site, by iss and sid, without its cookie', 'localhost', false],
+  ])('learns in a frame that the session has ended: %s', async (_, host, hasCookie) => {
+    const at = addressAt(host)
+    const uri = `${at}/secure/cb?logout=get`
+    await change(site, `/clients/${client.id}`, {
+      backchannelLogoutUri: undefined,
+      frontchannelLogout: true,
+      frontchannelLogoutUri: uri,
+    })
+    await signIn(at)
+    await page.reload()
+    expect(await shown()).toMatchObject({ oidc_claim_sub: aliceId })
+    await page.goto(`${site.issuer}/logout`)
+    const told = page.waitForResponse((response) => response.url().startsWith(uri))
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    const answer = await told
+    expect(answer.status()).toBe(200)
+    const { searchParams } = new URL(answer.url())
+    expect(searchParams.get('iss')).toBe(site.issuer)
+    expect(searchParams.get('sid')).toBeTruthy()
+    const { cookie = '' } = await answer.request().allHeaders()
+    expect(cookie.includes('mod_auth_openidc_session')).toBe(hasCookie)
+    await page.getByRole('heading', { name: 'signed out' }).waitFor()
+    await page.goto(`${at}/secure/page`)
+    await page.getByLabel('Password').waitFor()
   })
 })
