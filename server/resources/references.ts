@@ -65,8 +65,12 @@ const collect = (drafts: Drafts, draft: Draft): Deletion => {
   return deletion
 }
 
+/** The first by name: databases give them in any order. */
 const places = (drafts: readonly Draft[]) =>
-  drafts.slice(0, shown).map(({ kind, key }) => ({ kind: kind.kind, key }))
+  drafts
+    .map(({ kind, key }) => ({ kind: kind.kind, key }))
+    .sort((a, b) => (`${a.kind}\n${a.key}` < `${b.kind}\n${b.key}` ? -1 : 1))
+    .slice(0, shown)
 
 const refuseProtected = (draft: Draft, doomed: readonly Draft[]): void => {
   const kept = doomed.filter((one) => one.protected)

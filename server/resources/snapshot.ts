@@ -36,6 +36,8 @@ const selfReferring = new Set(kinds.filter(({ spec, kind }) => refersTo(spec, ki
 class Gathering {
   readonly documents = new Map<string, StoredDocument>()
   readonly referrers = new Map<string, StoredDocument[]>()
+  /** Those that are rewritten or go because others do. */
+  readonly #along = new Set<StoredDocument>()
   readonly #asked = new Map<string, Set<string>>()
   readonly #whole = new Set<string>()
   readonly #db: Kysely<Tables>
@@ -87,17 +89,16 @@ class Gathering {
   }
 
   /** Documents that are rewritten along with others keep their other references, which must be known too. */
-  referencesOfReferrers(): Reference[] {
-    return [...new Set([...this.referrers.values()].flat())].flatMap((document) =>
-      referencesOf(kindNamed(document.kind), document.body, document.key),
+  referencesAlong(): Reference[] {
+    return [...this.#along].flatMap(({ kind, body, key }) =>
+      referencesOf(kindNamed(kind), body, key),
     )
   }
 
   /** And so must the documents above them. */
-  pathsOfReferrers(): Map<string, Set<string>> {
+  pathsAlong(): Map<string, Set<string>> {
     const wanted = new Map<string, Set<string>>()
-    for (const { kind, key } of [...this.referrers.values()].flat())
-      wantPath(wanted, kindNamed(kind), key)
+    for (const { kind, key } of this.#along) wantPath(wanted, kindNamed(kind), key)
     return wanted
   }
 
@@ -111,6 +112,7 @@ class Gathering {
       const below = await reads.childrenOf(this.#db, ids)
       const referring = await reads.referrersOf(this.#db, ids)
       this.add([...below, ...referring])
+      for (const document of [...below, ...referring]) this.#along.add(document)
       const targets = new Map(frontier.map((target) => [placeOf(target.kind, target.key), target]))
       const cascading = referring.filter((document) => this.#link(document, targets))
       frontier = [...below, ...cascading].filter(({ id }) => !seen.has(id))
@@ -257,8 +259,8 @@ export const gather = async (
       target && (operation.op === 'delete' || target.key !== operation.key) ? [target] : [],
     ),
   )
-  await gathering.load(wantedBy(gathering.referencesOfReferrers()))
-  await gathering.load(gathering.pathsOfReferrers())
+  await gathering.load(wantedBy(gathering.referencesAlong()))
+  await gathering.load(gathering.pathsAlong())
   const { documents, referrers } = gathering
   return { revision: row.revision, documents, referrers }
 }

@@ -212,6 +212,17 @@ describe.each(backends)('references on $name', (backend) => {
     })
   })
 
+  it('keeps what the children of a renamed document refer to elsewhere', async () => {
+    await send('POST', '/groups', { name: 'Guards' })
+    await send('POST', '/clients', { clientId: 'gate' })
+    const policy = { name: 'guarded', type: 'group', groups: ['/Guards'] }
+    expect((await send('POST', '/clients/gate/authz/policies', policy)).status).toBe(201)
+    const { body } = await send('GET', '/clients/gate')
+    expect((await send('PUT', '/clients/gate', { ...body, clientId: 'door' })).status).toBe(200)
+    const { body: moved } = await send('GET', '/clients/door/authz/policies/guarded')
+    expect(moved.groups).toEqual(['/Guards'])
+  })
+
   it('keeps built-in documents', async () => {
     expect((await send('DELETE', '/roles/admin')).body.code).toBe('built-in')
     expect((await send('DELETE', '/flows/browser')).body.code).toBe('built-in')
