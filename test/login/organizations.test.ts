@@ -1,7 +1,9 @@
 /** How people become members of organizations: by invitation and by mail domain, over HTTP with real mail. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addressLane, messageQueue } from '#server/accounts/post.ts'
 import { backends } from '../support/backends.ts'
+import { dumpDatabase } from '../support/database-dump.ts'
 import {
   follow,
   nextOf,
@@ -101,18 +103,22 @@ describe.each(backends)('membership on $name', (backend) => {
   })
 
   it('that is offered is part of what is held about a person, and is erased with them', async () => {
+    const { invitations, jobs, storage } = world.server.parts
+    const lane = () =>
+      storage.db.selectFrom('jobs').select('id').where('target', '=', messageLane).execute()
+    const messageLane = addressLane(realm, 'uma@shop.example')
     const userId = await world.addUser('uma', { emailVerified: true })
     const { id, text } = await world.invite('uma@shop.example')
     expect(text).toContain('Hello uma,')
-    await world.must('POST', `/organizations/${world.acme}/invitations`, {
-      email: 'uma@shop.example',
-    })
+    // A message that still waits, to the address alone.
+    const waiting = { realm, target: messageLane, payload: {}, at: 4e12 }
+    await storage.commit(jobs.enqueueStatements(messageQueue, [waiting]))
+    expect(await lane()).toHaveLength(1)
     const held = await world.must('GET', `/users/${userId}/gdpr/export`)
     expect(held.organizations).toMatchObject([{ alias: 'acme', invitedAt: expect.any(Number) }])
     await world.must('DELETE', `/users/${userId}/gdpr`)
-    const { db } = world.server.parts.storage
-    expect(await world.server.parts.invitations.findById(realm, id)).toBeUndefined()
-    const left = await db.selectFrom('invitations').selectAll().execute()
-    expect(JSON.stringify(left)).not.toContain('uma@')
+    expect(await invitations.findById(realm, id)).toBeUndefined()
+    expect(await lane()).toEqual([])
+    expect(await dumpDatabase(storage)).not.toContain('uma@')
   })
 })

@@ -123,6 +123,18 @@ export const createWorld = (server: TestServer): World => {
       return (await server.admin.send('GET', url)).body[0].id
     })
 
+  /** Made beside the route, which sends it by mail. */
+  const invitation = (realm: string): Promise<Thing> =>
+    data('invitation', realm, async () => {
+      const { id: organizationId } = await thing(realm, kindNamed('organization'))
+      const { invitations, storage } = server.parts
+      const email = `invited@${realm}.example`
+      const sent = { realm, organizationId, email, lifetimeSeconds: 600 }
+      const { row, statements } = invitations.create(sent)
+      await storage.commit(statements)
+      return row.id
+    })
+
   const kindOf: Readonly<Record<string, string>> = {
     roleId: 'role',
     clientId: 'client',
@@ -146,6 +158,7 @@ export const createWorld = (server: TestServer): World => {
       return parameter === 'type' ? { id: 'password', key: 'password' } : credential(realm)
     if (parameter === 'keyId') return clientKey(realm)
     if (parameter === 'deliveryId') return delivery(realm)
+    if (parameter === 'invitationId') return invitation(realm)
     if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
