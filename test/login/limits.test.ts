@@ -48,6 +48,32 @@ describe.each(backends)('what the sign-in form withstands on $name', (backend) =
     expect((await send(PASSWORD)).status).toBe(303)
   })
 
+  it('lets somebody else in while 200 wrong forms for one user are on their way (GHSA-7h8m-vrxx-vr4m, keycloak#48272)', async () => {
+    const { site, browser } = await start({
+      hasher: createCountingHasher(2),
+      trustedProxies: '127.0.0.1/32',
+    })
+    await addUser(site, 'shop', { username: 'bob', password: PASSWORD })
+    await browser.get('/realms/shop/login')
+    const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+    const cookie = browser.cookieHeader()
+    const send = (username: string, password: string, address: string) =>
+      new TestBrowser(site.url).post(
+        '/realms/shop/login',
+        { username, password, _csrf },
+        { 'x-forwarded-for': address, cookie },
+      )
+    const wrong = Promise.all(
+      Array.from({ length: 200 }, (_, index) => send('anna', 'wrong', `198.51.100.${index}`)),
+    )
+    const right = await Promise.all(
+      Array.from({ length: 10 }, () => send('bob', PASSWORD, '203.0.113.7')),
+    )
+    expect(right.map(({ status }) => status)).toEqual(Array(10).fill(303))
+    expect(new Set((await wrong).map(({ status }) => status))).toEqual(new Set([401]))
+    expect(site.hasher.evaluated).toBe(10 + 10)
+  })
+
   it('lets parallel right forms pass with real hashes', async () => {
     const real = createHasher(await loadEngine())
     started.push(real)
