@@ -135,8 +135,8 @@ export const createRealmKeys = ({
   readonly keyring: Keyring
   readonly clock: Clock
 }): RealmKeys => {
-  // More at once would not be faster, and the event loop would have to share the cores with them.
-  const inTurn = createTurns(availableParallelism())
+  // Two for each core: a thread that is done finds the next one waiting. More would only keep other work out of the pool.
+  const inTurn = createTurns(2 * availableParallelism())
   const known = new Map<string, Known>()
   /** What was read already stays read: most changes of a realm are not of its keys. */
   const byId = new Map<string, RealmKey>()

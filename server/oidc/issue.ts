@@ -3,6 +3,7 @@
 import { Client } from '#schemas/kinds/client.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
+import type { MintedToken } from '#server/tokens/mint.ts'
 import { openidScope, stillAllowed } from '#server/tokens/scopes.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 import type { OidcParts } from './parts.ts'
@@ -31,6 +32,11 @@ export const grantEvent = (
   detail,
 })
 
+interface SignedTokens {
+  readonly access: MintedToken
+  readonly id?: string
+}
+
 export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
   const write = async (issuance: Issuance, event: AuditEvent): Promise<void> => {
     try {
@@ -41,15 +47,12 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     }
   }
 
-  return async (
-    grant: Grant,
-    context: GrantContext,
+  const sign = async (
+    { issuer, client, jkt }: GrantContext,
+    scope: readonly string[],
     issuance: Issuance,
-  ): Promise<TokenResponse> => {
-    const { issuer, client, jkt } = context
-    const { user, account, resources, authentication, claims, lifespan } = issuance
-    const { refreshToken, idToken } = issuance
-    const scope = stillAllowed(client, issuance.scope)
+  ): Promise<SignedTokens> => {
+    const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
     const access = await mint.accessToken({
       issuer,
       client,
@@ -62,21 +65,34 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
       claims,
       lifespan,
     })
-    const signed =
-      idToken && user && authentication && scope.includes(openidScope)
-        ? await mint.idToken({
-            issuer,
-            client,
-            user,
-            scope,
-            authentication,
-            accessToken: access.token,
-            claims,
-            ...idToken,
-          })
-        : undefined
+    if (!idToken || !user || !authentication || !scope.includes(openidScope)) return { access }
+    const id = await mint.idToken({
+      issuer,
+      client,
+      user,
+      scope,
+      authentication,
+      accessToken: access.token,
+      claims,
+      ...idToken,
+    })
+    return { access, id }
+  }
+
+  return async (
+    grant: Grant,
+    context: GrantContext,
+    issuance: Issuance,
+  ): Promise<TokenResponse> => {
+    const { issuer, client, jkt } = context
+    const { user, refreshToken, statements } = issuance
+    const scope = stillAllowed(client, issuance.scope)
     const detail = issuance.detail ?? grant.name
-    await write(issuance, grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail))
+    const event = grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail)
+    // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant.
+    const signing = sign(context, scope, issuance)
+    if (statements) await signing
+    const [{ access, id }] = await Promise.all([signing, write(issuance, event)])
     metrics.tokenIssued(issuer.name)
     return {
       access_token: access.token,
@@ -84,7 +100,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
       expires_in: access.expiresIn,
       ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
       ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
-      ...(signed === undefined ? {} : { id_token: signed }),
+      ...(id === undefined ? {} : { id_token: id }),
       ...issuance.answer,
     }
   }

@@ -4,12 +4,14 @@
  * error aborts a whole transaction here.
  */
 
+import { setTimeout } from 'node:timers/promises'
 import {
   OutcomeUnknownError,
   type Statement,
   type StatementResult,
   StorageUnavailableError,
 } from '../contract.ts'
+import { Pace } from '../pace.ts'
 import { ConnectionLostError, errorOf, isPassing } from './failures.ts'
 import { mergeInserts } from './merge.ts'
 import { type Database, type Run, transact } from './transaction.ts'
@@ -27,6 +29,7 @@ type Outcome = { readonly results: StatementResult[] } | { readonly error: unkno
 
 export class AppendQueue {
   readonly #database: Database
+  readonly #pace = new Pace()
   #queue: Job[] = []
   #running = false
 
@@ -45,7 +48,10 @@ export class AppendQueue {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
+      const delay = this.#pace.delay()
+      if (delay > 0) await setTimeout(delay)
       const group = this.#queue.splice(0, GROUP)
+      this.#pace.begin(group.length)
       const outcomes = await settle(this.#database, group)
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index]

@@ -13,6 +13,7 @@ import {
   type StatementResult,
   StorageUnavailableError,
 } from '../contract.ts'
+import { Pace } from '../pace.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
 
 interface Waiting {
@@ -31,6 +32,7 @@ export class SqliteWriter {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #onDeath: (error: Error) => void
+  readonly #pace = new Pace()
   readonly #ready = Promise.withResolvers<void>()
   #started = false
   #queue: Job[] = []
@@ -103,12 +105,15 @@ export class SqliteWriter {
   #sendSoon(): void {
     if (this.#busy || this.#queue.length === 0) return
     this.#busy = true
-    setImmediate(() => this.#send())
+    const delay = this.#pace.delay()
+    if (delay > 0) setTimeout(() => this.#send(), delay)
+    else setImmediate(() => this.#send())
   }
 
   #send(): void {
     const jobs = this.#queue
     this.#queue = []
+    this.#pace.begin(jobs.length)
     this.#sent = this.#lastId
     this.#post({ jobs })
   }

@@ -1,0 +1,26 @@
+/**
+ * When the next group commit begins. Every transaction costs a sync of the disk and a wake-up of its threads, whatever
+ * it holds: where several write at the same time, it waits a moment for company. Who writes alone never waits.
+ */
+
+/** Milliseconds from the begin of one transaction to the next. */
+const SPACING = 3
+/** So many at once may be chance. */
+const FEW = 2
+
+export class Pace {
+  #beganAt = Number.NEGATIVE_INFINITY
+  #size = 0
+
+  /** A group of so many begins. */
+  begin(size: number): void {
+    this.#beganAt = performance.now()
+    this.#size = size
+  }
+
+  /** Milliseconds that the next group is to wait; 0 where it may begin. */
+  delay(): number {
+    if (this.#size <= FEW) return 0
+    return Math.max(0, Math.ceil(this.#beganAt + SPACING - performance.now()))
+  }
+}
