@@ -12,6 +12,7 @@ import { newId } from '#server/platform/ids.ts'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { eventsSettled } from './settled.ts'
 
 interface Received {
   readonly headers: IncomingHttpHeaders
@@ -79,8 +80,15 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     const answer = await (await admin()).send('PUT', '/admin/audit/config', body)
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
-  const to = (more: object = {}) =>
-    configure({ httpUrl: receiver.url, categories: ['AUTHN'], authorization: null, ...more })
+  const to = async (more: object = {}) => {
+    await eventsSettled(server.parts.outbox)
+    await configure({
+      httpUrl: receiver.url,
+      categories: ['AUTHN'],
+      authorization: null,
+      ...more,
+    })
+  }
   /** In one transaction: a job that runs at this moment sees all of them or none. */
   const record = (...actors: string[]) =>
     server.parts.recorder.append(

@@ -8,6 +8,7 @@ import { createEventStreams } from '#server/events/stream.ts'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
+import { eventsSettled } from './settled.ts'
 
 interface Message {
   readonly id: string
@@ -93,6 +94,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
       at = server,
     }: { headers?: Record<string, string>; by?: Client; at?: TestServer } = {},
   ): Promise<Reader> => {
+    if (headers['last-event-id'] === undefined) await eventsSettled(at.parts.outbox)
     const reader = new Reader(`${at.baseUrl}${path}${query}`, { cookie: by.cookie, ...headers })
     readers.push(reader)
     // The first message says where it begins.

@@ -8,6 +8,7 @@ import { openStorage } from '#server/storage/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { eventRow, insertMeta, metaNames } from '../conformance/storage/rows.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
+import { eventsSettled } from './settled.ts'
 
 const silent = { error: () => {} }
 
@@ -34,8 +35,6 @@ describe.each(backends)('the outbox on $name', ({ name: database, open }) => {
       ),
     )
   const typesOf = (events: readonly OutboxEvent[]): string[] => events.map(({ type }) => type)
-  /** Until nothing holds events back any more: transactions in other databases of the server do too. */
-  const settled = () => expect.poll(async () => (await outbox.read('0:0', 999)).more).toBe(false)
   const all = async (after: string): Promise<string[]> => {
     const seen: string[] = []
     for (let at = after; ; ) {
@@ -48,7 +47,7 @@ describe.each(backends)('the outbox on $name', ({ name: database, open }) => {
 
   it('gives the events after a position, part by part, and each one its own position', async () => {
     await add('before')
-    await settled()
+    await eventsSettled(outbox)
     const start = await outbox.end()
     await add('one', 'two', 'three', 'four', 'five')
     expect(await all(start)).toEqual(['one', 'two', 'three', 'four', 'five'])
@@ -68,7 +67,7 @@ describe.each(backends)('the outbox on $name', ({ name: database, open }) => {
     const at = await outbox.cursor('c')
     await add('one')
     expect(await outbox.cursor('c')).toBe(at)
-    await settled()
+    await eventsSettled(outbox)
     const { position } = await outbox.read(at, 5)
     const moves = await Promise.allSettled(
       [1, 2, 3].map((n) =>
@@ -120,7 +119,7 @@ describe.each(backends)('the outbox on $name', ({ name: database, open }) => {
     const tell = async (...types: string[]): Promise<void> => {
       const from = await outbox.cursor('c')
       await add(...types)
-      await settled()
+      await eventsSettled(outbox)
       const { position } = await outbox.read(from, 9)
       await backend.storage.commit([outbox.advance('c', from, position)])
     }
@@ -139,7 +138,7 @@ describe.each(backends)('the outbox on $name', ({ name: database, open }) => {
 
     it('repeats nothing for a follower that was at the end', async () => {
       await add('unwanted')
-      await settled()
+      await eventsSettled(outbox)
       expect(await outbox.cursor('c')).toMatch(/^[1-9]\d*:0$/)
       await inDatabase(moveEvents(), moveCursors)
       expect(await openedAgain()).toEqual(['new'])
