@@ -35,7 +35,7 @@ describe('a server with workers', () => {
   it.runIf(postgres)('answers the same figures and health through every worker', async () => {
     if (!postgres) return
     const { args, env } = await newInstallation(postgres)
-    const server = await startServerProcess({ args, env }, '--workers', '2')
+    const server = await startServerProcess({ args, env }, '--workers', '2', '--log-level', 'debug')
     const admin = await server.admin()
     let made = 0
     while (answering(server).length < 2 || made < 10) {

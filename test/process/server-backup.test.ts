@@ -38,7 +38,7 @@ const contents = (file: string): Record<string, string[]> => {
 
 /** Another installation with the master key of the first, on whichever database. */
 const sibling = async (backend: Backend, from: Installation): Promise<Installation> => {
-  const made = await newInstallation(backend)
+  const made = await newInstallation(backend, backend.create)
   const key = from.env['IAMCTL_MASTER_KEY'] ?? readFileSync(join(from.data, 'master.key'), 'utf8')
   return { ...made, env: { ...made.env, IAMCTL_MASTER_KEY: key.trim() } }
 }
@@ -78,7 +78,7 @@ const filled = async (installation: Installation) => {
 
 describe.each(backends)('a backup of $name', (backend) => {
   it('made beside a server that writes is whole, and goes into either database', async () => {
-    const installation = await newInstallation(backend)
+    const installation = await newInstallation(backend, backend.create)
     const { server, addUser } = await filled(installation)
     const folder = temporaryFolder()
     const file = join(folder, 'one.iamctl')
@@ -126,7 +126,7 @@ describe.each(backends)('a backup of $name', (backend) => {
   })
 
   it('goes into nothing that exists, and under no other master key', async () => {
-    const installation = await newInstallation(backend)
+    const installation = await newInstallation(backend, backend.create)
     const { server } = await filled(installation)
     await server.stop()
     const file = join(temporaryFolder(), 'one.iamctl')
@@ -184,7 +184,7 @@ describe('a file that is no whole backup', () => {
     if (!backend) return
     const file = join(temporaryFolder(), 'one.iamctl')
     writeFileSync(file, change(whole))
-    const target = await newInstallation(backend)
+    const target = await newInstallation(backend, backend.create)
     const { code, stderr } = await command('restore', target, file)
     expect(code).toBe(1)
     expect(stderr).toContain('one.iamctl')
@@ -197,7 +197,7 @@ describe('check-config and migrate', () => {
   it.each(backends.map((backend) => [backend.name, backend] as const))(
     'look at %s before and after the first start',
     async (_, backend) => {
-      const installation = await newInstallation(backend)
+      const installation = await newInstallation(backend, backend.create)
       const before = await command(
         'check-config',
         installation,

@@ -144,7 +144,7 @@ describe('a server with workers', () => {
   it.runIf(postgres)('replaces a worker that dies', async () => {
     if (!postgres) return
     const { args, env } = await newInstallation(postgres)
-    const server = await startServerProcess({ args, env }, '--workers', '2')
+    const server = await startServerProcess({ args, env }, '--workers', '2', '--log-level', 'debug')
     const admin = await server.admin()
     const pids = new Set<number>()
     const line = /"pid":(\d+),[^\n]*"msg":"request"/g

@@ -28,15 +28,21 @@ export interface Installation {
   readonly data: string
 }
 
-/** A database without a realm that goes with the test. Embedded, the server makes its master key; else it is given one. */
-export const newInstallation = async (backend: Backend): Promise<Installation> => {
+/**
+ * A database without a realm that goes with the test, on PostgreSQL with our schema unless it is to be made otherwise.
+ * Embedded, the server makes its master key; else it is given one.
+ */
+export const newInstallation = async (
+  backend: Backend,
+  create = backend.createMigrated,
+): Promise<Installation> => {
   const data = join(temporaryFolder(), 'data')
   const env = { IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword }
   if (backend.name === 'sqlite') {
     const args = ['--data', data]
     return { args, env, data, databaseUrl: `sqlite:${join(data, 'iamctl.db')}` }
   }
-  const { url, remove } = await backend.createMigrated()
+  const { url, remove } = await create()
   onTestFinished(remove)
   const args = ['--data', data, '--database-url', url]
   return { args, data, databaseUrl: url, env: { ...env, IAMCTL_MASTER_KEY: newMasterKey() } }
