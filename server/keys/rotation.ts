@@ -165,13 +165,16 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
 
   const prepare: SigningKeys['prepare'] = async (owner) => {
     const { active, next } = await readCurrent(owner)
-    if (!active || next) return
+    if (!active) return
+    // Another node made it, and this one may not have heard of it: who asked for it must see it.
+    if (next) return copy.follow(owner.realm)
     const key = await makeSigningKey(owner, 'NEXT', parts)
     try {
       await commit(key, insertRows(db, 'signing_keys', [key]), [])
     } catch (error) {
       // Another node was faster, or the realm or the client is gone.
       if (!isLost(error)) throw error
+      await copy.follow(owner.realm)
     }
   }
 

@@ -96,6 +96,9 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
         ? await startServer(backend, { url: site.server.url })
         : site.server
     const before = (await listed()).length
+    const { send: read } = second.anonymous
+    const { body } = await read('GET', '/realms/acme/.well-known/jwks.json')
+    expect(body.keys.map(({ kid }: { kid: string }) => kid)).toEqual(await published())
     const there = async () => {
       const { send } = await second.signedIn('master', 'admin')
       return (await send('POST', '/admin/realms/acme/keys/rotate')).status
