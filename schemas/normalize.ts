@@ -4,7 +4,7 @@
  * changes neither the stored form nor the content hash of what exists.
  */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Doc, isObject, type JsonSchema } from './json-schema.ts'
 import type { Kind } from './kind.ts'
@@ -89,5 +89,4 @@ const fill = (schema: JsonSchema, value: unknown): unknown => {
 export const complete = (kind: Kind, doc: Doc): Doc => fill(kind.spec, doc) as Doc
 
 /** SHA-256 over the compact form; secrets, ids, owners and times are not part of it. */
-export const contentHash = (compacted: Doc): string =>
-  createHash('sha256').update(JSON.stringify(compacted)).digest('hex')
+export const contentHash = (compacted: Doc): string => hash('sha256', JSON.stringify(compacted))

@@ -153,7 +153,7 @@ const readEstate = (
     return estateOf(root, file)
   }
   const value = toJson(node)
-  const validate = lazyValidator(createAjv({ fillDefaults: false }), estateSchema)
+  const validate = lazyValidator(createAjv({ fillDefaults: false, isBrief: true }), estateSchema)
   // Variables are told about one by one below, with what is wrong with each.
   const errors = validate(value).filter(({ field }) => !field.startsWith('/vars/'))
   diagnostics.push(...errors.map((error) => diagnosticOf(node, error)))

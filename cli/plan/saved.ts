@@ -115,7 +115,10 @@ const savedPlan = object({
   digest: text,
 })
 
-const check = lazyValidator(createAjv({ fillDefaults: false }), savedPlan as unknown as JsonSchema)
+const check = lazyValidator(
+  createAjv({ fillDefaults: false, isBrief: true }),
+  savedPlan as unknown as JsonSchema,
+)
 
 const digestOf = (plan: Plan): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex')

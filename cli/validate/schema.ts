@@ -120,7 +120,7 @@ const isBornWith = (pointer: string, value: unknown, field: string): boolean => 
 
 export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
   const view = realmView(kinds)
-  const ajv = createAjv({ fillDefaults: false })
+  const ajv = createAjv({ fillDefaults: false, isBrief: true })
   const compiled = new Map<string, ValidateFunction>()
   const sections = view.properties ?? {}
 
