@@ -41,6 +41,9 @@ const numRuns = Number(
 )
 const isLong = numRuns > usual
 
+/** Of fewer pairs, none may have what is rare: one in thirty renames a workload identity, which needs a client. */
+const certain = 400
+
 /** What was tried on all databases, so that a kind which is never tried is noticed. */
 const tally = { pairs: 0, applied: 0, actions: new Map<string, Set<string>>() }
 
@@ -232,11 +235,14 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
     expect(plan.warnings).toMatchObject([
       { code: 'built-in-kept', documents: [{ kind: 'role', key: 'auditor' }] },
     ])
-    const [error] = await apply(api, b, plan).catch(({ errors }: ProblemError) => errors)
-    expect(error).toEqual({
-      field: '/operations/0/doc/composites',
-      code: 'cycle',
-      message: 'the role would contain itself: admin > auditor > admin',
+    await expect(apply(api, b, plan)).rejects.toMatchObject({
+      errors: [
+        {
+          field: '/operations/0/doc/composites',
+          code: 'cycle',
+          message: 'the role would contain itself: admin > auditor > admin',
+        },
+      ],
     })
     expect(await stateOf(server, realm)).toEqual(before)
     const both = await filesFor('[{ name: auditor }, { name: admin, composites: [auditor] }]')
@@ -254,8 +260,9 @@ describe('the pairs', () => {
     'were mostly applied, and have every kind made, changed, renamed and deleted',
     () => {
       expect(tally.applied).toBeGreaterThan(tally.pairs / 2)
+      const changes = ['create', 'update', 'delete', ...(tally.pairs < certain ? [] : ['rename'])]
       const missing = kinds.flatMap(({ kind, shape }) =>
-        (shape === 'singleton' ? ['update'] : ['create', 'update', 'rename', 'delete'])
+        (shape === 'singleton' ? ['update'] : changes)
           .filter((action) => !tally.actions.get(kind)?.has(action))
           .map((action) => `${action} ${kind}`),
       )

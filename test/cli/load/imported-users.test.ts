@@ -35,8 +35,12 @@ const keycloakUser = (username: string, algorithm: string, digest: string, size:
 
 const read = (content: string, name = 'f.ndjson') =>
   importedUsers({ name, open: () => Readable.from([content], { objectMode: false }) })
-const usersOf = async (content: string): Promise<Doc[]> =>
-  Array.fromAsync((await read(content)).users())
+const collected = async (users: AsyncIterable<Doc>): Promise<Doc[]> => {
+  const all: Doc[] = []
+  for await (const user of users) all.push(user)
+  return all
+}
+const usersOf = async (content: string): Promise<Doc[]> => collected((await read(content)).users())
 /** What was wrong, as `file:line:column message`. */
 const faultsOf = async (content: string): Promise<string[]> => {
   const error = await read(content).catch((thrown) => thrown)
@@ -103,7 +107,7 @@ describe('users to be imported', () => {
           ['groups', 3],
         ]),
       )
-      for (const [index, user] of (await Array.fromAsync(found.users())).entries()) {
+      for (const [index, user] of (await collected(found.users())).entries()) {
         const { credentials, ...fields } = user as unknown as {
           credentials: [{ type: string; value: string }]
         }
