@@ -35,7 +35,7 @@ export interface Follower {
 
 const batch = 500
 /** Between batches: events that come together are dealt with together. */
-const paceMs = 20
+const paceMs = 50
 /** How long nobody is asked again whether anybody wants to hear. */
 const unwantedMs = 2_000
 /** Several nodes that follow should not meet at every event. */

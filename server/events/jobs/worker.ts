@@ -45,6 +45,8 @@ const defaultAtOnce = 64
 const deadKeptMs = 30 * 24 * 3600_000
 /** Jobs that another node was about to take when this one looked. */
 const contendedMs = 20
+/** Jobs that end together make room together. */
+const gatherMs = 5
 const sweepMs = 3600_000
 
 const jobOf = (row: Claimed): Job => ({
@@ -71,6 +73,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
   /** Targets whose last job failed here. */
   const failing = new Set<string>()
   let stopped = false
+  let gathering: NodeJS.Timeout | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
   const lanes = (): Lanes => {
@@ -115,8 +118,20 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
       .catch((error) => logger.error({ err: error, queue, job: row.job_id }, 'a job was left'))
       .then(() => {
         running.delete(one)
-        loop.wake()
+        lookSoon()
       })
+  }
+
+  /** What many jobs leave room for is taken at once; when nothing runs any more, nothing else will end. */
+  const lookSoon = (): void => {
+    if (running.size > 0) {
+      gathering ??= setTimeout(() => lookNow(), gatherMs)
+    } else lookNow()
+  }
+  const lookNow = (): void => {
+    clearTimeout(gathering)
+    gathering = undefined
+    loop.wake()
   }
 
   const attempt = async ({ row, ending }: Running): Promise<Outcome> => {
@@ -210,6 +225,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     },
     stop: async () => {
       stopped = true
+      clearTimeout(gathering)
       await loop.end()
       await within(patienceMs, ended())
       for (const { ending } of running) ending.abort(new Error('the server stops'))

@@ -8,6 +8,7 @@ import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { gathered } from '#server/storage/gathered.ts'
 import type { AuditRecord } from '../audit.ts'
 import type { Job, JobHandler, JobResult, Outcome } from '../jobs/job.ts'
 import type { StoredEvent } from '../records.ts'
@@ -44,6 +45,7 @@ const longestRetryAfter = 24 * hour
 /** How long a delivery that arrived stays in the list. */
 const keptMs = 3 * 24 * hour
 const gone = 410
+const mostRecords = 100
 
 const resultOf = ({ status, durationMs }: Answer, at: number): JobResult => ({
   status,
@@ -65,16 +67,17 @@ export const webhookDeliveries = (
   const webhookOf = async ({ realm, target }: Job): Promise<StoredDocument | undefined> =>
     (await copy.known(realm ?? ''))?.byId(Webhook.kind, target)
 
-  const recordOf = async (webhook: StoredDocument, event: number) => {
+  /** Deliveries that begin together read their events together. */
+  const recordOf = gathered(mostRecords, async (ids: readonly number[]) => {
     const rows = await storage.db
       .selectFrom('audit_events')
       .selectAll()
-      .where('id', '=', event)
-      .where('realm', '=', webhook.realm)
+      .where('id', 'in', [...new Set(ids)])
       .execute()
-    const [record] = await readRecords(rows)
-    return record
-  }
+    const records = await readRecords(rows)
+    const byId = new Map(rows.map(({ id }, i) => [id, records[i]]))
+    return ids.map((id) => byId.get(id))
+  })
 
   const outcomeOf = async (
     webhook: StoredDocument,
@@ -93,7 +96,7 @@ export const webhookDeliveries = (
 
   return {
     queue: webhookQueue,
-    perTarget: 8,
+    perTarget: 16,
     atOnce: 128,
     leaseMs: 8 * second,
     waits: schedule,
@@ -104,8 +107,9 @@ export const webhookDeliveries = (
       if (!webhook) return { kind: 'dead', reason: 'the webhook was deleted' }
       if (!contentOf<WebhookDoc>(webhook).enabled)
         return { kind: 'dead', reason: 'the webhook is disabled' }
-      const record = await recordOf(webhook, job.payload.event)
-      if (!record) return { kind: 'dead', reason: 'the event is not kept any more' }
+      const record = await recordOf(job.payload.event)
+      if (record?.realm !== webhook.realm)
+        return { kind: 'dead', reason: 'the event is not kept any more' }
       const answer = await send(webhook, { id: job.id, body: payloadOf(job.id, record) }, signal)
       return outcomeOf(webhook, job.attempt, answer)
     },

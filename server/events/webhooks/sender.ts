@@ -10,6 +10,7 @@ import {
   type StoredDocument,
   type StoredSecret,
 } from '#server/storage/documents/document.ts'
+import { gathered } from '#server/storage/gathered.ts'
 import { signatureHeaders } from './signature.ts'
 
 export interface Delivery {
@@ -50,6 +51,7 @@ export const secretPointer = '/secret'
 const defaultTimeoutMs = 10_000
 /** Nobody reads the answer; one that does not end is not waited for. */
 const longestAnswer = 64 * 1024
+const mostWebhooks = 100
 
 /** Seconds or a date (RFC 9110 §10.2.3); null where it is neither. */
 const retryAfter = (value: string | undefined, now: number): number | null => {
@@ -60,19 +62,36 @@ const retryAfter = (value: string | undefined, now: number): number | null => {
 
 export const createSender = (parts: SenderParts): SendDelivery => {
   const { storage, clock, outgoing, reveal, timeoutMs = defaultTimeoutMs } = parts
+  /** Opened once: the copy of a document holds the same value until it changes. */
+  const known = new WeakMap<StoredSecret, string | null>()
+  const opened = (webhook: StoredDocument, secret: StoredSecret): string | null => {
+    const before = known.get(secret)
+    if (before !== undefined) return before
+    const plain = reveal(webhook, secretPointer, secret)
+    known.set(secret, plain)
+    return plain
+  }
+
+  /** The secret that a webhook had before, while it still counts. */
+  const previousOf = gathered(mostWebhooks, async (ids: readonly string[]) => {
+    const rows = await storage.db
+      .selectFrom('webhook_secrets')
+      .select(['webhook_id', 'previous'])
+      .where('webhook_id', 'in', [...new Set(ids)])
+      .where('previous_expires_at', '>', clock.now())
+      .execute()
+    const byId = new Map(rows.map(({ webhook_id, previous }) => [webhook_id, previous]))
+    return ids.map((id) => byId.get(id))
+  })
+
   /** The secret and, for a while after a change, the one before it. */
   const secretsOf = async (webhook: StoredDocument): Promise<string[]> => {
-    const before = await storage.db
-      .selectFrom('webhook_secrets')
-      .select('previous')
-      .where('webhook_id', '=', webhook.id)
-      .where('previous_expires_at', '>', clock.now())
-      .executeTakeFirst()
+    const previous = await previousOf(webhook.id)
     const stored = [
       webhook.secrets[secretPointer],
-      before?.previous ? (JSON.parse(before.previous) as StoredSecret) : undefined,
+      previous ? (JSON.parse(previous) as StoredSecret) : undefined,
     ]
-    return stored.flatMap((one) => (one && reveal(webhook, secretPointer, one)) || [])
+    return stored.flatMap((one) => (one && opened(webhook, one)) || [])
   }
 
   return async (webhook, { id, body }, signal) => {
