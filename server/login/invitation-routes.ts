@@ -179,7 +179,8 @@ const createHandlers = (parts: InvitationRouteParts) => {
     const { invitation } = found
     if (!isInvited(current, invitation) || !mayAccept(current)) {
       const { organization_id: id } = invitation
-      const event = joined(current.user, id, request.ip, 'invitation of somebody else', 'FAILURE')
+      const actor = { realm, id: current.session.impersonator ?? current.user.id }
+      const event = joined(actor, id, request.ip, 'invitation of somebody else', 'FAILURE')
       await recorder.append([], [event])
       return tell(request, reply, visit, found)
     }

@@ -3,7 +3,6 @@
  * then that organization can be chosen as any other.
  */
 
-import type { EventType } from '#schemas/event-types.ts'
 import { Organization } from '#schemas/kinds/organization.ts'
 import {
   joinStatement,
@@ -18,8 +17,6 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { SignInState } from './flow/state.ts'
 
-export const joinEvent: EventType = 'JOIN_ORGANIZATION'
-
 /** A user has become a member, or was refused, by the way that `detail` names. */
 export const joined = (
   user: Pick<UserRow, 'id' | 'realm'>,
@@ -28,7 +25,7 @@ export const joined = (
   detail: string,
   outcome: AuditEvent['outcome'] = 'SUCCESS',
 ): AuditEvent => ({
-  type: joinEvent,
+  type: 'JOIN_ORGANIZATION',
   realm: user.realm,
   actor: user.id,
   sourceIp,
