@@ -45,6 +45,7 @@ const day = 24 * 60 * 60 * 1000
 /** As long as browsers keep a cookie (RFC 6265bis §5.5). */
 const keptMs = 400 * day
 const worthTellingMs = day
+const mostPerUser = 100
 const made = /^[A-Za-z0-9_-]{43}$/
 
 export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
@@ -57,15 +58,33 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   }
   const digestOf = (userId: string, value: string): string => sha256(`${userId}:${value}`)
 
-  const devicesOf = async (userId: string): Promise<readonly string[]> => {
-    const rows = await db
+  /** Whether the user has been seen with this browser, or with any. */
+  const isSeen = async (userId: string, device?: string): Promise<boolean> => {
+    const kept = db
       .selectFrom('known_devices')
       .select('device')
       .where('user_id', '=', userId)
       .where('last_seen', '>', clock.now() - keptMs)
-      .execute()
-    return rows.map(({ device }) => device)
+    const wanted = device === undefined ? kept : kept.where('device', '=', device)
+    return (await wanted.limit(1).execute()).length > 0
   }
+
+  /** A program that keeps no cookie is a new browser every time. */
+  const forgetOldest = (userId: string): Statement =>
+    statement(
+      db
+        .deleteFrom('known_devices')
+        .where('user_id', '=', userId)
+        .where('device', 'in', (query) =>
+          query
+            .selectFrom('known_devices')
+            .select('device')
+            .where('user_id', '=', userId)
+            .orderBy('last_seen', 'desc')
+            .limit(mostPerUser)
+            .offset(mostPerUser),
+        ),
+    )
 
   const letter = async (
     request: FastifyRequest,
@@ -92,14 +111,13 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   return {
     async isKnown(request, { id }) {
       const value = valueIn(request)
-      return value !== undefined && (await devicesOf(id)).includes(digestOf(id, value))
+      return value !== undefined && (await isSeen(id, digestOf(id, value)))
     },
 
     async signedIn(request, view, user) {
       const cookieValue = valueIn(request) ?? randomToken()
       const device = digestOf(user.id, cookieValue)
-      const known = await devicesOf(user.id)
-      const isNews = known.length > 0 && !known.includes(device)
+      const isNews = !(await isSeen(user.id, device)) && (await isSeen(user.id))
       const seen = { user_id: user.id, device, last_seen: clock.now() }
       return {
         cookieValue,
@@ -113,7 +131,7 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
                 conflict.columns(['user_id', 'device']).doUpdateSet({ last_seen: seen.last_seen }),
               ),
           ),
-          ...(isNews ? await letter(request, view, user) : []),
+          ...(isNews ? [forgetOldest(user.id), ...(await letter(request, view, user))] : []),
         ],
       }
     },

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { forgetDevices } from '#server/login/known-devices.ts'
+import { insertRows } from '#server/storage/statements.ts'
 import { claimsOf } from '../oidc/fixture.ts'
 import { backends } from '../support/backends.ts'
 import { openWorld, password, type SignInBrowser, type World } from './world.ts'
@@ -192,6 +193,28 @@ describe.each(backends)('people on $name', (backend) => {
       forger.cookies.set('iam-device', 'A'.repeat(43))
       await signIn(forger, 'fay')
       expect(forger.isSignedIn(realm)).toBe(false)
+    })
+
+    it('is one of the hundred that a user was seen with last', async () => {
+      const { storage } = world.server.parts
+      await world.setFlow([{ authenticator: 'username-password' }])
+      const userId = await world.addUser('gil')
+      const seen = Array.from({ length: 150 }, (_, n) => ({
+        user_id: userId,
+        device: `seen-${n}`,
+        last_seen: world.clock.now() - n - 1,
+      }))
+      await storage.append(insertRows(storage.db, 'known_devices', seen))
+      await signIn(world.browser(), 'gil')
+      const left = await storage.db
+        .selectFrom('known_devices')
+        .select('device')
+        .where('user_id', '=', userId)
+        .execute()
+      const devices = left.map(({ device }) => device)
+      expect(devices).toHaveLength(100)
+      expect(devices).toContain('seen-98')
+      expect(devices).not.toContain('seen-99')
     })
 
     it('is forgotten once its cookie would be', async () => {
