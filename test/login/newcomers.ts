@@ -1,0 +1,25 @@
+/** A world that the tests of a suite share, and somebody new in it for each of them: no test meets what another has left. */
+
+import { afterAll, beforeAll, beforeEach } from 'vitest'
+import type { Backend } from '../support/backends.ts'
+import { openWorld, type World } from './world.ts'
+
+/** `arrive` is told the name of who is new, and how many were new before. */
+export const withNewcomers = (
+  backend: Backend,
+  prefix: string,
+  arrive: (world: World, name: string, count: number) => Promise<void>,
+  opened?: (world: World) => Promise<void>,
+): void => {
+  let world: World | undefined
+  let count = 0
+  beforeAll(async () => {
+    world = await openWorld(backend)
+    await opened?.(world)
+  })
+  afterAll(() => world?.close())
+  beforeEach(async () => {
+    count += 1
+    if (world) await arrive(world, `${prefix}-${count}`, count)
+  })
+}
