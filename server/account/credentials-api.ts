@@ -4,9 +4,9 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { CredentialRow } from '#server/storage/tables.ts'
 import { type CredentialsParts, createCredentials, shownCredential } from './credentials.ts'
-import { bodyReader, objectOf } from './description.ts'
+import { objectOf } from './description.ts'
 import { createEnrolments, type EnrolmentParts, type Failure } from './enrolments.ts'
-import { nothing, type Operation } from './operation.ts'
+import { nothing, type Operation, withBody } from './operation.ts'
 
 const path = '/credentials'
 const time = { type: 'integer', description: 'Milliseconds since 1970.' }
@@ -54,18 +54,16 @@ const begins = (name: string, summary: string, reply: JsonSchema) =>
     operationId: `begin-own-${name}`,
     path: `${path}/${name}`,
     summary,
-    body: noBody,
     replies: { 200: reply },
     refusals: [400, 401, 403, 404],
   }) as const
 
-const confirms = (name: string, summary: string, body: JsonSchema) =>
+const confirms = (name: string, summary: string) =>
   ({
     method: 'POST',
     operationId: `confirm-own-${name}`,
     path: `${path}/${name}/confirm`,
     summary,
-    body,
     replies: { 201: credential },
     refusals: [400, 401, 403, 404, 409, 410],
     events: ['UPDATE_CREDENTIAL'],
@@ -74,10 +72,6 @@ const confirms = (name: string, summary: string, body: JsonSchema) =>
 export const credentialOperations = (parts: CredentialsParts & EnrolmentParts): Operation[] => {
   const credentials = createCredentials(parts)
   const { otp, passkey, recoveryCodes } = createEnrolments(parts)
-  const readNothing = bodyReader<object>(noBody)
-  const readTotp = bodyReader<{ ticket: string; code: string; label?: string }>(totpBody)
-  const readPasskey = bodyReader<{ response: object; label?: string }>(passkeyBody)
-  const readCodes = bodyReader<{ ticket: string }>(codesBody)
 
   return [
     {
@@ -99,7 +93,7 @@ export const credentialOperations = (parts: CredentialsParts & EnrolmentParts): 
       events: ['REMOVE_CREDENTIAL'],
       handle: (self, { params }) => credentials.remove(self, params.id),
     },
-    {
+    withBody(noBody, {
       ...begins(
         'totp',
         'A secret for an authenticator app, which counts once a code has confirmed it',
@@ -112,55 +106,38 @@ export const credentialOperations = (parts: CredentialsParts & EnrolmentParts): 
           period: { type: 'integer' },
         }),
       ),
-      handle: async (self, request) => {
-        readNothing(request)
-        return otp.begin(self)
-      },
-    },
-    {
-      ...confirms('totp', 'Adds the authenticator app, by a code of it', totpBody),
-      handle: async (self, request) => {
-        const { label: name = '', ...rest } = readTotp(request)
-        return made(await otp.finish(self, { ...rest, label: name }), '/code')
-      },
-    },
-    {
+      handle: otp.begin,
+    }),
+    withBody<{ ticket: string; code: string; label?: string }>(totpBody, {
+      ...confirms('totp', 'Adds the authenticator app, by a code of it'),
+      handle: async (self, { label: name = '', ...rest }) =>
+        made(await otp.finish(self, { ...rest, label: name }), '/code'),
+    }),
+    withBody(noBody, {
       ...begins('webauthn', 'Options for making a passkey (WebAuthn §5.4)', {
         type: 'object',
         additionalProperties: true,
       }),
-      handle: async (self, request) => {
-        readNothing(request)
-        return passkey.begin(self)
-      },
-    },
-    {
-      ...confirms('webauthn', 'Adds the passkey that was made', passkeyBody),
-      handle: async (self, request) => {
-        const { response, label: name = '' } = readPasskey(request)
+      handle: passkey.begin,
+    }),
+    withBody<{ response: object; label?: string }>(passkeyBody, {
+      ...confirms('webauthn', 'Adds the passkey that was made'),
+      handle: async (self, { response, label: name = '' }) => {
         const answer = { response: JSON.stringify(response), label: name }
         return made(await passkey.finish(self, answer), '/response')
       },
-    },
-    {
+    }),
+    withBody(noBody, {
       ...begins(
         'recovery-codes',
         'New recovery codes, shown this once; they count once they are confirmed',
         objectOf({ ...shownTicket, codes: { type: 'array', items: { type: 'string' } } }),
       ),
-      handle: async (self, request) => {
-        readNothing(request)
-        return recoveryCodes.begin(self)
-      },
-    },
-    {
-      ...confirms(
-        'recovery-codes',
-        'Puts the new recovery codes in the place of earlier ones',
-        codesBody,
-      ),
-      handle: async (self, request) =>
-        made(await recoveryCodes.finish(self, readCodes(request).ticket), '/ticket'),
-    },
+      handle: recoveryCodes.begin,
+    }),
+    withBody<{ ticket: string }>(codesBody, {
+      ...confirms('recovery-codes', 'Puts the new recovery codes in the place of earlier ones'),
+      handle: async (self, body) => made(await recoveryCodes.finish(self, body.ticket), '/ticket'),
+    }),
   ]
 }

@@ -8,8 +8,8 @@ import type { AuditEvent } from '#server/events/audit.ts'
 import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { bodyReader, objectOf } from './description.ts'
-import { nothing, type Operation } from './operation.ts'
+import { objectOf } from './description.ts'
+import { nothing, type Operation, withBody } from './operation.ts'
 import type { AccountParts } from './parts.ts'
 import { createProvePassword, passwordType } from './password.ts'
 import { type Self, selfEvent } from './self.ts'
@@ -41,6 +41,10 @@ const erasureBody = objectOf(
   },
   [],
 )
+
+interface Erasure {
+  readonly password?: string
+}
 
 const erasureReply = objectOf(
   {
@@ -139,7 +143,6 @@ export const createOwnData = (parts: OwnDataParts) => {
 
 export const dataOperations = (parts: OwnDataParts): Operation[] => {
   const data = createOwnData(parts)
-  const read = bodyReader<{ readonly password?: string }>(erasureBody)
   return [
     {
       method: 'GET',
@@ -152,28 +155,26 @@ export const dataOperations = (parts: OwnDataParts): Operation[] => {
       fileName: 'my-data.json',
       handle: data.export,
     },
-    {
+    withBody<Erasure>(erasureBody, {
       method: 'DELETE',
       path: '/gdpr',
       operationId: 'erase-own-account',
       summary: 'Erases the user and all that could name them; it cannot be undone',
-      body: erasureBody,
       replies: { 204: nothing },
       refusals: [400, 401, 403, 404, 409, 503],
       events: ['USER_ERASED', 'LOGIN_FAILURE', 'USER_LOCKED'],
-      handle: (self, request) => data.erase(self, read(request).password),
-    },
-    {
+      handle: (self, { password }) => data.erase(self, password),
+    }),
+    withBody<Erasure>(erasureBody, {
       method: 'POST',
       path: requestPath,
       operationId: 'request-own-erasure',
       summary: 'Erases the user or, where a file declares them, asks the administrator to do it',
-      body: erasureBody,
       replies: { 200: erasureReply },
       refusals: [400, 401, 403, 404, 409, 503],
       events: ['ERASURE_REQUESTED', 'USER_ERASED', 'LOGIN_FAILURE', 'USER_LOCKED'],
-      handle: (self, request) => data.requestErasure(self, read(request).password),
-    },
+      handle: (self, { password }) => data.requestErasure(self, password),
+    }),
     {
       method: 'DELETE',
       path: requestPath,

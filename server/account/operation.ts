@@ -1,10 +1,11 @@
 /** One thing that users do about their account by JSON, below `/realms/{realm}/account`, by token or by session. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { JsonSchema } from '#schemas/json-schema.ts'
 import { type AccountCallerParts, createAccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
-import { type Description, describe } from './description.ts'
+import { bodyReader, type Description, describe } from './description.ts'
 import type { AccountParts } from './parts.ts'
 import type { Self } from './self.ts'
 
@@ -20,6 +21,20 @@ export interface Operation extends Description {
   readonly fileName?: string
   /** Answered with the first status of `replies`. */
   readonly handle: (self: Self, request: SelfRequest) => Promise<unknown>
+}
+
+/** One that takes a body, which is checked by the schema that describes it. */
+export const withBody = <T>(
+  body: JsonSchema,
+  {
+    handle,
+    ...operation
+  }: Omit<Operation, 'body' | 'handle'> & {
+    readonly handle: (self: Self, body: T) => Promise<unknown>
+  },
+): Operation => {
+  const read = bodyReader<T>(body)
+  return { ...operation, body, handle: (self, request) => handle(self, read(request)) }
 }
 
 export interface OperationParts extends AccountCallerParts, Pick<AccountParts, 'issuers'> {

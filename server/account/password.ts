@@ -4,8 +4,8 @@ import type { FieldError } from '#schemas/problems.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { completed } from '#server/login/actions/completed.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import { bodyReader, objectOf } from './description.ts'
-import { nothing, type Operation } from './operation.ts'
+import { objectOf } from './description.ts'
+import { nothing, type Operation, withBody } from './operation.ts'
 import type { AccountParts } from './parts.ts'
 import { type Self, selfEvent } from './self.ts'
 import { insistOnRecentStrength, insistOnStrength } from './strength.ts'
@@ -107,20 +107,15 @@ export const createChangePassword = (parts: PasswordParts) => {
   }
 }
 
-export const passwordOperations = (parts: PasswordParts): Operation[] => {
-  const change = createChangePassword(parts)
-  const read = bodyReader<PasswordChange>(passwordBody)
-  return [
-    {
-      method: 'PUT',
-      path: '/password',
-      operationId: 'replace-own-password',
-      summary: 'Changes the password, by the present one; others may be signed out by it',
-      body: passwordBody,
-      replies: { 204: nothing },
-      refusals: [400, 401, 403, 404, 503],
-      events: ['UPDATE_CREDENTIAL', 'LOGIN_FAILURE', 'USER_LOCKED'],
-      handle: (self, request) => change(self, read(request)),
-    },
-  ]
-}
+export const passwordOperations = (parts: PasswordParts): Operation[] => [
+  withBody<PasswordChange>(passwordBody, {
+    method: 'PUT',
+    path: '/password',
+    operationId: 'replace-own-password',
+    summary: 'Changes the password, by the present one; others may be signed out by it',
+    replies: { 204: nothing },
+    refusals: [400, 401, 403, 404, 503],
+    events: ['UPDATE_CREDENTIAL', 'LOGIN_FAILURE', 'USER_LOCKED'],
+    handle: createChangePassword(parts),
+  }),
+]

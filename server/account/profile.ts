@@ -5,8 +5,8 @@ import { addressNotice } from '#server/accounts/address-notice.ts'
 import { type Profile, profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { UserRow } from '#server/storage/tables.ts'
-import { bodyReader, objectOf } from './description.ts'
-import type { Operation } from './operation.ts'
+import { objectOf } from './description.ts'
+import { type Operation, withBody } from './operation.ts'
 import type { AccountParts } from './parts.ts'
 import { type Self, selfEvent } from './self.ts'
 import { insistOnRecentStrength } from './strength.ts'
@@ -77,7 +77,6 @@ export const createChangeProfile =
 
 export const profileOperations = (parts: ProfileParts): Operation[] => {
   const change = createChangeProfile(parts)
-  const read = bodyReader<Profile>(profileBody)
   return [
     {
       method: 'GET',
@@ -88,16 +87,15 @@ export const profileOperations = (parts: ProfileParts): Operation[] => {
       refusals: [401, 403, 404],
       handle: async ({ user }) => shown(user),
     },
-    {
+    withBody<Profile>(profileBody, {
       method: 'PUT',
       path: '/profile',
       operationId: 'replace-own-profile',
       summary: 'Changes name and address; a new address takes a recent sign-in, and is unverified',
-      body: profileBody,
       replies: { 200: profileReply },
       refusals: [400, 401, 403, 404, 409],
       events: ['UPDATE_PROFILE', 'UPDATE_EMAIL'],
-      handle: async (self, request) => shown(await change(self, read(request))),
-    },
+      handle: async (self, values) => shown(await change(self, values)),
+    }),
   ]
 }
