@@ -1,12 +1,12 @@
 /** Push and QR sign-ins as two people-sized screens see them: a desktop that waits by itself, and a phone that allows. */
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '#server/messaging/sender.ts'
 import { openWorld, password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
-import { enrolDevice, openPhone } from './phone.ts'
+import { catchPushes, enrolDevice, openPhone } from './phone.ts'
 
 const [backend] = backends
 const phoneScreen = { viewport: { width: 360, height: 740 } }
@@ -25,16 +25,7 @@ describe('sign-ins that are allowed on a phone, in a browser', () => {
     if (!backend) return
     world = await openWorld(backend, { host: 'localhost' })
     browser = await openBrowser()
-    await world.must('PUT', '/messaging/providers', {
-      channel: 'PUSH',
-      driver: 'fcm',
-      config: { projectId: 'shop' },
-      secret: '{}',
-    })
-    vi.spyOn(world.server.parts.messaging, 'send').mockImplementation(async (delivery) => {
-      sent.push(delivery)
-      return { status: 'sent', driver: 'fcm', messageId: '1' }
-    })
+    await catchPushes(world, sent)
     await world.addUser('hilde')
   }, openBrowserTimeout)
   afterAll(async () => {

@@ -1,11 +1,11 @@
 /** Sign-ins that are allowed elsewhere, by push and by QR code: who may, how often, and from where. */
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tidy } from '#server/housekeeping.ts'
 import type { Delivery } from '#server/messaging/sender.ts'
 import { openWorld, password, type SignInBrowser, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
-import { enrolDevice, openPhone, type Phone, pushToken } from './phone.ts'
+import { catchPushes, enrolDevice, openPhone, type Phone, pushToken } from './phone.ts'
 
 describe.each(backends)('sign-ins that wait for another device on $name', (backend) => {
   let world: World
@@ -14,16 +14,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
 
   beforeAll(async () => {
     world = await openWorld(backend)
-    await world.must('PUT', '/messaging/providers', {
-      channel: 'PUSH',
-      driver: 'fcm',
-      config: { projectId: 'shop' },
-      secret: '{}',
-    })
-    vi.spyOn(world.server.parts.messaging, 'send').mockImplementation(async (delivery) => {
-      sent.push(delivery)
-      return { status: 'sent', driver: 'fcm', messageId: '1' }
-    })
+    await catchPushes(world, sent)
     await world.setFlow(
       [
         { authenticator: 'qr', requirement: 'ALTERNATIVE' },

@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
 
 const [backend] = backends
 const newPassword = 'another long enough secret 78'
@@ -28,18 +28,7 @@ describe('an account in a browser', () => {
       acceptDownloads: true,
     })
     page = await context.newPage()
-    const session = await context.newCDPSession(page)
-    await session.send('WebAuthn.enable')
-    await session.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
+    await addVirtualAuthenticator(page)
   }, openBrowserTimeout)
   afterAll(async () => {
     await browser?.close()

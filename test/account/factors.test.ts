@@ -1,8 +1,9 @@
 /** Factors in the user's own hands, and everybody who must not have them there. */
 
 import { Secret, TOTP } from 'otpauth'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../login/world.ts'
+import { describe, expect, it } from 'vitest'
+import { withNewcomers } from '../login/newcomers.ts'
+import { password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 import { type Person, personOf, strong } from './person.ts'
 
@@ -14,13 +15,8 @@ describe.each(backends)('factors of an account on $name', (backend) => {
   let ann: Person
   let username = ''
   let count = 0
-  beforeAll(async () => {
-    world = await openWorld(backend)
-  })
-  afterAll(() => world?.close())
-  beforeEach(async () => {
-    count += 1
-    username = `ann-${count}`
+  withNewcomers(backend, 'ann', async (...arrived) => {
+    ;[world, username, count] = arrived
     ann = await personOf(world, await world.addUser(username))
   })
 

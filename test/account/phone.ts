@@ -1,9 +1,12 @@
 /** A phone of a user, as the server sees it: a session in its browser, and an app with a key of its own. */
 
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { vi } from 'vitest'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
+import type { Delivery } from '#server/messaging/sender.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
+import type { World } from '../login/world.ts'
 import { type Answer, send, type TestServer } from '../support/server.ts'
 
 export interface DeviceKey {
@@ -102,4 +105,18 @@ export const enrolDevice = async (
   })
   if (status !== 201) throw new Error(JSON.stringify([permitted.body, body]))
   return { id: body.id, deviceId, key }
+}
+
+/** Lets the realm send push messages, which arrive in the list instead of at a device. */
+export const catchPushes = async (world: World, sent: Delivery[]): Promise<void> => {
+  await world.must('PUT', '/messaging/providers', {
+    channel: 'PUSH',
+    driver: 'fcm',
+    config: { projectId: 'shop' },
+    secret: '{}',
+  })
+  vi.spyOn(world.server.parts.messaging, 'send').mockImplementation(async (delivery) => {
+    sent.push(delivery)
+    return { status: 'sent', driver: 'fcm', messageId: '1' }
+  })
 }

@@ -1,7 +1,8 @@
 /** Name, address and password in the user's own hands, as JSON and on pages. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../login/world.ts'
+import { describe, expect, it } from 'vitest'
+import { withNewcomers } from '../login/newcomers.ts'
+import { password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 import { manage, type Person, personOf, strong } from './person.ts'
 
@@ -13,13 +14,8 @@ describe.each(backends)('profile and password of an account on $name', (backend)
   let ann: Person
   let username = ''
   let count = 0
-  beforeAll(async () => {
-    world = await openWorld(backend)
-  })
-  afterAll(() => world?.close())
-  beforeEach(async () => {
-    count += 1
-    username = `ann-${count}`
+  withNewcomers(backend, 'ann', async (...arrived) => {
+    ;[world, username, count] = arrived
     ann = await personOf(world, await world.addUser(username, { emailVerified: true }))
   })
 

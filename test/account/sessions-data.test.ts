@@ -1,8 +1,9 @@
 /** Sessions, consents and data in the user's own hands, and the end of an account. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createConsents } from '#server/oidc/consents.ts'
-import { openWorld, password, type World } from '../login/world.ts'
+import { withNewcomers } from '../login/newcomers.ts'
+import { password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 import { dumpDatabase } from '../support/database-dump.ts'
 import { manage, type Person, personOf, strong } from './person.ts'
@@ -16,13 +17,8 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
   let bob: Person
   let username = ''
   let count = 0
-  beforeAll(async () => {
-    world = await openWorld(backend)
-  })
-  afterAll(() => world?.close())
-  beforeEach(async () => {
-    count += 1
-    username = `wilhelmina-${count}`
+  withNewcomers(backend, 'wilhelmina', async (...arrived) => {
+    ;[world, username, count] = arrived
     ann = await personOf(world, await world.addUser(username, { firstName: 'Einzigartig' }))
     bob = await personOf(world, await world.addUser(`bob-${count}`))
   })

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
 import { openWorld, password, type World } from './world.ts'
 
 const [backend] = backends
@@ -37,20 +37,6 @@ describe('factors in a browser', () => {
     return () => context.close()
   })
 
-  const addAuthenticator = async (): Promise<void> => {
-    const session = await context.newCDPSession(page)
-    await session.send('WebAuthn.enable')
-    await session.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    })
-  }
   const enterPassword = async (on = page): Promise<void> => {
     await on.goto(login())
     await on.fill('input[name=username]', username)
@@ -73,7 +59,7 @@ describe('factors in a browser', () => {
   }
 
   it('registers a passkey that is required, asks for it as second factor, and takes it instead of a password', async () => {
-    await addAuthenticator()
+    await addVirtualAuthenticator(page)
     await world.must('PUT', `/users/${userId}/required-actions`, ['webauthn-register'])
     await enterPassword()
     await page.waitForSelector('form[data-webauthn=create]')

@@ -1,9 +1,10 @@
 /** Sign-ins that ask for more than a password, over HTTP, with real mail. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { auditOf } from '../accounts/fixture.ts'
 import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from './world.ts'
+import { withNewcomers } from './newcomers.ts'
+import { password, type SignInBrowser, tokenIn, type World } from './world.ts'
 
 describe.each(backends)('sign-in flows on $name', (backend) => {
   let world: World
@@ -13,13 +14,8 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
   let count = 0
   const login = '/realms/shop/login'
 
-  beforeAll(async () => {
-    world = await openWorld(backend)
-  })
-  afterAll(() => world.close())
-  beforeEach(async () => {
-    count += 1
-    username = `anna-${count}`
+  withNewcomers(backend, 'anna', async (...arrived) => {
+    ;[world, username, count] = arrived
     userId = await world.addUser(username, { emailVerified: true })
     browser = world.browser()
     world.mail.mails.length = 0

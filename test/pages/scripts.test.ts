@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FormPage } from '#server/http/pages.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
 import { exampleServer } from './server.ts'
 
 const { app, pages, posted } = exampleServer({})
@@ -49,21 +49,6 @@ const visit = async (
   }
 }
 
-const addAuthenticator = async (page: Page): Promise<void> => {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-}
-
 const answer = () => {
   const [body] = posted as { response: string; label?: string; _csrf: string }[]
   return { ...body, response: JSON.parse(body?.response ?? 'null') }
@@ -84,7 +69,7 @@ describe('the script for passkeys', () => {
     show = (_request, reply) =>
       pages.registerPasskey(reply, { ...form, username: 'alice', options: creation })
     await visit(async (page) => {
-      await addAuthenticator(page)
+      await addVirtualAuthenticator(page)
       await page.getByLabel('Name').fill('Laptop')
       await page.getByRole('button', { name: 'Create passkey' }).click()
       await page.waitForURL('**/form')

@@ -1,8 +1,9 @@
 /** Proofs that are good once, given fifty times at the same moment: one of them counts (CVE-2026-37982 and its like). */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Answer } from '../login/fixture.ts'
-import { openWorld, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { withNewcomers } from '../login/newcomers.ts'
+import { type SignInBrowser, tokenIn, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 
 const login = '/realms/shop/login'
@@ -12,18 +13,16 @@ describe.each(backends)('one proof at many doors on $name', (backend) => {
   let world: World
   let username = ''
   let userId = ''
-  let count = 0
-  beforeAll(async () => {
-    world = await openWorld(backend)
+  withNewcomers(
+    backend,
+    'anna',
+    async (...arrived) => {
+      ;[world, username] = arrived
+      userId = await world.addUser(username, { emailVerified: true })
+    },
     // Not the counter of failures is to hold them back here.
-    await world.settings({ failureFactor: 1000 })
-  })
-  afterAll(() => world?.close())
-  beforeEach(async () => {
-    count += 1
-    username = `anna-${count}`
-    userId = await world.addUser(username, { emailVerified: true })
-  })
+    (opened) => opened.settings({ failureFactor: 1000 }),
+  )
 
   const times = <T>(one: (index: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: many }, (_, index) => one(index)))

@@ -1,7 +1,8 @@
 /** Advisories about sign-in, recovery and second factors of comparable products, as attacks on a running server. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { describe, expect, it } from 'vitest'
+import { withNewcomers } from '../login/newcomers.ts'
+import { password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
 
 const [backend] = backends
@@ -15,13 +16,8 @@ describe('sign-in under attack', () => {
   let username = ''
   let userId = ''
 
-  beforeAll(async () => {
-    world = await openWorld(backend)
-  })
-  afterAll(() => world.close())
-  beforeEach(async () => {
-    count += 1
-    username = `anna-${count}`
+  withNewcomers(backend, 'anna', async (...arrived) => {
+    ;[world, username, count] = arrived
     userId = await world.addUser(username)
     world.mail.mails.length = 0
   })
