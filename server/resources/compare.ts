@@ -55,66 +55,69 @@ const sectionErrors = (names: readonly string[]): FieldError[] =>
       message: 'there is no such section',
     }))
 
-/** What hashes and lists need: no bodies. */
-const columns = ['kind', 'key', 'hash', 'origin', 'owner', 'protected'] as const
+/** What hashes, lists and secrets need beside id, key and origin: no bodies. */
+const columns = ['kind', 'hash', 'owner', 'protected', 'sealed'] as const
 
-interface Listed extends Hashed {
+interface Sealed {
+  readonly id: string
+  readonly kind: string
+  readonly key: string
+  readonly sealed: string | null
+}
+
+interface Listed extends Hashed, Sealed {
   readonly origin: StoredDocument['origin']
   readonly owner: string | null
 }
 
-interface Stored {
-  readonly id: string
-  readonly secrets: Readonly<Record<string, StoredSecret>>
-}
-
-const secretsOf = async (
+/** Documents that are no configuration, and of which secrets are given: a file may be about to name one. */
+const runtimeSealed = async (
   db: Kysely<Tables>,
   realm: string,
-  kind: string,
-  wanted: readonly Secret[],
-): Promise<ReadonlyMap<string, Stored>> => {
-  const keys = [...new Set(wanted.map(({ key }) => key))].filter(isStorable)
-  if (keys.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('documents')
-    .select(['id', 'key', 'sealed'])
-    .where('realm', '=', realm)
-    .where('kind', '=', kind)
-    .where('key', 'in', keys)
-    .execute()
-  return new Map(
-    rows.map(({ id, key, sealed }) => [key, { id, secrets: JSON.parse(sealed ?? '{}') }]),
-  )
+  secrets: readonly Secret[],
+): Promise<Sealed[]> => {
+  const found: Sealed[] = []
+  for (const [kind, all] of Map.groupBy(secrets, (secret) => secret.kind)) {
+    const keys = [...new Set(all.map(({ key }) => key))].filter(isStorable)
+    for (let start = 0; start < keys.length; start += slice)
+      found.push(
+        ...(await db
+          .selectFrom('documents')
+          .select(['id', 'kind', 'key', 'sealed'])
+          .where('realm', '=', realm)
+          .where('kind', '=', kind)
+          .where('key', 'in', keys.slice(start, start + slice))
+          .execute()),
+      )
+  }
+  return found
 }
 
 /** Of documents that exist: the others are yet to be made, with all their secrets. What is used at birth never differs. */
 const differing = async (
-  db: Kysely<Tables>,
+  { db, vault }: Pick<Comparing, 'db' | 'vault'>,
   realm: string,
   secrets: readonly Secret[],
-  vault: Vault,
+  documents: readonly Sealed[],
 ): Promise<SecretPlace[]> => {
   const lasting = secrets.filter(
     ({ kind, pointer }) =>
       secretFields(kindNamed(kind)).find((secret) => secret.pointer === pointer)?.mark.store !==
       'initial',
   )
+  if (lasting.length === 0) return []
+  const stored = new Map(documents.map((one) => [placeOf(one.kind, one.key), one]))
+  const strange = lasting.filter(({ kind, key }) => !stored.has(placeOf(kind, key)))
+  for (const one of await runtimeSealed(db, realm, strange))
+    stored.set(placeOf(one.kind, one.key), one)
   const found: SecretPlace[] = []
-  for (const [kind, all] of Map.groupBy(lasting, (secret) => secret.kind))
-    for (let start = 0; start < all.length; start += slice) {
-      const part = all.slice(start, start + slice)
-      const stored = await secretsOf(db, realm, kind, part)
-      for (const { key, pointer, value } of part) {
-        const own = stored.get(key)
-        if (
-          own &&
-          !vault.matches({ realm, kind, id: own.id }, pointer, own.secrets[pointer], value)
-        )
-          found.push({ kind, key, pointer })
-      }
-      await breathe()
-    }
+  for (const [i, { kind, key, pointer, value }] of lasting.entries()) {
+    const own = stored.get(placeOf(kind, key))
+    const kept: Readonly<Record<string, StoredSecret>> = JSON.parse(own?.sealed ?? '{}')
+    if (own && !vault.matches({ realm, kind, id: own.id }, pointer, kept[pointer], value))
+      found.push({ kind, key, pointer })
+    if (i % slice === slice - 1) await breathe()
+  }
   return found
 }
 
@@ -184,7 +187,7 @@ export const compareRealm = async (
     differingSections: given.filter(
       (section) => sectionHash(ownedIn(section)) !== sectionHashes[section],
     ),
-    differingSecrets: await differing(db, realm, secrets, vault),
+    differingSecrets: await differing({ db, vault }, realm, secrets, documents),
     unmanaged: unmanaged.slice(0, mostNamed).map(({ kind, key, owner }) => ({ kind, key, owner })),
     unmanagedCount: unmanaged.length,
     orphaned: placesOf(orphaned),

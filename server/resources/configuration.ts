@@ -26,26 +26,30 @@ export interface FormerConfiguration extends Configuration {
   readonly runtime: ReadonlyMap<string, ConfigDocument>
 }
 
-/** How many rows are read at a time: a few milliseconds. */
-const pageSize = 250
-
 type Column = keyof DocumentRow
+
+/** How many rows are read at a time, with their bodies or without: a few milliseconds. */
+const pageSizeOf = (columns: readonly Column[]): number => (columns.includes('body') ? 250 : 1000)
+
 type Row<C extends Column> = Pick<DocumentRow, C | 'id' | 'key' | 'origin'>
 
 /** Some columns of the documents, as far as a reader needs them. */
 const selection = <C extends Column>(db: Kysely<Tables>, realm: string, columns: readonly C[]) => {
+  const pageSize = pageSizeOf(columns)
   const query = () =>
     db
       .selectFrom('documents')
       .select(['id', 'key', 'origin', ...columns])
       .where('realm', '=', realm)
   return {
+    pageSize,
     after: (kind: string, key: string | undefined): Promise<unknown> => {
       const all = query().where('kind', '=', kind).orderBy('key').limit(pageSize)
       return (key === undefined ? all : all.where('key', '>', key)).execute()
     },
     withIds: (ids: readonly string[]): Promise<unknown> => query().where('id', 'in', ids).execute(),
   } as {
+    readonly pageSize: number
     // The builder cannot tell the columns of a list; the list is what is selected.
     after(kind: string, key: string | undefined): Promise<Row<C>[]>
     withIds(ids: readonly string[]): Promise<Row<C>[]>
@@ -78,7 +82,7 @@ export const readAtOneRevision = async <C extends Column, T>(
     for (let last: string | undefined; ; ) {
       const page = await rows.after(kind, last)
       take(page)
-      if (page.length < pageSize) break
+      if (page.length < rows.pageSize) break
       last = page.at(-1)?.key
       await breathe()
     }

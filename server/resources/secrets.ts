@@ -1,6 +1,6 @@
 /** Secrets of documents at rest: sealed under the master key, or as a keyed hash where comparing is enough. */
 
-import { createSecretKey } from 'node:crypto'
+import { createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { SecretMark } from '#schemas/json-schema.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { hmacSha256, type Keyring } from '#server/platform/sealing.ts'
@@ -23,6 +23,10 @@ export interface Vault {
 export const secretContext = ({ realm, kind, id }: Place, pointer: string): string =>
   `${realm}/${kind}/${id}${pointer}`
 
+/** How long a digest is, is no secret. */
+const sameDigest = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
 /**
  * `hashKey` is random and itself sealed under the master key rather than derived from it: a rotated master key
  * must not invalidate every client secret.
@@ -39,7 +43,7 @@ export const createVault = (keyring: Keyring, hashKey: Uint8Array): Vault => {
       if (!stored) return false
       const context = secretContext(place, pointer)
       return 'hmac' in stored
-        ? constantTimeEqual(stored.hmac, hash(context, plain))
+        ? sameDigest(stored.hmac, hash(context, plain))
         : constantTimeEqual(keyring.open(stored, context), plain)
     },
     reveal: (place, pointer, stored) =>

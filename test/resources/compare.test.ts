@@ -9,7 +9,7 @@ import { User } from '#schemas/kinds/user.ts'
 import { flatten, sectionOf } from '#schemas/realm-document.ts'
 import { sectionHash } from '#schemas/section-hash.ts'
 import type { CompareReply, CompareRequest } from '#schemas/wire.ts'
-import type { Operation } from '#server/resources/operations.ts'
+import { type Operation, runtimeDoor } from '#server/resources/operations.ts'
 import { backends } from '../support/backends.ts'
 import { estate, pipeline, secretMark } from '../support/filled-realm.ts'
 import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
@@ -158,6 +158,13 @@ describe.each(backends)('compare on $name', (backend) => {
       ...users,
       put(Client, { clientId: 'web' }, { '/secret': secretOf(1) }),
     ])
+    const registered = put(Client, { clientId: 'registered' }, { '/secret': secretOf(5) })
+    await server.parts.writer.write({
+      realm: 'secretive',
+      caller: pipeline,
+      door: runtimeDoor,
+      operations: [registered],
+    })
     const given = (kind: string, key: string, pointer: string, value: string) => ({
       kind,
       key,
@@ -171,20 +178,21 @@ describe.each(backends)('compare on $name', (backend) => {
       given('user', 'ben', '/initialPassword', 'never kept either'),
       given('identity-provider', 'dir', '/config/bindPassword', secretOf(3)),
       given('client', 'new', '/secret', secretOf(4)),
+      given('client', 'registered', '/secret', secretOf(5)),
     ]
     const reply = await compare({ secrets }, server.admin, 'secretive')
     // The client that does not exist yet is not among them: it will be made with its secret.
     expect(reply.differingSecrets).toEqual([{ kind: 'user', key: 'ben', pointer: '/passwordHash' }])
     const wrong = secrets.map((secret) => ({ ...secret, value: `${secret.value}x` }))
     const others = await compare({ secrets: wrong }, server.admin, 'secretive')
-    expect(others.differingSecrets).toHaveLength(4)
+    expect(others.differingSecrets).toHaveLength(5)
     expect(JSON.stringify([reply, others])).not.toContain(secretMark)
     const events = await eventsIn('secretive')
     expect(events).toEqual(
-      [1, 4].map((n) => ({
+      [1, 5].map((n) => ({
         type: 'ADMIN_ACTION',
         actor: server.admin.userId,
-        detail: `compare: 6 secrets, ${n} differ`,
+        detail: `compare: 7 secrets, ${n} differ`,
       })),
     )
   })
