@@ -7,13 +7,13 @@
  * shown is therefore opened with keys that are read from the database every time.
  */
 
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { isUuid } from '#server/platform/ids.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { inSlices, statement } from '#server/storage/statements.ts'
 
-export type PersonalKey = Uint8Array
+export type PersonalKey = KeyObject
 
 /** Who may be a person. */
 export interface Suspect {
@@ -41,6 +41,8 @@ export interface PersonalKeyParts {
 /** How many users and clients a node remembers. */
 const remembered = 20_000
 
+const thrownAway = (): PersonalKey => createSecretKey(randomBytes(32))
+
 export const personalKeyContext = (realm: string, userId: string): string =>
   `${realm}/personal-key/${userId}`
 
@@ -59,7 +61,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
     db.selectFrom('personal_keys').selectAll().where('user_id', 'in', ids).execute()
 
   const opened = (realm: string, id: string, key: string): PersonalKey =>
-    Buffer.from(
+    createSecretKey(
       keyring.open(JSON.parse(key) as SealedValue, personalKeyContext(realm, id)),
       'base64',
     )
@@ -87,7 +89,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
     } catch (error) {
       // The realm is gone: what is still told of its users is for nobody.
       if (!(error instanceof ConstraintError)) throw error
-      for (const { id } of people) remember(id, randomBytes(32))
+      for (const { id } of people) remember(id, thrownAway())
     }
     await recall(people.map(({ id }) => id))
   }
@@ -95,7 +97,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
   const recall = async (ids: readonly string[]): Promise<void> => {
     // Under a key that is thrown away: a late word about somebody who was erased.
     for (const { user_id, realm, key } of await rowsOf(ids))
-      remember(user_id, key === null ? randomBytes(32) : opened(realm, user_id, key))
+      remember(user_id, key === null ? thrownAway() : opened(realm, user_id, key))
   }
 
   const learn = async (suspects: readonly Suspect[]): Promise<void> => {

@@ -4,7 +4,7 @@
  * fits no binding.
  */
 
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { constantTimeEqual } from '#server/platform/random.ts'
 
 export interface Csrf {
@@ -13,8 +13,9 @@ export interface Csrf {
   matches(binding: string, given: unknown): boolean
 }
 
-export const createCsrf = (key: Uint8Array): Csrf => {
-  if (key.length < 32) throw new RangeError('a CSRF key has at least 32 bytes')
+export const createCsrf = (bytes: Uint8Array): Csrf => {
+  if (bytes.length < 32) throw new RangeError('a CSRF key has at least 32 bytes')
+  const key = createSecretKey(bytes)
   const tokenFor = (binding: string): string =>
     createHmac('sha256', key).update('csrf/v1\0').update(binding).digest('base64url')
   return {

@@ -8,6 +8,7 @@ import {
   createDecipheriv,
   createHash,
   createHmac,
+  createSecretKey,
   hkdfSync,
   type KeyObject,
   randomBytes,
@@ -51,14 +52,14 @@ export class SealError extends Error {
 
 /** The first key seals, all of them open. */
 export function keyringFrom(keys: readonly Uint8Array[]): Keyring {
-  const sealingKeys = new Map<string, Uint8Array>()
+  const sealingKeys = new Map<string, KeyObject>()
   for (const key of keys) {
     if (key.length !== KEY_BYTES) throw new MasterKeyError(`a master key has ${KEY_BYTES} bytes`)
     const kid = keyId(key)
     // Derived, so that the master key itself meets no data and may serve other purposes.
-    const sealingKey = deriveKey(key, 'iamctl/sealing/v1')
+    const sealingKey = createSecretKey(deriveKey(key, 'iamctl/sealing/v1'))
     const namesake = sealingKeys.get(kid)
-    if (namesake !== undefined && !Buffer.from(sealingKey).equals(namesake)) {
+    if (namesake !== undefined && !sealingKey.equals(namesake)) {
       throw new MasterKeyError(`two master keys have the id ${kid}: make another one`)
     }
     sealingKeys.set(kid, sealingKey)
@@ -84,8 +85,11 @@ export function keyringFrom(keys: readonly Uint8Array[]): Keyring {
   })
 }
 
-/** Under a key of its own, for values whose key is to be destroyed one day: base64 of iv | tag | ciphertext. */
-export function encrypt(key: Uint8Array, plain: string, context: string): string {
+/**
+ * Under a key of its own, for values whose key is to be destroyed one day: base64 of iv | tag | ciphertext. A key object
+ * is worth it where one key is used often: bytes are read anew each time.
+ */
+export function encrypt(key: Uint8Array | KeyObject, plain: string, context: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context))
   const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
@@ -93,7 +97,7 @@ export function encrypt(key: Uint8Array, plain: string, context: string): string
 }
 
 /** Throws a SealError, also where it was sealed in another context. */
-export function decrypt(key: Uint8Array, sealed: SealedValue, context: string): string {
+export function decrypt(key: Uint8Array | KeyObject, sealed: SealedValue, context: string): string {
   const bytes = Buffer.from(sealed.v, 'base64')
   if (bytes.length < IV_BYTES + TAG_BYTES) throw new SealError(sealed.kid, 'it is cut short')
   const tagEnd = IV_BYTES + TAG_BYTES
@@ -151,7 +155,6 @@ export function deriveKey(root: Uint8Array, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', root, new Uint8Array(0), purpose, KEY_BYTES))
 }
 
-/** A key object is worth it where one key makes many: it is read once. */
 export function hmacSha256(key: Uint8Array | KeyObject, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }
