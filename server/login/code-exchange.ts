@@ -30,6 +30,8 @@ interface Exchange {
   readonly id: string
   /** Whose code it is, and where it went: it proves nothing for another user or address. */
   readonly ownerOf: (context: StepContext) => string
+  /** Whether a right code is good for this user now. */
+  readonly mayPass?: (context: StepContext) => Promise<boolean>
   readonly letter: (
     context: StepContext,
     code: string,
@@ -53,7 +55,8 @@ export const sendAgain = async (
   return again
 }
 
-export const createCodeExchange = (parts: Parts, { id, ownerOf, letter }: Exchange) => {
+export const createCodeExchange = (parts: Parts, exchange: Exchange) => {
+  const { id, ownerOf, letter, mayPass = async () => true } = exchange
   const { clock, post, codeKey } = parts
 
   const send = async (context: StepContext) => {
@@ -74,7 +77,8 @@ export const createCodeExchange = (parts: Parts, { id, ownerOf, letter }: Exchan
       if (typed === '') return refused('wrong-code')
       if (isOver(notes, clock.now())) return refused('expired-code', 401)
       const { prove } = await context.keep({ ...notes, tries: notes.tries + 1 })
-      const matches = isCode(codeKey, ownerOf(context), notes, typed)
+      const isRight = isCode(codeKey, ownerOf(context), notes, typed)
+      const matches = (await mayPass(context)) && isRight
       return prove(id, async () => ({ matches, statements: [] }), passed)
     },
   }

@@ -147,8 +147,11 @@ describe('an address that is claimed', () => {
     const link = await world.mailedLink()
     await victim.open(link)
     await victim.submit({ token: tokenIn(link) })
+    await addPasskey()
     await victim.submit({ password: fresh, passwordConfirm: fresh })
     expect(await isIn(attacker)).toBe(false)
+    const left = await world.must('GET', `/users/${(await rowOf()).id}/credentials`)
+    expect(left.map(({ type }: { type: string }) => type)).toEqual(['password'])
     const again = world.browser()
     await again.signIn('shop', username, password)
     expect(again.isSignedIn('shop')).toBe(false)
@@ -159,7 +162,13 @@ describe('an address that is claimed', () => {
 
   it('resets nothing while a passkey of who claimed it would go on to let them in (pre-hijack)', async () => {
     await claim()
+    const victim = await begin(`${login}/forgot`, email)
+    const link = await world.mailedLink()
     await addPasskey()
+    await victim.open(link)
+    await victim.submit({ token: tokenIn(link) })
+    expect(victim.page?.body).not.toContain('passwordConfirm')
+    world.mail.mails.length = 0
     await begin(`${login}/forgot`, email)
     expect(await mails()).toBe(0)
   })

@@ -1,5 +1,9 @@
+import { passkeyType } from '#server/accounts/passkeys.ts'
 import { passwordErrors } from '#server/http/pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { AnswerContext, Answered, Form, RequiredAction, StepContext } from '../step.ts'
 import { refused } from '../step.ts'
@@ -9,6 +13,12 @@ type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 
 
 const id = 'UPDATE_PASSWORD'
 const dayMs = 24 * 3600 * 1000
+
+/** Of somebody who had none when the mail was sent (mail-proof.ts): who claimed the account has just added them. */
+const removePasskeys = ({ db }: Parts['storage'], { id: userId }: UserRow): Statement =>
+  statement(
+    db.deleteFrom('credentials').where('user_id', '=', userId).where('type', '=', passkeyType),
+  )
 
 /** Takes a new password from the form of such a page, and passes the step with it. */
 export const takeNewPassword = async (
@@ -29,13 +39,14 @@ export const takeNewPassword = async (
   }
   // Whoever reads the mail of an address that was only claimed has the account to themselves from now on.
   const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
+  const isByLinkAlone = context.state.amr.every((method) => method === 'mca')
+  const endsOthers = isTakenOver || form('signOutOthers') === 'true'
   return context.pass({
     statements: [
       ...completed(parts, user, id),
       ...prepared.statements,
-      ...(form('signOutOthers') === 'true' || isTakenOver
-        ? parts.sessions.revokeAllOf(user.id)
-        : []),
+      ...(isTakenOver && isByLinkAlone ? [removePasskeys(parts.storage, user)] : []),
+      ...(endsOthers ? parts.sessions.revokeAllOf(user.id) : []),
     ],
     events: [ownEvent(context, user, event, 'password')],
   })

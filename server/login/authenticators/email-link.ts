@@ -106,6 +106,7 @@ export const emailLink = (parts: Parts): Step => {
       if (token === '') return refused('expired')
       if (clock.now() - notes.sentAt >= codeLifetimeMs) return refused('expired', 401)
       const matches =
+        (await mayOpen(parts, context)) &&
         constantTimeEqual(notes.linkDigest, sha256(token)) &&
         notes.addressDigest === addressOf(context)
       const passed = openedByMail(parts, context)

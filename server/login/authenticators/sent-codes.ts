@@ -42,6 +42,7 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     id,
     ownerOf: ({ user, state }) =>
       user ? `${user.id} ${addressOf(user) ?? ''}` : `name:${state.name ?? ''}`,
+    mayPass: async (context) => !isMail || mayOpen(parts, context),
     /** For a name that nobody has everything is the same, but for the message. */
     letter: async (context, code) => {
       const { realm, user } = context
