@@ -11,8 +11,8 @@ import { audit } from './0008-audit.ts'
 import { signIns } from './0009-sign-ins.ts'
 import { devices } from './0010-devices.ts'
 import { people } from './0011-people.ts'
-import { invitations } from './0013-invitations.ts'
-import { erasureRequests } from './0014-erasure-requests.ts'
+import { invitations } from './0012-invitations.ts'
+import { erasureRequests } from './0013-erasure-requests.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [

@@ -3,7 +3,7 @@
 import type { Migration } from './migration.ts'
 
 export const erasureRequests: Migration = {
-  name: '0014-erasure-requests',
+  name: '0013-erasure-requests',
   statements: ({ text }) => [
     `create table erasure_requests (
       user_id ${text} primary key references users (id) on delete cascade,

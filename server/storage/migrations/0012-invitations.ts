@@ -3,7 +3,7 @@
 import type { Migration } from './migration.ts'
 
 export const invitations: Migration = {
-  name: '0013-invitations',
+  name: '0012-invitations',
   statements: ({ text, json }) => [
     `create table invitations (
       id ${text} primary key,
