@@ -4,7 +4,6 @@
  * Nobody else can, whoever has got hold of the link.
  */
 
-import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Invitations } from '#server/accounts/invitations.ts'
@@ -12,7 +11,6 @@ import type { Users } from '#server/accounts/users.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { MapError } from '#server/http/errors.ts'
-import { installPageErrors } from '#server/http/page-errors.ts'
 import type { InvitationPage, PageError, Pages } from '#server/http/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -33,6 +31,7 @@ import {
   type OpenedInvitationParts,
 } from './invitations.ts'
 import { joined } from './organizations.ts'
+import { installPageScope } from './page-scope.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
 
 export interface InvitationRouteParts extends OpenedInvitationParts, Omit<VisitParts, 'browser'> {
@@ -200,18 +199,8 @@ const createHandlers = (parts: InvitationRouteParts) => {
 export const invitationRoutes =
   (parts: InvitationRouteParts) =>
   async (app: FastifyInstance): Promise<void> => {
-    const { pages, settingsOf, mapError } = parts
     const { show, answer } = createHandlers(parts)
-    installPageErrors(app, {
-      pages,
-      mapError,
-      contextOf: async (request) => {
-        const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-        return pageContext(pages, request, realm, await settingsOf(realm).catch(() => null))
-      },
-    })
-    app.removeAllContentTypeParsers()
-    await app.register(formbody, { bodyLimit: FORM_LIMIT })
+    await installPageScope(app, parts)
     const url = invitationPath(':realm')
     app.get<RealmRoute>(url, describeInvitation, show)
     app.post<RealmRoute>(url, { ...describeAcceptInvitation, bodyLimit: FORM_LIMIT }, answer)

@@ -8,7 +8,6 @@
  * locked; the reason is in the audit event.
  */
 
-import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { printable } from '#server/accounts/names.ts'
@@ -16,7 +15,6 @@ import type { Recorder } from '#server/events/audit.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { MapError } from '#server/http/errors.ts'
-import { installPageErrors } from '#server/http/page-errors.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { afterReset, pathOf, stepPath } from './addresses.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
@@ -32,6 +30,7 @@ import { type Entry, entries, signInEntry } from './entries.ts'
 import type { SignIn, SignIns } from './flow/sign-ins.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
+import { installPageScope } from './page-scope.ts'
 import { pendingHandle } from './pending.ts'
 import type { Asked } from './questions.ts'
 import { createStatus, type SignInRoute } from './status.ts'
@@ -241,18 +240,8 @@ const createHandlers = (parts: LoginParts) => {
 export const loginRoutes =
   (parts: LoginParts) =>
   async (app: FastifyInstance): Promise<void> => {
-    const { pages, settingsOf, mapError } = parts
     const handlers = createHandlers(parts)
-    installPageErrors(app, {
-      pages,
-      mapError,
-      contextOf: async (request) => {
-        const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-        return pageContext(pages, request, realm, await settingsOf(realm).catch(() => null))
-      },
-    })
-    app.removeAllContentTypeParsers()
-    await app.register(formbody, { bodyLimit: FORM_LIMIT })
+    await installPageScope(app, parts)
     const limited = { bodyLimit: FORM_LIMIT }
     for (const entry of entries) {
       const url = `/realms/:realm/${entry.path}`

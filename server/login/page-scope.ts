@@ -1,0 +1,30 @@
+/** What the routes of pages have in common: forms come in, and what goes wrong is told on a page of the realm. */
+
+import formbody from '@fastify/formbody'
+import type { FastifyInstance } from 'fastify'
+import type { MapError } from '#server/http/errors.ts'
+import { installPageErrors } from '#server/http/page-errors.ts'
+import type { Pages } from '#server/http/pages.ts'
+import { FORM_LIMIT } from './form.ts'
+import { pageContext, type RealmRoute, type VisitParts } from './visit.ts'
+
+export interface PageScopeParts extends Pick<VisitParts, 'settingsOf'> {
+  readonly pages: Pages
+  readonly mapError?: MapError
+}
+
+export const installPageScope = async (
+  app: FastifyInstance,
+  { pages, settingsOf, mapError }: PageScopeParts,
+): Promise<void> => {
+  installPageErrors(app, {
+    pages,
+    mapError,
+    contextOf: async (request) => {
+      const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+      return pageContext(pages, request, realm, await settingsOf(realm).catch(() => null))
+    },
+  })
+  app.removeAllContentTypeParsers()
+  await app.register(formbody, { bodyLimit: FORM_LIMIT })
+}
