@@ -130,10 +130,13 @@ export const createEventStreams = (parts: StreamParts): EventStreams => {
       const ending = new AbortController()
       const stream = Readable.from(follow(options, ending.signal), { objectMode: false })
       open.add(stream)
-      stream.once('close', () => {
-        open.delete(stream)
+      // A generator that rests is not ended before it wakes: it is woken first.
+      const destroy = stream._destroy.bind(stream)
+      stream._destroy = (error, done) => {
         ending.abort()
-      })
+        destroy(error, done)
+      }
+      stream.once('close', () => open.delete(stream))
       watch(stream, ending.signal)
       return stream
     },
