@@ -28,7 +28,10 @@ export function makeCertificate(hosts: string[]): TestCertificate {
   )
   const signature = sign('sha256', body, privateKey)
   const whole = der(0x30, body, ecdsaWithSha256, der(0x03, Buffer.of(0), signature))
-  const lines = whole.toString('base64').replace(/.{64}/g, '$&\n')
+  const lines = whole
+    .toString('base64')
+    .match(/.{1,64}/g)
+    ?.join('\n')
   return {
     certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
     key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
