@@ -15,10 +15,14 @@ const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
 const patienceMs = 30_000
 
 /** The path of the terminal is its first line. */
-const onTerminal = async (estate: string, env: Readonly<Record<string, string>> = {}) => {
+const onTerminal = async (
+  estate: string,
+  env: Readonly<Record<string, string>> = {},
+  rows = 24,
+) => {
   const port = await freePort()
   const command = [
-    'tty; stty rows 24 cols 80;',
+    `tty; stty rows ${rows} cols 80;`,
     `exec "${process.execPath}" "${bundle}" dev --port ${port}`,
   ].join(' ')
   const child = spawn('script', ['-qec', command, '/dev/null'], {
@@ -69,37 +73,35 @@ const onTerminal = async (estate: string, env: Readonly<Record<string, string>> 
 }
 
 describe('the dashboard', () => {
-  // Tries again: it hung once in a whole run, and eight runs in a row on a busy machine did not show why.
-  const patience = { timeout: 45_000, retry: 1 }
-  it(
-    'shows pages, people, the last apply and events, and goes without a trace',
-    patience,
-    async () => {
-      const estate = newEstate()
-      const dev = await onTerminal(estate)
-      await dev.seen(/watching, ready after \d+\.\d s/)
-      await dev.seen(new RegExp(`acme +http://127\\.0\\.0\\.1:${dev.port}/realms/acme/login`))
-      await dev.seen(/bob +eleven purple teapots sing/)
-      await dev.seen(/alice +[\w-]{32,}/)
-      await dev.seen(/admin +[\w-]{32,} +\(realm master\)/)
-      await dev.seen(/Applied in \d+ ms: \d+ added/)
-      await dev.seen(/ADMIN_CREATE +acme/)
-      writeFileSync(join(estate, 'realms', 'clients.yaml'), clientText('Second'))
-      await dev.seen(/~ name: "First" -> "Second"/)
-      writeFileSync(join(estate, 'realms', 'clients.yaml'), 'realm: acme\nclients: {}\n')
-      await dev.seen(/realms\/clients\.yaml:2:\d+: error/)
-      await dev.seen(/waiting for the files to be put right/)
-      dev.press('q')
-      expect(await dev.exited).toBe(0)
-      const raw = dev.raw()
-      // The other screen, and back; the cursor is there again.
-      expect(raw).toContain('\u001b[?1049h')
-      expect(raw.lastIndexOf('\u001b[?1049l')).toBeGreaterThan(raw.lastIndexOf('\u001b[?1049h'))
-      expect(raw.lastIndexOf('\u001b[?25h')).toBeGreaterThan(raw.lastIndexOf('\u001b[?25l'))
-      expect(stripVTControlCharacters(raw)).toMatch(/stopped; the data are removed\s*$/)
-      expect(await isListening(dev)).toBe(false)
-    },
-  )
+  // Tries again: in about one of thirty runs the line of the first event was not on the screen. It had three lines for
+  // events then, so that later ones may have taken its place before it was drawn; that this was all is not proven.
+  it('shows pages, people, the last apply and events, and goes without a trace', {
+    retry: 1,
+  }, async () => {
+    const estate = newEstate()
+    const dev = await onTerminal(estate, {}, 60)
+    await dev.seen(/watching, ready after \d+\.\d s/)
+    await dev.seen(new RegExp(`acme +http://127\\.0\\.0\\.1:${dev.port}/realms/acme/login`))
+    await dev.seen(/bob +eleven purple teapots sing/)
+    await dev.seen(/alice +[\w-]{32,}/)
+    await dev.seen(/admin +[\w-]{32,} +\(realm master\)/)
+    await dev.seen(/Applied in \d+ ms: \d+ added/)
+    await dev.seen(/ADMIN_CREATE +acme/)
+    writeFileSync(join(estate, 'realms', 'clients.yaml'), clientText('Second'))
+    await dev.seen(/~ name: "First" -> "Second"/)
+    writeFileSync(join(estate, 'realms', 'clients.yaml'), 'realm: acme\nclients: {}\n')
+    await dev.seen(/realms\/clients\.yaml:2:\d+: error/)
+    await dev.seen(/waiting for the files to be put right/)
+    dev.press('q')
+    expect(await dev.exited).toBe(0)
+    const raw = dev.raw()
+    // The other screen, and back; the cursor is there again.
+    expect(raw).toContain('\u001b[?1049h')
+    expect(raw.lastIndexOf('\u001b[?1049l')).toBeGreaterThan(raw.lastIndexOf('\u001b[?1049h'))
+    expect(raw.lastIndexOf('\u001b[?25h')).toBeGreaterThan(raw.lastIndexOf('\u001b[?25l'))
+    expect(stripVTControlCharacters(raw)).toMatch(/stopped; the data are removed\s*$/)
+    expect(await isListening(dev)).toBe(false)
+  })
 
   it('follows the size of the terminal', async () => {
     const dev = await onTerminal(newEstate())
