@@ -73,7 +73,7 @@ const onTerminal = async (
 }
 
 describe('the dashboard', () => {
-  // Tries again: in about one of thirty runs the line of the first event was not on the screen. It had three lines for
+  // Tries again: in 3 of some 40 runs the line of the first event was not on the screen. It had three lines for
   // events then, so that later ones may have taken its place before it was drawn; that this was all is not proven.
   it('shows pages, people, the last apply and events, and goes without a trace', {
     retry: 1,
