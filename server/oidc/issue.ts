@@ -47,6 +47,14 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     }
   }
 
+  /** The event of a token that never came to be is durable, or will be in a moment: another one takes it back. */
+  const takeBack = async (signing: Promise<unknown>, writing: Promise<void>, event: AuditEvent) => {
+    const [signed, written] = await Promise.allSettled([signing, writing])
+    if (signed.status === 'fulfilled' || written.status === 'rejected') return
+    const detail = `${event.detail}: not issued after all, the token could not be signed`
+    await recorder.append([], [{ ...event, outcome: 'FAILURE', detail }])
+  }
+
   const sign = async (
     { issuer, client, jkt }: GrantContext,
     scope: readonly string[],
@@ -89,10 +97,15 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     const scope = stillAllowed(client, issuance.scope)
     const detail = issuance.detail ?? grant.name
     const event = grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail)
-    // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant.
     const signing = sign(context, scope, issuance)
-    if (statements) await signing
-    const [{ access, id }] = await Promise.all([signing, write(issuance, event)])
+    // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
+    // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.
+    if (statements || user) await signing
+    const writing = write(issuance, event)
+    const [{ access, id }] = await Promise.all([signing, writing]).catch(async (error) => {
+      await takeBack(signing, writing, event)
+      throw error
+    })
     metrics.tokenIssued(issuer.name)
     return {
       access_token: access.token,

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
+import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 import {
   basic,
@@ -269,6 +270,27 @@ describe.each(backends)('client_credentials on $name', (backend) => {
     })
     await site.post('/token', inBody({ client_id: 'nobody' }))
     expect(await events()).toBe(before + 2)
+  })
+
+  it('takes back what it recorded of a token that could not be signed', async () => {
+    const keyed = await site.client({ clientId: 'keyed', grantTypes: ['client_credentials'] })
+    await site.admin('POST', `/clients/${keyed.id}/keys/rotate`)
+    const { storage } = site.server.parts
+    const spoilt = storage.db
+      .updateTable('signing_keys')
+      .set({ private_key: '{}' })
+      .where('client_id', '=', keyed.id)
+    await storage.commit([statement(spoilt)])
+    now += 121_000
+    await expect(site.token(keyed)).rejects.toThrow('server_error')
+    expect((await site.events('CLIENT_LOGIN')).slice(0, 2)).toMatchObject([
+      {
+        outcome: 'FAILURE',
+        actor: keyed.id,
+        detail: 'client_credentials: not issued after all, the token could not be signed',
+      },
+      { outcome: 'SUCCESS', actor: keyed.id, detail: 'client_credentials' },
+    ])
   })
 
   it('counts tokens by realm', async () => {
