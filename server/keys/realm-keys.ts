@@ -18,6 +18,7 @@ import { createTurns, type InTurn } from '#server/platform/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
+import { hasFirstKey } from './rotation.ts'
 import { signingKeyContext } from './signing-keys.ts'
 
 export const signingAlgorithms = ['RS256', 'PS256'] as const
@@ -36,6 +37,8 @@ export interface RealmKeySet {
   readonly all: readonly RealmKey[]
   /** Whether the key after the active one is among them. */
   readonly hasNext: boolean
+  /** Whether the active one is the realm's first. */
+  readonly isFirst: boolean
   /** What is signed for a client is signed by its own key, where it has one whose time has come. */
   signerFor(client: { readonly id: string }): RealmKey
   find(kid: string): RealmKey | undefined
@@ -141,7 +144,7 @@ export const createRealmKeys = ({
   /** What was read already stays read: most changes of a realm are not of its keys. */
   const byId = new Map<string, RealmKey>()
 
-  const read = async (realm: string): Promise<RealmKeySet> => {
+  const read = async (realm: string, createdAt: number): Promise<RealmKeySet> => {
     const rows = await db
       .selectFrom('signing_keys')
       .selectAll()
@@ -168,6 +171,7 @@ export const createRealmKeys = ({
     return {
       all: [...new Set([first, ...byKid.values()])],
       hasNext: rows.some(({ client_id, status }) => client_id === null && status === 'NEXT'),
+      isFirst: hasFirstKey(rows, createdAt),
       signerFor: ({ id }) => {
         const at = clock.now()
         // The clock of the node that made the realm may be ahead of this one.
@@ -181,7 +185,7 @@ export const createRealmKeys = ({
     of: ({ realm, createdAt, seq }) => {
       const before = known.get(realm)
       if (before?.createdAt === createdAt && before.seq === seq) return before.set
-      const set = read(realm)
+      const set = read(realm, createdAt)
       known.set(realm, { createdAt, seq, set })
       set.catch(() => known.delete(realm))
       return set

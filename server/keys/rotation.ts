@@ -45,8 +45,8 @@ type EventsOf = (key: SigningKeyRow) => readonly KeyEvent[]
 export interface CurrentKeys {
   readonly active: SigningKeyRow | undefined
   readonly next: SigningKeyRow | undefined
-  /** Whether no other key has signed before the active one. */
-  readonly isFirst: boolean
+  /** Whether no other key has signed for the realm before; a rotation that does not say so waits. */
+  readonly isFirst?: boolean
 }
 
 export interface SigningKeys {
@@ -95,20 +95,25 @@ export const currentKeys = (
   return {
     active: own.find(({ status }) => status === 'ACTIVE'),
     next: own.find(({ status }) => status === 'NEXT'),
-    isFirst: !own.some(({ status }) => status === 'PASSIVE'),
   }
 }
 
 /**
- * From when on the key after the active one may sign: not before everybody who has read the keys lately can know it. A
- * realm's keys are never read without the next one (published-keys.ts), so who knows a realm's first key knows its second.
+ * Whether the realm signs with the key that it was born with, which is a little older than the realm. That none is
+ * retained does not tell: those before the active one may have been deleted.
  */
-const signsFrom = (
-  { clientId }: KeyOwner,
-  { active, next, isFirst }: CurrentKeys,
-  now: number,
-): number =>
-  clientId === null && isFirst
+export const hasFirstKey = (rows: readonly SigningKeyRow[], bornAt: number): boolean =>
+  rows.every(
+    ({ client_id, status, created_at }) =>
+      client_id !== null || status === 'NEXT' || (status === 'ACTIVE' && created_at <= bornAt),
+  )
+
+/**
+ * From when on the key after the active one may sign: not before everybody who has read the keys lately can know it. A
+ * realm's first key is never read without the second (published-keys.ts), so who knows the first knows the second.
+ */
+const signsFrom = ({ active, next, isFirst }: CurrentKeys, now: number): number =>
+  isFirst
     ? now
     : Math.max(now, (next?.created_at ?? now) + publicationLeadMs, active?.created_at ?? 0)
 
@@ -125,7 +130,14 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
       .where('realm', '=', owner.realm)
       .where('client_id', owner.clientId === null ? 'is' : '=', owner.clientId)
       .execute()
-    return currentKeys(owner, rows)
+    const current = currentKeys(owner, rows)
+    if (owner.clientId !== null) return current
+    const realm = await db
+      .selectFrom('realms')
+      .select('created_at')
+      .where('name', '=', owner.realm)
+      .executeTakeFirst()
+    return { ...current, isFirst: hasFirstKey(rows, realm?.created_at ?? 0) }
   }
 
   const commit = async (
@@ -213,7 +225,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
   }
 
   const advance: SigningKeys['advance'] = (owner, from, eventsOf) =>
-    succeed(owner, from, signsFrom(owner, from, clock.now()), eventsOf)
+    succeed(owner, from, signsFrom(from, clock.now()), eventsOf)
 
   const replace = async (
     owner: KeyOwner,

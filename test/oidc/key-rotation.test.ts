@@ -149,6 +149,43 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     expect((await site.admin('DELETE', `/keys/${first}?force=true`)).status).toBe(204)
   })
 
+  it('publishes no first key without the second, which may sign at once', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { parts, anonymous, signedIn, createRealm } = site.server
+    const base = await createRealm('newborn')
+    const read = () => anonymous.send('GET', '/realms/newborn/.well-known/jwks.json')
+    const failing = vi.spyOn(parts.signingKeys, 'prepare').mockRejectedValue(new Error('disk full'))
+    for (let asked = 0; asked < 2; asked += 1) {
+      const { status, headers } = await read()
+      expect([status, headers['retry-after'], headers['cache-control']]).toEqual([
+        503,
+        '10',
+        'no-store',
+      ])
+    }
+    expect(failing).toHaveBeenCalledTimes(1)
+    failing.mockRestore()
+    const { send } = await signedIn('master', 'admin')
+    const { body: active } = await send('POST', `${base}/keys/rotate`)
+    expect(active.createdAt).toBe(Date.now())
+    await parts.signingKeys.idle()
+    expect((await read()).body.keys[0].kid).toBe(active.keyId)
+  })
+
+  it('takes no key for the first because those before it are deleted', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { parts, signedIn, createRealm } = site.server
+    const base = await createRealm('pruned')
+    const { send } = await signedIn('master', 'admin')
+    const { body: keys } = await send('GET', `${base}/keys`)
+    later(1)
+    await send('POST', `${base}/keys/rotate`)
+    expect((await send('DELETE', `${base}/keys/${keys[0].keyId}?force=true`)).status).toBe(204)
+    await parts.signingKeys.idle()
+    const { body } = await send('POST', `${base}/keys/rotate`)
+    expect(body.createdAt).toBe(Date.now() + 120_000)
+  })
+
   it('lets a fresh key sign at once, and none of those before it again', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     await rotate()

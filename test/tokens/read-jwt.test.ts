@@ -22,6 +22,7 @@ const countingKey = (kid: string): RealmKey & { asked: number } => {
 const setOf = (active: RealmKey, all = [active]): RealmKeySet => ({
   all,
   hasNext: false,
+  isFirst: false,
   signerFor: () => active,
   find: (kid) => all.find((key) => key.kid === kid),
 })
