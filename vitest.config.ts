@@ -6,6 +6,7 @@
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
  */
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { SummaryReporter } from './test/support/summary-reporter.ts'
 
@@ -23,6 +24,8 @@ export default defineConfig({
     isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // A thread of a server that is not bundled starts in half the time when its types were stripped before.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
     reporters: ['default', new SummaryReporter()],
@@ -35,7 +38,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...processes, ...never],
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: 'test/support/key-pairs.ts',
+          setupFiles: 'test/support/setup-server.ts',
         },
       },
       {

@@ -1,33 +1,57 @@
 /**
  * Making an RSA key costs a tenth of a second, and every realm of every test wants two: an eighth of what the tests
- * cost. The first ones that a worker makes are handed out again in turn, so that two that are made after each other
- * are always different keys.
+ * cost. So some are made once for the whole run and handed out in turn, wherever a server of a test asks for one:
+ * two that are asked for after each other are always different keys.
  */
 import { webcrypto } from 'node:crypto'
 
-const MOST = 32
-
-type Generate = typeof webcrypto.subtle.generateKey
-
-const { subtle } = webcrypto
-const generate: Generate = subtle.generateKey.bind(subtle)
-const made = new Map<string, webcrypto.CryptoKeyPair[]>()
-let next = 0
-
-const inTurn = async (...wanted: Parameters<Generate>) => {
-  const [algorithm, extractable, usages] = wanted
-  const isRsa = typeof algorithm === 'object' && 'modulusLength' in algorithm
-  if (!isRsa || !extractable) return generate(...wanted)
-  const shape = JSON.stringify([algorithm, usages])
-  const pairs = made.get(shape) ?? []
-  made.set(shape, pairs)
-  if (pairs.length < MOST) {
-    const pair = (await generate(...wanted)) as webcrypto.CryptoKeyPair
-    pairs.push(pair)
-    return pair
-  }
-  next += 1
-  return pairs[next % MOST]
+/** Both halves as DER in base64: PKCS #8 and SPKI. */
+export interface KeyPair {
+  readonly privateKey: string
+  readonly publicKey: string
 }
 
-Object.defineProperty(subtle, 'generateKey', { value: inTurn, configurable: true })
+const MANY = 16
+
+/** Word for word what server/keys/signing-keys.ts asks for: a key that a test makes for itself is a new one. */
+const algorithm = {
+  name: 'RSASSA-PKCS1-v1_5',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+  hash: 'SHA-256',
+}
+const asked = JSON.stringify(algorithm)
+
+const { subtle } = webcrypto
+const generate = subtle.generateKey.bind(subtle)
+
+const makeKeyPair = async (): Promise<KeyPair> => {
+  const made = await generate(algorithm, true, ['sign', 'verify'])
+  const exported = async (format: 'pkcs8' | 'spki', key: webcrypto.CryptoKey): Promise<string> =>
+    Buffer.from(await subtle.exportKey(format, key)).toString('base64')
+  return {
+    privateKey: await exported('pkcs8', made.privateKey),
+    publicKey: await exported('spki', made.publicKey),
+  }
+}
+
+export const makeKeyPairs = (): Promise<KeyPair[]> =>
+  Promise.all(Array.from({ length: MANY }, makeKeyPair))
+
+/** From now on a server in this process gets one of these when it asks for a key. */
+export const handOut = (pairs: readonly KeyPair[]): void => {
+  // Two servers on one database do not begin with the same one.
+  let next = process.pid
+  const inTurn = async (...wanted: Parameters<typeof subtle.generateKey>) => {
+    next += 1
+    const pair = pairs[next % pairs.length]
+    if (JSON.stringify(wanted[0]) !== asked || !pair) return generate(...wanted)
+    const imported = (format: 'pkcs8' | 'spki', der: string, usage: 'sign' | 'verify') =>
+      subtle.importKey(format, Buffer.from(der, 'base64'), algorithm, true, [usage])
+    return {
+      privateKey: await imported('pkcs8', pair.privateKey, 'sign'),
+      publicKey: await imported('spki', pair.publicKey, 'verify'),
+    }
+  }
+  Object.defineProperty(subtle, 'generateKey', { value: inTurn, configurable: true })
+}

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import type { Backend } from './backends.ts'
 import { type Browserless, signIn } from './browserless.ts'
 import { freePort } from './ports.ts'
@@ -61,13 +61,20 @@ export interface ServerProcess {
   readonly kill: () => Promise<Exit>
 }
 
+/** For a process that takes the keys of its realms from those of the run (test/support/key-pairs.ts). */
+export const withKeyPairs = (): Readonly<Record<string, string>> => ({
+  NODE_OPTIONS: `--require=${inject('keyPairsScript')}`,
+})
+
 /** Resolves when it is ready. */
 export const startServerProcess = async (
   { args, env }: Pick<Installation, 'args' | 'env'>,
   ...more: readonly string[]
 ): Promise<ServerProcess> => {
   const port = await freePort()
-  const server = spawnCli(['server', ...args, '--port', String(port), ...more], { env })
+  const server = spawnCli(['server', ...args, '--port', String(port), ...more], {
+    env: { ...withKeyPairs(), ...env },
+  })
   await server.waitForLine(/is ready at/)
   const url = `http://127.0.0.1:${port}`
   return {

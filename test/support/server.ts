@@ -60,6 +60,9 @@ export interface TestServer {
 }
 
 export const adminPassword = 'correct horse battery staple 42'
+/** Of that password: to make it anew for every server would take a thread and a while. */
+const adminPasswordHash =
+  '$argon2id$v=19$m=19456,t=2,p=1$+Q10sDA53BjcpPFxuheGug$zkQh+IwzxK/S1JevP8wSOm/EFnVM6oXt6/AumaqPUgU'
 
 const masterKey = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')
 
@@ -106,7 +109,7 @@ export const startServer = async (
     flags: { databaseUrl: url, data, ...(port === undefined ? {} : { port, ...named }) },
     env: {
       IAMCTL_MASTER_KEY: masterKey,
-      IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword,
+      IAMCTL_BOOTSTRAP_ADMIN_PASSWORD_HASH: adminPasswordHash,
       ...options.env,
     },
   })

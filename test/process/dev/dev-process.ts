@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import { freePort } from '../../support/ports.ts'
 import { type CliProcess, type SpawnOptions, spawnCli } from '../../support/processes.ts'
-import { temporaryFolder } from '../../support/server-process.ts'
+import { temporaryFolder, withKeyPairs } from '../../support/server-process.ts'
 
 /** A line of `--output json`. */
 export interface Told {
@@ -59,11 +59,15 @@ const parse = (line: string): Told[] => {
 export const startDev = async (
   cwd: string,
   args: readonly string[] = [],
-  options: Omit<SpawnOptions, 'cwd'> = {},
+  { env = {}, ...options }: Omit<SpawnOptions, 'cwd'> = {},
 ): Promise<DevProcess> => {
   const port = await freePort()
   const output = args.includes('-o') ? [] : ['-o', 'json']
-  const process = spawnCli(['dev', ...output, '--port', String(port), ...args], { ...options, cwd })
+  const process = spawnCli(['dev', ...output, '--port', String(port), ...args], {
+    ...options,
+    env: { ...withKeyPairs(), ...env },
+    cwd,
+  })
   const told = (type: string): Told[] =>
     process
       .stdout()
