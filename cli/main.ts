@@ -18,12 +18,13 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   const { showVersion } = await import('./views/human/version.ts')
   showVersion()
 } else {
-  // Stack traces name the source where somebody will read them; the maps cost a short command a tenth of its time.
   const isLong = word === 'server' || word === 'dev' || word === 'reconcile'
-  if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG'])
-    process.setSourceMapsEnabled(true)
   // A short command reads much and lives briefly: with room for it, a large realm is planned without a pause for garbage.
   if (!isLong) v8.setFlagsFromString('--min-semi-space-size=64')
-  const { run } = await import('./program.ts')
+  const [{ nameSources }, { run }] = await Promise.all([
+    import('./source-maps.ts'),
+    import('./program.ts'),
+  ])
+  nameSources()
   await run(process.argv)
 }
