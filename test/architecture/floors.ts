@@ -29,6 +29,7 @@ const strangers: ReadonlySet<string> = new Set([
 /** `server/app` is these files: they put the parts together, start and stop them. */
 const composition: ReadonlySet<string> = new Set([
   'server/main.ts',
+  'server/start.ts',
   'server/app.ts',
   'server/parts.ts',
   'server/workers.ts',
