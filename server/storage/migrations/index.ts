@@ -13,6 +13,7 @@ import { devices } from './0010-devices.ts'
 import { people } from './0011-people.ts'
 import { invitations } from './0012-invitations.ts'
 import { erasureRequests } from './0013-erasure-requests.ts'
+import { addScopes } from './0014-scopes.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -29,4 +30,5 @@ export const migrations: readonly Migration[] = [
   people,
   invitations,
   erasureRequests,
+  addScopes,
 ]
