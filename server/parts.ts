@@ -60,6 +60,7 @@ import { deriveKey } from '#server/platform/sealing.ts'
 import { createSiblings } from '#server/platform/siblings.ts'
 import { createBehaviours } from '#server/resources/behaviours/index.ts'
 import { createChangesets } from '#server/resources/changesets.ts'
+import { createLastAdmin } from '#server/resources/last-admin.ts'
 import { createPresenter } from '#server/resources/present.ts'
 import { createRealms, masterRealm } from '#server/resources/realms.ts'
 import { createVault } from '#server/resources/secrets.ts'
@@ -134,7 +135,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const codeKey = deriveKey(root, 'sign-in-codes')
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
     const behaviours = createBehaviours({ users, passwords, ranks, copy })
-    const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours })
+    const lastAdmin = createLastAdmin({ storage, ranks, master: masterRealm })
+    const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours, lastAdmin })
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
 
     const grantsStore = createGrantsStore({ storage, clock })
@@ -202,6 +204,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       users,
       passwords,
       ranks,
+      lastAdmin,
       sessions,
       bruteForce,
       factors,

@@ -5,7 +5,6 @@ import { type DataExport, dataExportSchema } from '#server/accounts/data-export.
 import { erasureStatements } from '#server/accounts/erasure.ts'
 import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
-import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { objectOf } from './description.ts'
@@ -27,7 +26,7 @@ export type OwnDataParts = Pick<
   | 'factors'
   | 'clock'
   | 'jobs'
-  | 'ranks'
+  | 'lastAdmin'
 >
 
 const erasureBody = objectOf(
@@ -69,7 +68,7 @@ interface Wish {
 const isDeclared = ({ user }: Self): boolean => user.managed === 1
 
 export const createOwnData = (parts: OwnDataParts) => {
-  const { exportData, sessions, users, recorder, factors, clock, jobs } = parts
+  const { exportData, sessions, users, recorder, factors, clock, jobs, lastAdmin } = parts
   const prove = createProvePassword(parts)
   const requests = createErasureRequests(parts)
 
@@ -96,12 +95,15 @@ export const createOwnData = (parts: OwnDataParts) => {
         'owned',
         'a file declares you: ask for it by POST /account/gdpr/erasure-request',
       )
-    const statements = [
-      ...(await keepAnAdmin(parts, issuer.view, user)),
-      ...sessions.revokeAllOf(user.id),
-      ...users.deleteStatements(user.id),
-      ...erasureStatements(parts, user),
-    ]
+    const statements = await lastAdmin.aroundData(
+      issuer.view,
+      [user],
+      [
+        ...sessions.revokeAllOf(user.id),
+        ...users.deleteStatements(user.id),
+        ...erasureStatements(parts, user),
+      ],
+    )
     await confirm(self, { statements, events: [selfEvent(self, 'USER_ERASED')] }, password)
     jobs.wake(logoutQueue)
   }

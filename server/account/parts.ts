@@ -6,12 +6,12 @@ import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
-import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Transactions } from '#server/accounts/transactions.ts'
 import type { PersonalKeys } from '#server/events/personal-keys.ts'
 import type { OidcParts } from '#server/oidc/parts.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
+import type { LastAdmin } from '#server/resources/last-admin.ts'
 
 export interface AccountParts extends OidcParts {
   readonly devices: Devices
@@ -22,7 +22,7 @@ export interface AccountParts extends OidcParts {
   readonly passwords: Passwords
   readonly keyring: Keyring
   readonly exportData: ExportData
-  readonly ranks: Ranks
+  readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
 }

@@ -12,26 +12,29 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 
+/** Where roles and groups are looked up. */
+export type Granting = Pick<RealmView, 'get' | 'byId'>
+
 export interface Ranks {
   /** Effective permissions of a user, by the roles they hold. */
-  permissionsOf(view: RealmView, userId: string): Promise<ReadonlySet<Permission>>
+  permissionsOf(view: Granting, userId: string): Promise<ReadonlySet<Permission>>
   /** Effective permissions that holding these roles amounts to. */
   permissionsOfRoles(
-    view: RealmView,
+    view: Granting,
     roles: readonly StoredDocument[],
   ): Promise<ReadonlySet<Permission>>
   /** Effective permissions that being in this group amounts to. */
-  permissionsOfGroup(view: RealmView, groupId: string): Promise<ReadonlySet<Permission>>
+  permissionsOfGroup(view: Granting, groupId: string): Promise<ReadonlySet<Permission>>
   /** Who does not hold all permissions of a user must not change them: a password is a way in. */
   refuseUnlessOutranked(
-    view: RealmView,
+    view: Granting,
     permissions: ReadonlySet<Permission>,
     userId: string,
   ): Promise<void>
 }
 
 export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
-  const rolesOfGroups = async (view: RealmView, ids: readonly string[]): Promise<string[]> => {
+  const rolesOfGroups = async (view: Granting, ids: readonly string[]): Promise<string[]> => {
     const names: string[] = []
     const queue = [...ids]
     const seen = new Set<string>()
@@ -45,13 +48,13 @@ export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
     return names
   }
 
-  const named = async (view: RealmView, names: readonly string[]): Promise<StoredDocument[]> => {
+  const named = async (view: Granting, names: readonly string[]): Promise<StoredDocument[]> => {
     const found = await Promise.all(names.map((name) => view.get('role', name)))
     return found.filter((role) => role !== undefined)
   }
 
   const closure = async (
-    view: RealmView,
+    view: Granting,
     start: readonly StoredDocument[],
   ): Promise<ReadonlySet<Permission>> => {
     const granted = new Set<Permission>()

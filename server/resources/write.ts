@@ -23,6 +23,7 @@ import { commitOf } from './commit.ts'
 import { decide } from './decide.ts'
 import type { Drafts } from './drafts.ts'
 import type { Effect } from './effects.ts'
+import type { LastAdmin } from './last-admin.ts'
 import type { Door, Operation } from './operations.ts'
 import { prepare } from './prepare.ts'
 import { createQueue } from './queue.ts'
@@ -73,6 +74,7 @@ export interface WriterParts {
   readonly clock: Clock
   readonly vault: Vault
   readonly behaviours: Behaviours
+  readonly lastAdmin: Pick<LastAdmin, 'afterDocuments'>
 }
 
 /** How often a write decides anew before it reports the conflict; each round means somebody else got on. */
@@ -94,7 +96,7 @@ const pause = (round: number): Promise<void> =>
   })
 
 export const createWriter = (parts: WriterParts): Writer => {
-  const { storage, recorder, copy, clock, vault, behaviours } = parts
+  const { storage, recorder, copy, clock, vault, behaviours, lastAdmin } = parts
   const queue = createQueue()
 
   const sameSecret = (document: StoredDocument, pointer: string, plain: string): boolean =>
@@ -129,6 +131,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       { realm, db: storage.db, drafts, caller, now, dryRun },
       { behaviours, vault },
     )
+    const kept = await lastAdmin.afterDocuments(realm, effects, () => copy.fresh(realm))
     if (dryRun) return { revision: snapshot.revision, effects, drafts }
     if (effects.length === 0) {
       const alongside = request.alongside?.(effects, snapshot.revision)
@@ -158,6 +161,7 @@ export const createWriter = (parts: WriterParts): Writer => {
           : []),
         ...commit.statements,
         ...(alongside?.statements ?? []),
+        ...kept,
       ],
       [...commit.events, ...(alongside?.events ?? [])],
     )

@@ -4,7 +4,6 @@ import { Problem } from '#schemas/problems.ts'
 import { dataExportSchema, type ExportData } from '#server/accounts/data-export.ts'
 import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.ts'
 import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
-import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
@@ -62,19 +61,20 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
       if (user.id === context.caller.actor)
         throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
       const data = {
-        statements: [
-          ...(await keepAnAdmin(parts, context.view, user)),
-          ...erasureStatements(parts, user),
-        ],
+        statements: erasureStatements(parts, user),
         events: [userEvent(context, 'USER_ERASED', user.id)],
       }
       if (user.managed === 1) return deleteManagedUser(parts, context, user, data)
       return parts.recorder.commit(
-        [
-          ...parts.sessions.revokeAllOf(user.id),
-          ...parts.users.deleteStatements(user.id),
-          ...data.statements,
-        ],
+        await parts.lastAdmin.aroundData(
+          context.view,
+          [user],
+          [
+            ...parts.sessions.revokeAllOf(user.id),
+            ...parts.users.deleteStatements(user.id),
+            ...data.statements,
+          ],
+        ),
         [userEvent(context, 'ADMIN_DELETE', user.id), ...data.events],
       )
     },

@@ -1,5 +1,4 @@
 import { Problem } from '#schemas/problems.ts'
-import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { type Action, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
@@ -18,11 +17,13 @@ export const deleteUser = (parts: UserParts): Action => ({
     refuseStale(context, user)
     if (user.id === context.caller.actor)
       throw new Problem('conflict', 'you cannot delete yourself')
-    const kept = await keepAnAdmin(parts, context.view, user)
-    if (user.managed === 1)
-      return deleteManagedUser(parts, context, user, { statements: kept, events: [] })
+    if (user.managed === 1) return deleteManagedUser(parts, context, user)
     const event = userEvent(context, 'ADMIN_DELETE', user.id)
-    const deletion = [...kept, ...parts.users.deleteStatements(user.id)]
+    const deletion = await parts.lastAdmin.aroundData(
+      context.view,
+      [user],
+      parts.users.deleteStatements(user.id),
+    )
     if (!asksForMatch(context)) return parts.recorder.commit(deletion, [event])
     try {
       return await parts.recorder.commit(

@@ -78,7 +78,7 @@ const refuse = (errors: readonly FieldError[]): Problem => {
 }
 
 export const importUsers = (parts: UserParts): Action => {
-  const { users, passwords, storage, recorder, clock, ranks } = parts
+  const { users, passwords, storage, recorder, clock, ranks, lastAdmin } = parts
 
   const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
     const hash = user.credentials?.[0]?.value
@@ -106,11 +106,12 @@ export const importUsers = (parts: UserParts): Action => {
         )
   }
 
+  /** The statements, and the user's row as it will be. */
   const overwrite = async (
     context: ActionContext,
     before: UserRow,
     user: ImportedUser,
-  ): Promise<Statement[]> => {
+  ): Promise<{ readonly after: UserRow; readonly statements: readonly Statement[] }> => {
     if (before.managed === 1)
       throw new Problem('conflict', `user "${before.username}" is managed by a file`)
     await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
@@ -126,14 +127,17 @@ export const importUsers = (parts: UserParts): Action => {
         : passwords.acceptHash(settings, before, hash, '/credentials/0/value')
     if (password.errors.length > 0) throw invalid(password.errors)
     const shutOut = hash !== undefined || (before.enabled === 1 && after.enabled === 0)
-    return [
-      ...users.updateStatements(before, after),
-      ...password.statements,
-      ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
-    ]
+    return {
+      after,
+      statements: [
+        ...users.updateStatements(before, after),
+        ...password.statements,
+        ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
+      ],
+    }
   }
 
-  /** What has to be written, and what is wrong with the rows. */
+  /** What has to be written; throws what is wrong with the rows. */
   const decide = async (context: ActionContext, given: UserImport) => {
     const { realm } = context
     const { ifResourceExists, placeOf } = given
@@ -146,6 +150,8 @@ export const importUsers = (parts: UserParts): Action => {
     const results: Result[] = []
     /** Users whose password is replaced. */
     const reset: string[] = []
+    /** Users who cannot sign in afterwards. */
+    const out: UserRow[] = []
     const pace = createPace()
     const decideOne = async (user: ImportedUser, place: string): Promise<void> => {
       const before = existing.get(foldName(user.username))
@@ -163,8 +169,9 @@ export const importUsers = (parts: UserParts): Action => {
         return
       }
       if (before) {
-        const changes = await collect(errors, place, () => overwrite(context, before, user))
-        statements.push(...(changes ?? []))
+        const change = await collect(errors, place, () => overwrite(context, before, user))
+        statements.push(...(change?.statements ?? []))
+        if (change?.after.enabled === 0 || change?.after.locked === 1) out.push(before)
         results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
         if (user.credentials?.[0]) reset.push(before.id)
         return
@@ -183,7 +190,14 @@ export const importUsers = (parts: UserParts): Action => {
       await decideOne(user, placeOf(index))
       if (pace.over()) await pace.rest()
     }
-    return { errors, rows, credentials, statements, results, reset }
+    if (errors.length > 0) throw refuse(errors)
+    return {
+      rows,
+      credentials,
+      statements: await lastAdmin.aroundData(context.view, out, statements),
+      results,
+      reset,
+    }
   }
 
   type Decided = Awaited<ReturnType<typeof decide>>
@@ -252,7 +266,6 @@ export const importUsers = (parts: UserParts): Action => {
     handle: async (context) => {
       const given = await readImport(context)
       const decided = await decide(context, given)
-      if (decided.errors.length > 0) throw refuse(decided.errors)
       const defaults = await defaultRoleIn(context.view)
       if (decided.credentials.length > 0) await refuseWaysIn(context, defaults)
       if (!given.dryRun) await commit(context, decided, defaults)

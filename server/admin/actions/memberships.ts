@@ -91,29 +91,28 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
   const documentIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
     findIn(view, kind, params[param] ?? '')
 
+  interface Change {
+    /** The keys that a managed user's document names. */
+    readonly edit: (keys: readonly string[]) => string[]
+    readonly statements: (user: UserRow) => Promise<readonly Statement[]>
+    readonly word: 'added' | 'removed'
+  }
+
   /** Those of a managed user stand in a file. */
   const change = async (
     context: ActionContext,
     document: StoredDocument,
-    data: Statement,
-    edit: (keys: readonly string[]) => string[],
-    detail: string,
+    { edit, statements, word }: Change,
   ): Promise<unknown> => {
     const user = await userToChange(parts, context)
     if (user.managed === 1)
       return changeManagedUser(parts, context, user, (doc) => ({ [field]: edit(doc[field]) }))
-    return ignoreDone(
-      parts.recorder.commit(
-        [unlessDone(data)],
-        [
-          {
-            ...userEvent(context, 'ADMIN_UPDATE', user.id, detail),
-            resourceType: kind.resourceType,
-            resourceId: document.id,
-          },
-        ],
-      ),
-    )
+    const event = {
+      ...userEvent(context, 'ADMIN_UPDATE', user.id, `member ${user.id} ${word}`),
+      resourceType: kind.resourceType,
+      resourceId: document.id,
+    }
+    return ignoreDone(parts.recorder.commit(await statements(user), [event]))
   }
 
   const add = (method: 'PUT' | 'POST'): Action => ({
@@ -127,14 +126,11 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
     handle: async (context) => {
       const document = await documentIn(context)
       await membership.refuse(parts, context, document)
-      const user = await userToChange(parts, context)
-      return change(
-        context,
-        document,
-        membership.join(parts, user.id, document.id),
-        (keys) => [...keys.filter((key) => key !== document.key), document.key],
-        `member ${user.id} added`,
-      )
+      return change(context, document, {
+        edit: (keys) => [...keys.filter((key) => key !== document.key), document.key],
+        statements: async ({ id }) => [unlessDone(membership.join(parts, id, document.id))],
+        word: 'added',
+      })
     },
   })
 
@@ -164,14 +160,14 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
       reply: noContent,
       handle: async (context) => {
         const document = await documentIn(context)
-        const user = await userToChange(parts, context)
-        return change(
-          context,
-          document,
-          membership.leave(parts, user.id, document.id),
-          (keys) => keys.filter((key) => key !== document.key),
-          `member ${user.id} removed`,
-        )
+        return change(context, document, {
+          edit: (keys) => keys.filter((key) => key !== document.key),
+          statements: (user) => {
+            const removal = unlessDone(membership.leave(parts, user.id, document.id))
+            return parts.lastAdmin.aroundData(context.view, [user], [removal], document)
+          },
+          word: 'removed',
+        })
       },
     },
   ]

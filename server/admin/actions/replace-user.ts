@@ -7,7 +7,6 @@ import {
   type UserRecord,
   userDefaults,
 } from '#server/accounts/user-record.ts'
-import { keepAnAdmin } from '#server/resources/last-admin.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -74,18 +73,18 @@ export const replaceUser = (parts: UserParts): Action => {
     before: UserRow,
     fields: UserFields,
     lock: LockChange,
-    kept: readonly Statement[],
   ): Promise<void> => {
     const after = changedUserRow(before, { ...fields, locked: lock.locked }, parts.clock.now())
     if (isSame(before, after) && lock.events.length === 0) return
+    const isOut = after.enabled === 0 || after.locked === 1
+    const statements = [
+      ...parts.users.updateStatements(before, after),
+      ...(before.enabled === 1 && !fields.enabled ? parts.sessions.revokeAllOf(before.id) : []),
+      ...lock.statements,
+    ]
     try {
       await parts.recorder.commit(
-        [
-          ...kept,
-          ...parts.users.updateStatements(before, after),
-          ...(before.enabled === 1 && !fields.enabled ? parts.sessions.revokeAllOf(before.id) : []),
-          ...lock.statements,
-        ],
+        await parts.lastAdmin.aroundData(context.view, isOut ? [before] : [], statements),
         [
           userEvent(context, 'ADMIN_UPDATE', before.id),
           ...lock.events.map((type) => userEvent(context, type, before.id)),
@@ -101,7 +100,6 @@ export const replaceUser = (parts: UserParts): Action => {
     before: UserRow,
     fields: UserFields,
     lock: LockChange,
-    kept: readonly Statement[],
   ): Promise<void> => {
     const { locked: _, email, firstName, lastName, attributes, requiredActions, ...rest } = fields
     const flag = statement(
@@ -122,10 +120,14 @@ export const replaceUser = (parts: UserParts): Action => {
       ),
     })
     const data =
-      lock.events.length === 0 && kept.length === 0
+      lock.events.length === 0
         ? undefined
         : {
-            statements: [...kept, ...(lock.events.length > 0 ? [flag, ...lock.statements] : [])],
+            statements: await parts.lastAdmin.aroundData(
+              context.view,
+              lock.locked ? [before] : [],
+              [flag, ...lock.statements],
+            ),
             events: lock.events.map((type) => userEvent(context, type, before.id)),
           }
     try {
@@ -143,10 +145,8 @@ export const replaceUser = (parts: UserParts): Action => {
     // Full state: what the body leaves out goes back to its default.
     const fields = { username: before.username, ...userDefaults, ...given }
     const lock = lockChange(before, shown, fields.locked)
-    const isOut = !fields.enabled || lock.locked
-    const kept = isOut ? await keepAnAdmin(parts, context.view, before) : []
-    if (before.managed === 1) await replaceManaged(context, before, fields, lock, kept)
-    else await replaceData(context, before, fields, lock, kept)
+    if (before.managed === 1) await replaceManaged(context, before, fields, lock)
+    else await replaceData(context, before, fields, lock)
     return before
   }
 

@@ -105,18 +105,17 @@ export const unassignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: roles.filter((name) => name !== role.key),
       }))
+    const removal = unlessDone(
+      statement(
+        parts.storage.db
+          .deleteFrom('user_roles')
+          .where('user_id', '=', user.id)
+          .where('role_id', '=', role.id),
+      ),
+    )
     return ignoreDone(
       parts.recorder.commit(
-        [
-          unlessDone(
-            statement(
-              parts.storage.db
-                .deleteFrom('user_roles')
-                .where('user_id', '=', user.id)
-                .where('role_id', '=', role.id),
-            ),
-          ),
-        ],
+        await parts.lastAdmin.aroundData(context.view, [user], [removal], role),
         [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} taken away`)],
       ),
     )

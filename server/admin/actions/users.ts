@@ -13,6 +13,7 @@ import type { Users } from '#server/accounts/users.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/resources/find.ts'
+import type { LastAdmin } from '#server/resources/last-admin.ts'
 import type { Writer } from '#server/resources/write.ts'
 import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
@@ -31,6 +32,7 @@ export interface UserParts {
   readonly users: Users
   readonly passwords: Passwords
   readonly ranks: Ranks
+  readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
   readonly sessions: Sessions
   readonly bruteForce: BruteForce
   readonly clock: Clock
