@@ -49,6 +49,11 @@ export interface Storage {
   announce(topic: string): Statement | undefined
   /** Whether `subscribe` hears of every commit at this moment; whoever must not be late looks by itself otherwise. */
   listening(): boolean
+  /**
+   * A mark of what is committed: as long as it is the same, whatever was read since it was first seen is still so, but for
+   * audit events. It may change for no reason. Nothing where the database has to be asked for it; see `Dialect`.
+   */
+  mark(): string | undefined
   /** Whether the database answers; used by readiness. */
   ping(): Promise<boolean>
   /** Refuses new writes, waits for those under way, and lets go of the database. */

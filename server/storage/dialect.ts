@@ -16,6 +16,8 @@ export interface Dialect {
   readonly skipsLocked: boolean
   /** Numbers are drawn before the commit, so that a lower one may appear later; rows then tell their transaction. */
   readonly commitsOutOfOrder: boolean
+  /** The expression that has the mark (see `Storage.mark`) of the moment of a query, where only the database knows it. */
+  readonly mark?: string
   /** How migrations spell the column types. */
   readonly columns: ColumnTypes
 }
@@ -40,6 +42,8 @@ export const postgres: Dialect = {
   notifies: true,
   skipsLocked: true,
   commitsOutOfOrder: true,
+  // The transactions that are visible.
+  mark: 'pg_current_snapshot()::text',
   columns: {
     text: 'text collate "C"',
     json: 'text',

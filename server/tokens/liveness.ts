@@ -1,6 +1,7 @@
 /**
  * What stands behind a token at this moment: whether it was revoked, its grant with its user and session, and from when
- * on older ones are refused. Read from the database at every question, of many requests at once.
+ * on older ones are refused. Read from the database at every question, of many requests at once; an answer is kept as long
+ * as the database says that nothing was committed.
  */
 
 import { type Kysely, sql } from 'kysely'
@@ -113,12 +114,39 @@ const grantOf = (row: Row, realm: string): Standing['grant'] => {
   }
 }
 
-export type Liveness = (asked: Asked) => Promise<Standing>
+/** `mark` is of a moment of the same request; without one the database is asked. */
+export type Liveness = (asked: Asked, mark?: string) => Promise<Standing>
+
+/** How many answers are kept under one mark. */
+const KEPT = 10_000
+
+const keyOf = (asked: Asked): string => columns.map((column) => asked[column] ?? '').join(' ')
+
+/** Answers as of one mark. A question may come to a mark that others have left behind: its answer is not kept. */
+const keeping = (ask: (asked: Asked) => Promise<Standing>): Liveness => {
+  let kept = new Map<string, Promise<Standing>>()
+  let keptAt: string | undefined
+  return (asked, mark) => {
+    if (mark === undefined) return ask(asked)
+    if (mark !== keptAt) {
+      kept = new Map()
+      keptAt = mark
+    }
+    const key = keyOf(asked)
+    const known = kept.get(key)
+    if (known) return known
+    const answer = ask(asked)
+    const own = kept
+    if (own.size < KEPT) own.set(key, answer)
+    answer.catch(() => own.delete(key))
+    return answer
+  }
+}
 
 export const createLiveness = (db: Kysely<Tables>): Liveness => {
   const queries = new Map<number, ReturnType<typeof queryFor>>()
 
-  return gathered(MOST, async (asked: readonly Asked[]) => {
+  const ask = gathered(MOST, async (asked: readonly Asked[]) => {
     const size = sizeFor(asked.length)
     const query = queries.get(size) ?? queryFor(size)
     queries.set(size, query)
@@ -138,4 +166,5 @@ export const createLiveness = (db: Kysely<Tables>): Liveness => {
     }
     return standings
   })
+  return keeping(ask)
 }

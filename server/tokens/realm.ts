@@ -10,6 +10,8 @@ export interface Issuer {
   readonly url: string
   readonly view: RealmView
   readonly settings: SettingsDoc
+  /** Of the moment it was caught up with; none where it is as last known. */
+  readonly mark?: string | undefined
 }
 
 /** Nothing for a realm that does not exist or is switched off: from outside they are the same. */
@@ -39,12 +41,17 @@ export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers =
     made.set(view, issuer)
     return issuer
   }
-  const issuerOf = async (view: Promise<RealmView | undefined>): Promise<Issuer | undefined> => {
-    const at = await view
-    return at && (made.get(at) ?? make(at))
-  }
+  const issuerOf = async (view: RealmView): Promise<Issuer | undefined> =>
+    made.get(view) ?? make(view)
   return {
-    known: (realm) => issuerOf(copy.known(realm)),
-    fresh: (realm) => issuerOf(copy.fresh(realm)),
+    known: async (realm) => {
+      const view = await copy.known(realm)
+      return view && issuerOf(view)
+    },
+    fresh: async (realm) => {
+      const marked = await copy.freshMarked(realm)
+      const issuer = marked && (await issuerOf(marked.view))
+      return issuer && { ...issuer, mark: marked.mark }
+    },
   }
 }

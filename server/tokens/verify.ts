@@ -1,6 +1,6 @@
 /**
  * Whether what the realm signed is still good: the signature and the times, and then whether the client, the grant,
- * its session and its user are still there. Of that nothing is remembered between two questions.
+ * its session and its user are still there.
  */
 
 import { Client } from '#schemas/kinds/client.ts'
@@ -66,7 +66,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
   }
 
   const grant: Verifier['grant'] = async (issuer, grantId) =>
-    liveGrant(issuer, await liveness({ realm: issuer.name, grantId }))
+    liveGrant(issuer, await liveness({ realm: issuer.name, grantId }, issuer.mark))
 
   const signed: Verifier['signed'] = async ({ view, url }, token) => {
     const read = await readJwt(await keys.of(view), token)
@@ -102,12 +102,15 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
       if (!client?.doc.enabled) return undefined
       const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
       if (gid === undefined && !account) return undefined
-      const standing = await liveness({
-        realm: issuer.name,
-        jti,
-        clientId: client.id,
-        ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
-      })
+      const standing = await liveness(
+        {
+          realm: issuer.name,
+          jti,
+          clientId: client.id,
+          ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
+        },
+        issuer.mark,
+      )
       const { revoked, clientNotBefore } = standing
       if (revoked || (clientNotBefore !== null && iat * 1000 < clientNotBefore)) return undefined
       if (account) return { claims, client, account }

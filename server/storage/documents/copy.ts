@@ -5,7 +5,9 @@
  */
 
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Storage } from '../contract.ts'
+import type { Dialect } from '../dialect.ts'
 import { preparedQuery } from '../prepared.ts'
 import { documentOf, type StoredDocument } from './document.ts'
 import * as reads from './reads.ts'
@@ -39,9 +41,16 @@ export interface RealmView extends Position {
   list(kind: string): Promise<readonly StoredDocument[]>
 }
 
+export interface MarkedView {
+  readonly view: RealmView
+  readonly mark: string | undefined
+}
+
 export interface Copy {
   /** The realm after catching up with the database: for whatever must see a change at once. */
   fresh(realm: string): Promise<RealmView | undefined>
+  /** The same, with the mark of that moment: for what is read beside configuration, and kept by it. */
+  freshMarked(realm: string): Promise<MarkedView | undefined>
   /** The realm as last known, without a query where it is known: for the hot path. */
   known(realm: string): Promise<RealmView | undefined>
   /** Catches up with what other nodes, or this one, committed. */
@@ -53,15 +62,22 @@ export interface Copy {
 const unitKey = (realm: string, kind: string, key?: string): string =>
   key === undefined ? `${realm}\n${kind}` : `${realm}\n${kind}\n${key}`
 
-const readPosition = preparedQuery('realm-position', (db, { name }: { name: string }) =>
-  db.selectFrom('realms').select(['created_at', 'seq', 'revision']).where('name', '=', name),
-)
+const positionQuery = ({ mark = 'null' }: Dialect) =>
+  preparedQuery('realm-position', (db, { name }: { name: string }) =>
+    db
+      .selectFrom('realms')
+      .select(['created_at', 'seq', 'revision', sql<string | null>`${sql.raw(mark)}`.as('mark')])
+      .where('name', '=', name),
+  )
 
 export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const { db } = storage
+  const query = positionQuery(storage.dialect)
   const units = new Map<string, Unit>()
   const idsToKeys = new Map<string, string>()
   const positions = new Map<string, RealmView>()
+  /** The positions that were last looked at, with the mark of that moment. */
+  const seen = new Map<string, MarkedView>()
   let total = 0
 
   const drop = (name: string): void => {
@@ -95,6 +111,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   const forget = (realm: string): void => {
     positions.delete(realm)
+    seen.delete(realm)
     for (const name of [...units.keys()]) if (name.startsWith(`${realm}\n`)) drop(name)
   }
 
@@ -205,22 +222,28 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     if (fresh.bytes <= limits.kindBytes) keepIfStill(realm, at, unitKey(realm, kind), fresh)
   }
 
+  const readPosition = async (realm: string) => {
+    const before = storage.mark()
+    const [row] = await query(db, { name: realm })
+    return row && { ...row, mark: before ?? row.mark ?? undefined }
+  }
+
   /** The same view as long as nothing has changed, so that what follows from it can be kept by it. */
-  const catchUp = async (realm: string): Promise<RealmView | undefined> => {
-    const [row] = await readPosition(db, { name: realm })
+  const catchUp = async (realm: string): Promise<MarkedView | undefined> => {
+    const row = await readPosition(realm)
     if (!row) {
       forget(realm)
       return undefined
     }
     const from = positions.get(realm)
-    if (from?.seq === row.seq && from.createdAt === row.created_at) return from
-    const { created_at: createdAt, seq, revision } = row
+    const { created_at: createdAt, seq, revision, mark } = row
+    if (from?.seq === seq && from.createdAt === createdAt) return { view: from, mark }
     const to = viewAt(realm, { createdAt, seq, revision })
     const another = from && (to.createdAt !== from.createdAt || to.seq < from.seq)
     if (another) forget(realm)
     else if (from && to.seq > from.seq && !(await applyDeltas(realm, from, to))) forget(realm)
     positions.set(realm, to)
-    return to
+    return { view: to, mark }
   }
 
   /**
@@ -228,9 +251,9 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
    * of the event loop, or while one runs, share the next: the running one may have read the position before their moment.
    */
   const running = new Map<string, Promise<unknown>>()
-  const next = new Map<string, Promise<RealmView | undefined>>()
+  const next = new Map<string, Promise<MarkedView | undefined>>()
 
-  const start = (realm: string): Promise<RealmView | undefined> => {
+  const start = (realm: string): Promise<MarkedView | undefined> => {
     next.delete(realm)
     const caught = catchUp(realm)
     running.set(realm, caught)
@@ -241,14 +264,39 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     return caught
   }
 
-  const fresh = (realm: string): Promise<RealmView | undefined> => {
+  const caughtUp = (realm: string): Promise<MarkedView | undefined> => {
     const before = next.get(realm)
     if (before !== undefined) return before
-    const begin = (): Promise<RealmView | undefined> => start(realm)
+    const begin = (): Promise<MarkedView | undefined> => start(realm)
     const made = (running.get(realm) ?? endOfTurn()).then(begin, begin)
     next.set(realm, made)
     return made
   }
+
+  /** One look for all who ask within a turn of the event loop; looks of several turns may be under way. */
+  const looks = new Map<string, Promise<MarkedView | undefined>>()
+
+  const look = async (realm: string): Promise<MarkedView | undefined> => {
+    await endOfTurn()
+    looks.delete(realm)
+    const before = seen.get(realm)
+    if (before?.mark !== undefined && before.mark === storage.mark()) return before
+    const row = await readPosition(realm)
+    const view = positions.get(realm)
+    if (!row || view?.seq !== row.seq || view.createdAt !== row.created_at) return caughtUp(realm)
+    const marked = { view, mark: row.mark }
+    seen.set(realm, marked)
+    return marked
+  }
+
+  const freshMarked = (realm: string): Promise<MarkedView | undefined> => {
+    const looking = looks.get(realm) ?? look(realm)
+    looks.set(realm, looking)
+    return looking
+  }
+
+  const fresh = async (realm: string): Promise<RealmView | undefined> =>
+    (await freshMarked(realm))?.view
 
   const follow = async (realm: string): Promise<void> => {
     if (positions.has(realm)) await fresh(realm)
@@ -262,6 +310,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   return {
     fresh,
+    freshMarked,
     known: async (realm) => positions.get(realm) ?? fresh(realm),
     follow,
     bytes: () => total,

@@ -86,6 +86,7 @@ function postgresStorage(
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,
     listening: () => listener.listening,
+    mark: () => undefined,
     ping: () =>
       sql`select 1`.execute(db).then(
         () => true,

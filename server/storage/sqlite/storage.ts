@@ -66,6 +66,7 @@ function sqliteStorage(
     subscribe: () => () => {},
     announce: () => undefined,
     listening: () => true,
+    mark: () => writer.mark,
     ping: async () => {
       if (!writer.alive) return false
       return sql`select 1`.execute(db).then(

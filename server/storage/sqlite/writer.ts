@@ -17,6 +17,8 @@ import { Pace } from '../pace.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
 
 interface Waiting {
+  /** What it writes may be what somebody keeps by its mark. */
+  readonly marked: boolean
   readonly resolve: (results: StatementResult[]) => void
   readonly reject: (error: Error) => void
 }
@@ -37,6 +39,7 @@ export class SqliteWriter {
   #started = false
   #queue: Job[] = []
   #lastId = 0
+  #mark = 0
   #sent = 0
   /** Whether the queue is about to be sent, or the thread is at work on what was. */
   #busy = false
@@ -68,6 +71,11 @@ export class SqliteWriter {
     worker.on('exit', () => this.#end(cause))
   }
 
+  /** Changes when a write is asked for and again when it is done: in between it may have happened or not. */
+  get mark(): string {
+    return String(this.#mark)
+  }
+
   get alive(): boolean {
     return this.#refusal === undefined
   }
@@ -80,7 +88,9 @@ export class SqliteWriter {
     const id = this.#lastId
     this.#queue.push({ id, statements })
     this.#sendSoon()
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }))
+    const marked = !statements.every(isRecord)
+    if (marked) this.#mark += 1
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, marked }))
   }
 
   /** Refuses new jobs and resolves when all that were submitted are settled. */
@@ -132,6 +142,7 @@ export class SqliteWriter {
     for (const outcome of message.outcomes) {
       const waiting = this.#waiting.get(outcome.id)
       this.#waiting.delete(outcome.id)
+      if (waiting?.marked) this.#mark += 1
       if ('results' in outcome) waiting?.resolve(outcome.results)
       else waiting?.reject(errorOf(outcome.failure))
     }
@@ -158,6 +169,9 @@ export class SqliteWriter {
     this.#closed?.()
   }
 }
+
+/** Nothing that is kept by a mark is read from the audit trail, which grows all the time. */
+const isRecord = ({ sql }: Statement): boolean => sql.startsWith('insert into "audit_events"')
 
 function errorOf(failure: Failure): Error {
   switch (failure.kind) {
