@@ -10,10 +10,14 @@ import {
   type Dialect,
   type Driver,
   Kysely,
+  type LimitNode,
+  type OffsetNode,
+  type OperationNode,
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  ValueNode,
 } from 'kysely'
 import type { Tables } from '../tables.ts'
 import { openReading } from './connections.ts'
@@ -24,10 +28,26 @@ export function sqliteReader(file: string, connections: number): Kysely<Tables> 
     createAdapter: () => new ReaderAdapter(),
     createDriver: () => new ReaderDriver(file, connections),
     createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new ReaderCompiler(),
   }
   return new Kysely<Tables>({ dialect })
 }
+
+/** SQLite plans a statement anew at every use whose LIMIT or OFFSET is bound, because the plan may depend on its value. */
+class ReaderCompiler extends SqliteQueryCompiler {
+  protected override visitLimit({ kind, limit }: LimitNode): void {
+    super.visitLimit({ kind, limit: written(limit) })
+  }
+
+  protected override visitOffset({ kind, offset }: OffsetNode): void {
+    super.visitOffset({ kind, offset: written(offset) })
+  }
+}
+
+const written = (node: OperationNode): OperationNode =>
+  ValueNode.is(node) && Number.isSafeInteger(node.value)
+    ? ValueNode.createImmediate(node.value)
+    : node
 
 class ReaderAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {

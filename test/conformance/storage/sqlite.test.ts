@@ -125,6 +125,31 @@ describe.runIf(sqlite !== undefined)('a SQLite database', () => {
     await writer.close()
   })
 
+  it('has another mark from the moment that a write is asked for, and again when it is done', async () => {
+    const storage = await openStorage({ url: empty.url })
+    const marks = [storage.mark()]
+    const writing = storage.commit([insertMeta(storage.db, 'a', 'b')])
+    marks.push(storage.mark())
+    await writing
+    marks.push(storage.mark())
+    expect(new Set(marks).size).toBe(3)
+    expect(storage.mark()).toBe(marks.at(-1))
+    await storage.close()
+  })
+
+  it('plans a query once: what it is limited to is written into its text', async () => {
+    const storage = await openStorage({ url: empty.url })
+    const { sql, parameters } = storage.db
+      .selectFrom('meta')
+      .selectAll()
+      .limit(7)
+      .offset(3)
+      .compile()
+    expect(sql).toBe('select * from "meta" limit 7 offset 3')
+    expect(parameters).toEqual([])
+    await storage.close()
+  })
+
   it('that the writer thread cannot open is refused', async () => {
     const start = SqliteWriter.start({ file: join(file, 'nowhere', 'x.db') })
     await expect(start).rejects.toThrow(/^cannot open the database .*unable to open/)
