@@ -41,6 +41,7 @@ describe('names are checked after they are normalised, never before', () => {
     '\u3000',
     '０197a1b2-0000-7000-8000-000000000000',
     'x'.repeat(256),
+    '\ufb03'.repeat(86), // 258 letters
   ])('refuses the username %j', (username) => {
     expect(usernameErrors(username)).toMatchObject([{ field: '/username' }])
   })
@@ -60,6 +61,7 @@ describe('names are checked after they are normalised, never before', () => {
     '"a b"@shop.example',
     'anna@shop.example\r\nBcc: x@y.example',
     `${'x'.repeat(65)}@shop.example`,
+    `${'\ufb03'.repeat(22)}@shop.example`, // 66 letters
   ])('refuses the address %j', (email) => {
     expect(emailErrors(email)).toMatchObject([{ field: '/email', code: 'format' }])
   })
