@@ -289,12 +289,34 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       return { browser, id, number: numberOn(browser) }
     }
 
-    it('store nothing for who only looks, and an address gets so many pictures and no more', async () => {
+    const rows = async () => {
       const { db } = world.server.parts.storage
-      const rows = async () => [
+      return [
         (await db.selectFrom('approvals').select('id').execute()).length,
         (await db.selectFrom('sign_ins').select('id').execute()).length,
       ]
+    }
+
+    it('keep their picture when the page is loaded again, and a browser in a loop gets fifteen', async () => {
+      world.clock.advance(600_000)
+      const { browser, number } = await show()
+      const before = await rows()
+      for (let reload = 0; reload < 5; reload += 1) {
+        world.clock.advance(5_000)
+        await browser.open(browser.path)
+        expect(numberOn(browser)).toBe(number)
+      }
+      expect(await rows()).toEqual(before)
+      const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+      const anew = () => browser.post('/realms/shop/login', { _csrf, check: 'true' })
+      const statuses: number[] = []
+      while (statuses.length < 20) statuses.push((await anew()).status)
+      expect(statuses.filter((status) => status === 303)).toHaveLength(14)
+      expect(statuses.slice(14)).toEqual(Array.from({ length: 6 }, () => 429))
+      expect(await rows()).toEqual(before.map((count) => count + 14))
+    })
+
+    it('store nothing for who only looks, and an address gets so many pictures and no more', async () => {
       const before = await rows()
       const browser = world.browser()
       for (const _ of [1, 2, 3]) {
@@ -304,11 +326,14 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect((await browser.submit({ code: '123456' })).status).toBe(400)
       expect(await rows()).toEqual(before)
       world.clock.advance(600_000)
-      const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
-      const ask = () => browser.post('/realms/shop/login', { _csrf, check: 'true' })
-      const statuses = (await Promise.all(Array.from({ length: 70 }, ask))).map(
-        ({ status }) => status,
-      )
+      const ask = async (one: SignInBrowser): Promise<number[]> => {
+        await one.open('/realms/shop/login')
+        const _csrf = one.cookies.get('XSRF-TOKEN') ?? ''
+        const again = () => one.post('/realms/shop/login', { _csrf, check: 'true' })
+        return (await Promise.all(Array.from({ length: 14 }, again))).map(({ status }) => status)
+      }
+      const browsers = Array.from({ length: 5 }, () => world.browser())
+      const statuses = (await Promise.all(browsers.map(ask))).flat()
       expect(statuses.filter((status) => status === 303).length).toBe(60)
       expect(statuses.filter((status) => status === 429).length).toBe(10)
       world.clock.advance(600_000)

@@ -1,7 +1,8 @@
 /**
  * A picture that the user reads with a phone on which they are signed in: who confirms there is who signs in here. The
  * browser that shows the picture cannot confirm it itself. Whoever only looks at the first page leaves nothing in the
- * database: a picture is made once the user asks for it, and an address gets only so many.
+ * database: a picture is made once the user asks for it, a page that is loaded again shows the one that it has, and a
+ * browser and an address get only so many.
  */
 
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
@@ -21,16 +22,22 @@ import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
 type Parts = Pick<FactorParts, 'pages' | 'clock' | 'users' | 'approvals' | 'baseUrl'>
 
 /** Pictures that one address may ask for; an office has one address. */
-const limit = { limit: 60, seconds: 600 }
+const perAddress = { limit: 60, seconds: 600 }
+/** Twice as many as a page asks for that nobody looks at; one browser does not use up what its office has. */
+const perBrowser = { limit: 15, seconds: 600 }
 
 export const qr = (parts: Parts): Step => {
   const { pages, clock, users, approvals, baseUrl } = parts
   const { ask, rowOf, status, statusOf } = createElsewhere(parts)
-  const limiter = createMemoryLimiter(clock, limit)
+  const browsers = createMemoryLimiter(clock, perBrowser)
+  const addresses = createMemoryLimiter(clock, perAddress)
 
-  /** Nothing where the address has had enough. */
-  const newPicture = async (context: StepContext) =>
-    (await limiter.take(context.address)) > 0 ? undefined : ask(context, 'qr')
+  /** Nothing where the browser or the address has had enough. */
+  const newPicture = async (context: StepContext) => {
+    const { browser, address } = context
+    const tooMany = (await browsers.take(browser)) > 0 || (await addresses.take(address)) > 0
+    return tooMany ? undefined : ask(context, 'qr')
+  }
 
   const askAnew = async (context: AnswerContext): Promise<Answered> => {
     const asked = await newPicture(context)
