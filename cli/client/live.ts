@@ -1,9 +1,13 @@
-/** Calls about what lives in a realm and is no configuration: users, sessions, events, signing keys, deliveries. */
+/**
+ * Calls about what lives in a realm and is no configuration: users, sessions, events, signing keys, deliveries,
+ * invitations.
+ */
 
 import type { Doc } from '#schemas/json-schema.ts'
 import { type Call, path } from './call.ts'
 import { isProblem } from './errors.ts'
 import { followEvents } from './event-stream.ts'
+import { invitationCalls } from './invitations.ts'
 import type {
   ChainPart,
   EventFilter,
@@ -172,6 +176,7 @@ export interface LiveCalls {
   readonly events: ReturnType<typeof eventCalls>
   readonly keys: ReturnType<typeof keyCalls>
   readonly webhooks: ReturnType<typeof webhookCalls>
+  readonly invitations: ReturnType<typeof invitationCalls>
 }
 
 export const liveCalls = (call: Call): LiveCalls => ({
@@ -180,4 +185,5 @@ export const liveCalls = (call: Call): LiveCalls => ({
   events: eventCalls(call),
   keys: keyCalls(call),
   webhooks: webhookCalls(call),
+  invitations: invitationCalls(call),
 })

@@ -18,6 +18,7 @@ import { addFmt } from './fmt.ts'
 import { addGet } from './get.ts'
 import { addHistory, addRollback } from './history.ts'
 import { addInit } from './init.ts'
+import { addInvitations } from './invitations.ts'
 import { addKeys } from './keys.ts'
 import { addLogin, addLogout, addWhoami } from './login.ts'
 import { addDrift, addPlan } from './plan.ts'
@@ -57,7 +58,16 @@ export const commandGroups: readonly CommandGroup[] = [
   },
   {
     heading: 'A live realm:',
-    commands: [addGet, addDelete, addUsers, addSessions, addEvents, addKeys, addWebhooks],
+    commands: [
+      addGet,
+      addDelete,
+      addUsers,
+      addInvitations,
+      addSessions,
+      addEvents,
+      addKeys,
+      addWebhooks,
+    ],
   },
   {
     heading: 'Who and where you are:',

@@ -1,4 +1,4 @@
-/** What operators do: passwords and locks, sessions, the audit trail, signing keys. */
+/** What operators do: passwords and locks, invitations, sessions, the audit trail, signing keys. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -169,6 +169,35 @@ describe('users who are imported', () => {
     expect(await terminal.exited).toBe(0)
     expect(terminal.screen()).toContain('Importing 3000 users into acme')
     expect(terminal.screen()).toContain('would be added 3000, skipped 0, overwritten 0')
+  })
+})
+
+describe('invitations', () => {
+  it('are sent, listed and revoked by the alias of the organization and the address', async () => {
+    const { admin, home } = world()
+    const { run } = home
+    const acme = '/admin/realms/acme'
+    await admin.send('POST', `${acme}/organizations`, { alias: 'globex' })
+    await admin.send('PUT', `${acme}/messaging/providers`, {
+      channel: 'EMAIL',
+      driver: 'smtp',
+      fromAddress: 'iam@acme.example',
+      config: { host: 'mail.invalid', port: 25 },
+    })
+    const address = 'ines@globex.example'
+    const create = ['invitations', 'create', 'globex', address]
+    const made = await run([...create, '--days', '2', '--locale', 'nl'])
+    expect(made).toMatchObject({ code: 0, stdout: '' })
+    expect(made.stderr).toContain(`${address} is invited into globex until 20`)
+    const listed = await run(['invitations', 'list', 'globex', '-o', 'json'])
+    const [{ id, email, createdAt, expiresAt }] = JSON.parse(listed.stdout)
+    expect([email, expiresAt - createdAt]).toEqual([address, 2 * 24 * 3_600_000])
+    expect((await run(['invitations', 'list', 'globex'])).stdout).toContain(`${id}  ${address}`)
+    const revoke = ['invitations', 'revoke', 'globex', address.toUpperCase()]
+    expect((await run(revoke)).stderr).toContain(`the invitation of ${address} is revoked`)
+    const again = await run(revoke)
+    expect(again.code).toBe(1)
+    expect(again.stderr).toContain('iamctl invitations list globex --realm acme')
   })
 })
 
