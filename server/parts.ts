@@ -8,6 +8,7 @@ import { createApprovals } from '#server/accounts/approvals.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createDataExport } from '#server/accounts/data-export.ts'
+import { createDecoys } from '#server/accounts/decoys.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createInvitations } from '#server/accounts/invitations.ts'
@@ -127,7 +128,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const copy = createCopy(storage, copyLimits)
     const users = createUsers(storage)
     const breach = openBreachCheck(config.passwords, outgoing, logger)
-    const passwords = createPasswords({ hasher, breach, storage, clock })
+    const decoys = createDecoys({ storage, clock, key: deriveKey(root, 'decoys') })
+    const passwords = createPasswords({ hasher, breach, decoys, storage, clock })
     const ranks = createRanks(storage)
     const sessions = createSessions({ storage, clock })
     const bruteForce = createBruteForce({ storage, clock })

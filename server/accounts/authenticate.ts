@@ -3,7 +3,7 @@
  * something that could be guessed goes through here, so that all feed the same counters and none can be told apart from outside.
  *
  * The work is the same whether the name is unknown, the password wrong or the user disabled: one look-up, one
- * reservation, one hash, one commit. What a right password allows is committed together with the counters and
+ * reservation, one hash (decoys.ts tells of which cost), one commit. What a right password allows is committed together with the counters and
  * the audit event, and only if the user and the password are still what was checked.
  */
 
@@ -293,7 +293,11 @@ export const createAuthenticator = ({
           method: 'password',
           find: () => users.findByLogin(realm, name, { withEmail: settings.loginWithEmailAllowed }),
           check: (login) =>
-            passwords.verify(login?.user.id ?? '', login?.password ?? null, password),
+            passwords.verify(
+              { realm, name, userId: login?.user.id },
+              login?.password ?? null,
+              password,
+            ),
         },
         accept,
       ),

@@ -15,6 +15,7 @@ import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
+import type { Decoys } from './decoys.ts'
 
 type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
 type Policies = Pick<SettingsDoc, 'passwordPolicy'>
@@ -55,12 +56,12 @@ export interface Passwords {
   /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
   acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
   /**
-   * Whether it matches. The work is the same when there is none, and never less where the hash was made elsewhere. The
-   * statements belong into the commit of what the match allows: they fail the guard `password:<user id>` if the password
-   * was changed meanwhile, and store a stronger hash where the old one is behind the times.
+   * Whether it matches. Where there is none, the work is that of some hash of the realm. The statements belong into the
+   * commit of what the match allows: they fail the guard `password:<user id>` if the password was changed meanwhile, and
+   * store a stronger hash where the old one is behind the times.
    */
   verify(
-    userId: string,
+    who: { readonly realm: string; readonly name: string; readonly userId?: string | undefined },
     stored: StoredPassword | null,
     password: string,
   ): Promise<{ matches: boolean; statements: readonly Statement[] }>
@@ -69,6 +70,7 @@ export interface Passwords {
 export interface PasswordParts {
   readonly hasher: Hasher
   readonly breach: BreachCheck
+  readonly decoys: Decoys
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }
@@ -79,8 +81,9 @@ const unbearable = (field: string): FieldError => ({
   message: 'must be an Argon2, bcrypt, PBKDF2 or scrypt hash of a cost that can be borne',
 })
 
-export const createPasswords = ({ hasher, breach, storage, clock }: PasswordParts): Passwords => {
-  const { db } = storage
+export const createPasswords = (parts: PasswordParts): Passwords => {
+  const { hasher, breach, decoys, clock } = parts
+  const { db } = parts.storage
 
   const usedBefore = async (
     userId: string,
@@ -211,16 +214,20 @@ export const createPasswords = ({ hasher, breach, storage, clock }: PasswordPart
       return { statements: replace(user, secret, passwordHistory), errors: [] }
     },
 
-    async verify(userId, stored, password) {
-      if (stored === null) {
-        return { matches: await hasher.verifyDecoy(password), statements: [] }
-      }
-      const matches = await hasher.verify(stored.secret, password)
-      const isBehind = hasher.needsRehash(stored.secret)
-      if (!matches) {
-        // As costly as the new hash of a match, and never cheaper than a name that nobody has.
+    async verify({ realm, name, userId }, stored, password) {
+      // Asked for whoever it is, so that the question tells nothing either.
+      const decoy = await decoys.of(realm, name)
+      if (stored) decoys.saw(realm, stored.secret)
+      const hash = stored?.secret ?? decoy
+      const isRight =
+        hash === undefined
+          ? await hasher.verifyDecoy(password)
+          : await hasher.verify(hash, password)
+      const isBehind = hash !== undefined && hasher.needsRehash(hash)
+      if (!stored || !isRight) {
+        // As costly as the new hash of a match.
         if (isBehind) await hasher.verifyDecoy(password)
-        return { matches, statements: [] }
+        return { matches: false, statements: [] }
       }
       const secret = isBehind ? await hasher.hash(password) : stored.secret
       const unchanged = db

@@ -9,6 +9,7 @@ import {
   createAuthenticator,
 } from '#server/accounts/authenticate.ts'
 import { type BruteForce, createBruteForce } from '#server/accounts/brute-force.ts'
+import { createDecoys } from '#server/accounts/decoys.ts'
 import { createPasswords, type Passwords } from '#server/accounts/passwords.ts'
 import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
 import { createUsers, type Users } from '#server/accounts/users.ts'
@@ -116,7 +117,8 @@ export const createAccounts = (
     sinks: [],
   })
   const users = createUsers(storage)
-  const passwords = createPasswords({ hasher, breach, storage, clock })
+  const decoys = createDecoys({ storage, clock, key: new Uint8Array(32) })
+  const passwords = createPasswords({ hasher, breach, decoys, storage, clock })
   const bruteForce = createBruteForce({ storage, clock })
   const authenticator = createAuthenticator({
     storage,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHasher } from '#server/platform/passwords/hasher.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
@@ -8,6 +9,7 @@ import {
   addUser,
   breachOf,
   createAccounts,
+  createCountingHasher,
   defaultSettings,
 } from './fixture.ts'
 
@@ -150,13 +152,14 @@ describe.each(backends)('passwords on $name', (backend) => {
   it('evaluates one hash for a wrong password, for no password and for a right one', async () => {
     const { hasher, passwords } = accounts
     const stored = { id: 'x', secret: 'new$right' }
+    const who = { realm, name: 'user', userId: 'user' }
     for (const [given, password, matches] of [
       [stored, 'right', true],
       [stored, 'wrong', false],
       [null, 'right', false],
     ] as const) {
       const before = hasher.evaluated
-      expect((await passwords.verify('user', given, password)).matches).toBe(matches)
+      expect((await passwords.verify(who, given, password)).matches).toBe(matches)
       expect(hasher.evaluated - before).toBe(1)
     }
   })
@@ -164,11 +167,96 @@ describe.each(backends)('passwords on $name', (backend) => {
   it('costs a wrong password of a hash from elsewhere a decoy more, as a right one costs a new hash (CVE-2026-4633)', async () => {
     const { hasher, passwords } = accounts
     const stored = { id: 'x', secret: 'old$right' }
+    const who = { realm, name: 'user', userId: 'user' }
     for (const password of ['right', 'wrong']) {
       const before = hasher.evaluated + hasher.hashed
-      await passwords.verify('user', stored, password)
+      await passwords.verify(who, stored, password)
       expect(hasher.evaluated + hasher.hashed - before, password).toBe(2)
     }
+  })
+
+  describe('of names that nobody has', () => {
+    const zeros = (length: number): string => 'A'.repeat(length)
+    const own = `$argon2id$v=19$m=19456,t=2,p=1$${zeros(22)}$${zeros(43)}`
+    const costly = {
+      [`$2b$12$${'.'.repeat(53)}`]: `$2a$12$${'abcdefgh'.repeat(7).slice(0, 53)}`,
+      [`$pbkdf2-sha512$i=210000$${zeros(22)}$${zeros(86)}`]: `$pbkdf2-sha512$210000$${'b'.repeat(22)}$${'c'.repeat(85)}A`,
+      [`$scrypt$ln=15,r=8,p=1$${zeros(22)}$${zeros(43)}`]: `$scrypt$ln=15,r=8,p=1$${'b'.repeat(22)}$${'c'.repeat(43)}`,
+      [`$argon2id$v=19$m=65536,t=4,p=1$${zeros(22)}$${zeros(43)}`]: `$argon2id$v=19$m=65536,t=4,p=1$${zeros(21)}Q$${zeros(42)}E`,
+    }
+    const names = Array.from({ length: 60 }, (_, i) => `nobody-${i}`)
+
+    /** What is verified when somebody tries a name: the hashes, and `decoy` for the one of ours. */
+    const watched = () => {
+      const calls: string[] = []
+      const { needsRehash } = createHasher({
+        name: 'none',
+        hash: async () => '',
+        verify: async () => false,
+      })
+      const hasher = createCountingHasher()
+      hasher.verify = async (hash) => calls.push(hash) === 0
+      hasher.verifyDecoy = async () => calls.push('decoy') === 0 && false
+      hasher.needsRehash = needsRehash
+      const { passwords } = createAccounts(open.storage, { hasher })
+      return async (of: string, name: string, secret?: string): Promise<string> => {
+        const stored = secret === undefined ? null : { id: 'x', secret }
+        await passwords.verify({ realm: of, name }, stored, 'guess')
+        return calls.splice(0).join(' ')
+      }
+    }
+    const realmWith = async (...hashes: string[]): Promise<string> => {
+      const name = await addRealm(open.storage)
+      for (const [index, hash] of hashes.entries()) {
+        const user = await addUser(accounts, name, { username: `user-${index}`, password: 'x' })
+        await open.storage.commit([
+          {
+            sql: `update credentials set secret = '${hash}' where user_id = '${user.id}'`,
+            parameters: [],
+          },
+        ])
+      }
+      return name
+    }
+
+    it.each(Object.entries(costly))(
+      'costs what hashes from elsewhere cost where there are no others: %s',
+      async (like, hash) => {
+        const imported = await realmWith(hash)
+        const tried = watched()
+        const cost = await tried(imported, 'user-0', hash)
+        for (const name of names.slice(0, 5))
+          expect((await tried(imported, name)).replace(like, hash)).toBe(cost)
+      },
+    )
+
+    it('costs the one or the other where there are several, the same on every node', async () => {
+      const mixed = await realmWith(own, ...Object.values(costly))
+      const [here, there] = [watched(), watched()]
+      const seen = new Map<string, number>()
+      for (const name of names) {
+        const cost = await here(mixed, name)
+        seen.set(cost, (seen.get(cost) ?? 0) + 1)
+        expect([await here(mixed, name.toUpperCase()), await there(mixed, name)]).toEqual([
+          cost,
+          cost,
+        ])
+      }
+      expect([...seen.keys()].sort()).toEqual(
+        [own, ...Object.keys(costly)]
+          .map((like) => (like.startsWith('$argon2id') ? like : `${like} decoy`))
+          .sort(),
+      )
+    })
+
+    it('follows what a sign-in shows and what a later look at the realm does', async () => {
+      const [[like = '', hash = ''] = []] = Object.entries(costly)
+      const empty = await addRealm(open.storage)
+      const tried = watched()
+      expect(await tried(empty, 'nobody')).toBe('decoy')
+      await tried(empty, 'new', hash)
+      expect(await tried(empty, 'nobody')).toBe(`${like} decoy`)
+    })
   })
 
   it('stores a stronger hash when an old one matches, unless the password changed meanwhile', async () => {
@@ -181,7 +269,11 @@ describe.each(backends)('passwords on $name', (backend) => {
     ])
     const found = await accounts.users.findByLogin(realm, user.username, { withEmail: false })
     const stored = found?.password ?? null
-    const { statements } = await accounts.passwords.verify(user.id, stored, 'a fine password')
+    const { statements } = await accounts.passwords.verify(
+      { realm, name: user.username, userId: user.id },
+      stored,
+      'a fine password',
+    )
     await open.storage.commit(statements)
     expect(await secrets(user)).toEqual(['new$a fine password'])
     await expect(open.storage.commit(statements)).rejects.toThrow(

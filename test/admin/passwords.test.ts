@@ -40,7 +40,8 @@ describe.each(backends)('passwords on $name', (backend) => {
       .where('user_id', '=', userId)
       .where('type', '=', 'password')
       .executeTakeFirst()
-    return (await server.parts.passwords.verify(userId, stored ?? null, password)).matches
+    const who = { realm, name: userId, userId }
+    return (await server.parts.passwords.verify(who, stored ?? null, password)).matches
   }
 
   it('are set, answered with 204 and nothing, and kept as an Argon2id hash', async () => {
