@@ -21,10 +21,11 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   const isLong = word === 'server' || word === 'dev' || word === 'reconcile'
   // A short command reads much and lives briefly: with room for it, a large realm is planned without a pause for garbage.
   if (!isLong) v8.setFlagsFromString('--min-semi-space-size=64')
-  const [{ nameSources }, { run }] = await Promise.all([
-    import('./source-maps.ts'),
-    import('./program.ts'),
-  ])
-  nameSources()
+  // Not in every short command: Node.js reads the trace of each error that ends a connection, and nobody sees it.
+  if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG']) {
+    const { nameSources } = await import('./source-maps.ts')
+    nameSources()
+  }
+  const { run } = await import('./program.ts')
   await run(process.argv)
 }
