@@ -102,27 +102,21 @@ describe.each(backends)('a server that stops ($name)', (backend) => {
 })
 
 describe('the bundle', () => {
-  it('knows when and from which commit it was built', async () => {
+  it('knows when and from which commit it was built, and holds the API description and the page that shows it', async () => {
     const [backend] = backends
     if (!backend) return
     const server = await startServerProcess(await newInstallation(backend))
-    const { body } = await get(anonymous(server.url), '/monitoring/info')
+    const client = anonymous(server.url)
+    const { body } = await get(client, '/monitoring/info')
     expect(Date.parse(body.build.time)).toBeLessThanOrEqual(Date.now())
     // Sources without a repository have no commit to tell.
     const repository = new URL('../../.git', import.meta.url)
     const commit = existsSync(repository) ? expect.stringMatching(/^[0-9a-f]{40}$/) : null
     expect(body.git.commit.id).toEqual(commit)
-    await server.stop()
-  })
 
-  it('holds the API description and the page that shows it', async () => {
-    const [backend] = backends
-    if (!backend) return
-    const server = await startServerProcess(await newInstallation(backend))
-    const client = anonymous(server.url)
-    const { body } = await get(client, '/v3/api-docs')
-    expect(body.openapi).toBe('3.1.0')
-    expect(Object.keys(body.paths)).toContain('/admin/realms/{realm}/clients')
+    const description = (await get(client, '/v3/api-docs')).body
+    expect(description.openapi).toBe('3.1.0')
+    expect(Object.keys(description.paths)).toContain('/admin/realms/{realm}/clients')
     expect((await get(client, '/v3/api-docs.yaml')).body).toMatch(/^openapi: 3\.1\.0\n/)
     const page = await get(client, '/interactive-docs.html')
     for (const [, file = ''] of String(page.body).matchAll(

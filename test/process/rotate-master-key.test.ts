@@ -11,10 +11,10 @@ import {
   bytesOf,
   dump,
   kidsIn,
-  kidsInUse,
   openAll,
   ringOf,
   sealedValues,
+  watchKidsInFile,
   withStorage,
 } from '../support/sealed-values.ts'
 import {
@@ -258,11 +258,10 @@ const killAfterFirstChange = async (installation: Keyed): Promise<void> => {
 }
 
 const watchKids = async (url: string) => {
-  if (url.startsWith('sqlite:'))
-    return {
-      kids: async () => kidsInUse(url.slice('sqlite:'.length)),
-      close: async () => {},
-    }
+  if (url.startsWith('sqlite:')) {
+    const { kids, close } = watchKidsInFile(url.slice('sqlite:'.length))
+    return { kids: async () => kids(), close: async () => close() }
+  }
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   return {
@@ -329,7 +328,8 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))(
 
       await expectRotated(installation, oldKeys)
       const values = await sealedValues(databaseUrl)
-      const opened = new Map(values.map((value, i) => [value.where, openAll(values, keys())[i]]))
+      const plain = openAll(values, keys())
+      const opened = new Map(values.map(({ where }, i) => [where, plain[i]]))
       for (const [name, secret] of secrets)
         expect(opened.get(`webhook ${name} /secret`)).toBe(secret)
     })

@@ -77,7 +77,7 @@ const filled = async (installation: Installation) => {
 }
 
 describe.each(backends)('a backup of $name', (backend) => {
-  it('made beside a server that writes is whole, and goes into either database', async () => {
+  it('made beside a server that writes is whole, and goes into either database, but into none that exists', async () => {
     const installation = await newInstallation(backend, backend.create)
     const { server, addUser } = await filled(installation)
     const folder = temporaryFolder()
@@ -123,20 +123,13 @@ describe.each(backends)('a backup of $name', (backend) => {
       expect(role.status).toBe(201)
       await running.stop()
     }
-  })
 
-  it('goes into nothing that exists, and under no other master key', async () => {
-    const installation = await newInstallation(backend, backend.create)
-    const { server } = await filled(installation)
-    await server.stop()
-    const file = join(temporaryFolder(), 'one.iamctl')
-    await command('backup', installation, file)
+    // Into nothing that exists, and under no other master key.
     const twice = await command('backup', installation, file)
     expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
     const onto = await command('restore', installation, file)
     expect(onto).toMatchObject({ code: 1 })
     expect(onto.stderr).toMatch(/move the old database away|is not empty/)
-
     const target = await sibling(backend, installation)
     const wrong = { ...target, env: { ...target.env, IAMCTL_MASTER_KEY: newMasterKey() } }
     const refused = await command('restore', wrong, file)

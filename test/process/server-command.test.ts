@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { describeConfig } from '#server/config/index.ts'
+import { ConfigError, describeConfig, loadConfig } from '#server/config/index.ts'
 import { backends } from '../support/backends.ts'
 import { freePort } from '../support/ports.ts'
 import {
@@ -95,8 +95,24 @@ describe('an option', () => {
   const flags = described.filter(({ flag, type }) => flag !== undefined && type !== 'flag')
   const nameOf = (flag: string | undefined): string => flag?.slice(2).split(' ')[0] ?? ''
 
+  /** What the configuration says to a value by its form alone. */
+  const refusedForm = (env: string, value: string): string | undefined => {
+    try {
+      loadConfig({ env: { [env]: value } })
+      return undefined
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message
+      throw error
+    }
+  }
+  const badOf = (name: string): string => bad[name] ?? `no bad value is known for ${name}`
+  const byForm = flags.filter(
+    ({ flag, env }) => refusedForm(env, badOf(nameOf(flag))) !== undefined,
+  )
+  const byUse = flags.filter((one) => !byForm.includes(one))
+
   const refused = async (name: string, env?: string): Promise<Ended> => {
-    const value = bad[name] ?? `no bad value is known for ${name}`
+    const value = badOf(name)
     const common = Object.entries({ port: String(await freePort()), data: temporaryFolder() })
       .filter(([other]) => other !== name)
       .flatMap(([other, given]) => [`--${other}`, given])
@@ -110,12 +126,18 @@ describe('an option', () => {
     return ended
   }
 
-  it.each(flags)('$flag that is wrong is refused in one line', async ({ flag }) => {
+  it.each(byForm)('$flag that is wrong in form is refused by its name', ({ flag, env }) => {
+    const line = refusedForm(env, badOf(nameOf(flag)))
+    expect(line).toContain(`--${nameOf(flag)} (${env})`)
+    expect(line).not.toContain('\n')
+  })
+
+  it.each(byUse)('$flag that does not work is refused in one line', async ({ flag }) => {
     await refused(nameOf(flag))
   })
 
   it('that is wrong is refused in the same line when it is a variable', async () => {
-    for (const name of ['port', 'database-url', 'bootstrap-admin-password-file']) {
+    for (const name of ['port', 'bootstrap-admin-password-file']) {
       const env = flags.find(({ flag }) => nameOf(flag) === name)?.env
       expect((await refused(name, env)).stderr).toBe((await refused(name)).stderr)
     }
@@ -194,7 +216,7 @@ describe('the runtime', () => {
 })
 
 describe('a start that cannot succeed', () => {
-  it('on a taken port makes no administrator, so that the next one shows the password', async () => {
+  it('on a taken port makes no administrator, so that the next one shows the password and has its folder alone', async () => {
     const port = await freePort()
     const taken = createServer().listen(port, '127.0.0.1')
     await once(taken, 'listening')
@@ -206,6 +228,12 @@ describe('a start that cannot succeed', () => {
     )
     const next = await startServerProcess({ args, env: {} })
     expect(next.output()).toMatch(/password\s+\S{20,}\n/)
+
+    // And beside that one, on its folder, neither another server nor a rotation begins.
+    const beside = ['--port', String(await freePort())]
+    expectOneLine(await server([...args, ...beside]), /in use by another iamctl server/)
+    expectOneLine(await server(['rotate-master-key', ...args]), /in use by another iamctl server/)
+    expect((await fetch(`${next.url}/realms/master/login`)).status).toBe(200)
     await next.stop()
   })
 
@@ -239,16 +267,21 @@ describe('a start that cannot succeed', () => {
     expect(ended.stderr).not.toContain(key)
   })
 
-  it.each(backends)('with another master key is refused on $name', async (backend) => {
-    const { args, env } = await newInstallation(backend)
-    await (await startServerProcess({ args, env })).stop()
-    const key = newMasterKey()
-    const ended = await server(args, { ...env, IAMCTL_MASTER_KEY: key })
-    expectOneLine(ended, /master key is not the one of this database/)
-    expect(ended.stderr).not.toContain(key)
-    const again = await startServerProcess({ args, env })
-    await again.stop()
-  })
+  it.each(backends)(
+    'with another master key or on a schema of a newer version is refused on $name, and does no harm',
+    async (backend) => {
+      const { args, env, databaseUrl } = await newInstallation(backend)
+      await (await startServerProcess({ args, env })).stop()
+      const key = newMasterKey()
+      const ended = await server(args, { ...env, IAMCTL_MASTER_KEY: key })
+      expectOneLine(ended, /master key is not the one of this database/)
+      expect(ended.stderr).not.toContain(key)
+      await execute(databaseUrl, `insert into schema_migrations values ('9999-later', 1)`)
+      expectOneLine(await server(args, env), /newer iamctl \(it holds 9999-later\)/)
+      await execute(databaseUrl, `delete from schema_migrations where name = '9999-later'`)
+      await (await startServerProcess({ args, env })).stop()
+    },
+  )
 
   it('on a master key file that others may read says what to do', async () => {
     const file = join(temporaryFolder(), 'key')
@@ -281,28 +314,6 @@ describe('a start that cannot succeed', () => {
     writeFileSync(join(folder, 'iamctl.db'), 'x'.repeat(10_000), { mode: 0o600 })
     expectOneLine(await server(['--data', folder]), join(folder, 'iamctl.db'))
   })
-
-  it('beside another server on the same data folder says that it is in use', async () => {
-    const args = ['--data', join(temporaryFolder(), 'data')]
-    const first = await startServerProcess({ args, env: {} })
-    const port = ['--port', String(await freePort())]
-    expectOneLine(await server([...args, ...port]), /in use by another iamctl server/)
-    expectOneLine(await server(['rotate-master-key', ...args]), /in use by another iamctl server/)
-    expect((await fetch(`${first.url}/realms/master/login`)).status).toBe(200)
-    await first.stop()
-  })
-
-  it.each(backends)(
-    'on a $name database made by a newer version names what it holds',
-    async (backend) => {
-      const { args, env, databaseUrl } = await newInstallation(backend)
-      await (await startServerProcess({ args, env })).stop()
-      await execute(databaseUrl, `insert into schema_migrations values ('9999-later', 1)`)
-      expectOneLine(await server(args, env), /newer iamctl \(it holds 9999-later\)/)
-      await execute(databaseUrl, `delete from schema_migrations where name = '9999-later'`)
-      await (await startServerProcess({ args, env })).stop()
-    },
-  )
 })
 
 /** As root every folder can be written: the capability that does it is taken away. */

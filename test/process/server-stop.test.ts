@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../support/backends.ts'
 import type { Browserless } from '../support/browserless.ts'
+import { withStorage } from '../support/sealed-values.ts'
 import {
   newInstallation,
   type ServerProcess,
@@ -93,7 +94,7 @@ describe('a server that is asked to stop', () => {
   it.each(chosen)(
     'by $signal lets a request finish ($name, $workers process)',
     async ({ backend, signal, workers }) => {
-      const { args, env } = await newInstallation(backend)
+      const { args, env, databaseUrl } = await newInstallation(backend)
       const server = await startServerProcess({ args, env }, '--workers', workers)
       const admin = await server.admin()
       const held = await holdRequest(server, admin)
@@ -106,13 +107,14 @@ describe('a server that is asked to stop', () => {
       expect(await server.process.exited).toEqual({ code: 0, signal: null })
       expect(server.process.stderr()).not.toMatch(/\n {4}at /)
 
-      const next = await startServerProcess({ args, env })
-      expect((await (await next.admin()).send('GET', `${roles}/held`)).status).toBe(200)
-      await next.stop()
+      await withStorage(databaseUrl, async ({ db }) => {
+        const role = db.selectFrom('documents').select('id').where('kind', '=', 'role')
+        expect(await role.where('key', '=', 'held').execute()).toHaveLength(1)
+      })
     },
   )
 
-  it.each(backends)('does not wait for ever for a slow client ($name)', async (backend) => {
+  it.each(backends.slice(0, 1))('does not wait for ever for a slow client', async (backend) => {
     const { args, env } = await newInstallation(backend)
     const server = await startServerProcess({ args, env }, '--shutdown-timeout', '1')
     const held = await holdRequest(server, await server.admin())
@@ -141,37 +143,39 @@ describe('a server that is asked to stop', () => {
 describe('a server with workers', () => {
   const [postgres] = backends.filter(({ name }) => name === 'postgres')
 
-  it.runIf(postgres)('replaces a worker that dies', async () => {
-    if (!postgres) return
-    const { args, env } = await newInstallation(postgres)
-    const server = await startServerProcess({ args, env }, '--workers', '2', '--log-level', 'debug')
-    const admin = await server.admin()
-    const pids = new Set<number>()
-    const line = /"pid":(\d+),[^\n]*"msg":"request"/g
-    const seen = (): Set<number> => {
-      for (const [, pid] of server.process.stdout().matchAll(line)) pids.add(Number(pid))
-      return pids
-    }
-    // A connection stays with its worker, so each request has its own.
-    const ask = (): Promise<number | undefined> =>
-      admin.send('GET', roles, undefined, { connection: 'close' }).then(
-        ({ status }) => status,
-        () => undefined,
+  it.runIf(postgres)(
+    'replaces a worker that dies, and its workers end with it however it ends',
+    async () => {
+      if (!postgres) return
+      const { args, env } = await newInstallation(postgres)
+      const server = await startServerProcess(
+        { args, env },
+        '--workers',
+        '2',
+        '--log-level',
+        'debug',
       )
-    while (seen().size < 2) expect(await ask()).toBe(200)
-    const [doomed = 0] = pids
-    process.kill(doomed, 'SIGKILL')
-    await server.process.waitForLine(/a worker ended; starting another/)
-    while (seen().size < 3) expect([200, undefined]).toContain(await ask())
-    expect(await server.stop()).toEqual({ code: 0, signal: null })
-  })
-
-  it.runIf(postgres)('ends with its supervisor, however that one ends', async () => {
-    if (!postgres) return
-    const { args, env } = await newInstallation(postgres)
-    const server = await startServerProcess({ args, env }, '--workers', '2')
-    server.process.kill('SIGKILL')
-    await server.process.exited
-    await untilRefused(server)
-  })
+      const admin = await server.admin()
+      const pids = new Set<number>()
+      const line = /"pid":(\d+),[^\n]*"msg":"request"/g
+      const seen = (): Set<number> => {
+        for (const [, pid] of server.process.stdout().matchAll(line)) pids.add(Number(pid))
+        return pids
+      }
+      // A connection stays with its worker, so each request has its own.
+      const ask = (): Promise<number | undefined> =>
+        admin.send('GET', roles, undefined, { connection: 'close' }).then(
+          ({ status }) => status,
+          () => undefined,
+        )
+      while (seen().size < 2) expect(await ask()).toBe(200)
+      const [doomed = 0] = pids
+      process.kill(doomed, 'SIGKILL')
+      await server.process.waitForLine(/a worker ended; starting another/)
+      while (seen().size < 3) expect([200, undefined]).toContain(await ask())
+      server.process.kill('SIGKILL')
+      await server.process.exited
+      await untilRefused(server)
+    },
+  )
 })

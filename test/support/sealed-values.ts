@@ -120,13 +120,21 @@ export const bytesOf = (url: string): string =>
   url.startsWith('sqlite:') ? readFileSync(url.slice('sqlite:'.length), 'latin1') : ''
 
 /** The ids of the keys that documents are sealed under at this moment, also while another process writes. */
-export const kidsInUse = (file: string): Set<string> => {
+export const watchKidsInFile = (file: string) => {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 1000 })
-  try {
-    const rows = database.prepare('select sealed from documents where sealed is not null').all()
-    return kidsIn(rows.map(({ sealed }) => String(sealed)))
-  } finally {
-    database.close()
+  const version = database.prepare('pragma data_version')
+  const documents = database.prepare('select sealed from documents where sealed is not null')
+  let seen: unknown
+  let kids = new Set<string>()
+  return {
+    kids: (): ReadonlySet<string> => {
+      // Moves when somebody else has committed; to read everything each time would slow down who is watched.
+      const now = version.get()?.['data_version']
+      if (now !== seen) kids = kidsIn(documents.all().map(({ sealed }) => String(sealed)))
+      seen = now
+      return kids
+    },
+    close: () => database.close(),
   }
 }
 
