@@ -4,6 +4,7 @@
  */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { createAddressNotice } from '#server/accounts/address-notice.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
@@ -136,11 +137,6 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const factors = createFactors(storage)
     const codeKey = deriveKey(root, 'sign-in-codes')
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
-    const behaviours = createBehaviours({ users, passwords, ranks, copy })
-    const lastAdmin = createLastAdmin({ storage, ranks, master: masterRealm })
-    const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours, lastAdmin })
-    const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
-
     const grantsStore = createGrantsStore({ storage, clock })
     const realmKeys = createRealmKeys({ storage, keyring, clock })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
@@ -175,6 +171,13 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       clock,
       key: deriveKey(root, 'messages'),
     })
+    const addressNotice = createAddressNotice({ post, messaging, clock })
+
+    const behaviours = createBehaviours({ users, passwords, ranks, copy, addressNotice })
+    const lastAdmin = createLastAdmin({ storage, ranks, master: masterRealm })
+    const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours, lastAdmin })
+    const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
+
     const chainKey = deriveKey(root, 'audit-chain')
     const readRecords = createReadRecords(personalKeys)
     const forwarder = createForwarder({
@@ -207,6 +210,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       passwords,
       ranks,
       lastAdmin,
+      addressNotice,
       sessions,
       bruteForce,
       factors,

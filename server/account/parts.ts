@@ -1,5 +1,6 @@
 /** What the self-service surface is made of; each part of it takes the few it needs. */
 
+import type { AddressNotice } from '#server/accounts/address-notice.ts'
 import type { Approvals } from '#server/accounts/approvals.ts'
 import type { ExportData } from '#server/accounts/data-export.ts'
 import type { Devices } from '#server/accounts/devices.ts'
@@ -22,6 +23,7 @@ export interface AccountParts extends OidcParts {
   readonly passwords: Passwords
   readonly keyring: Keyring
   readonly exportData: ExportData
+  readonly addressNotice: AddressNotice
   readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>

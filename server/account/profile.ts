@@ -1,7 +1,6 @@
 /** The name and address of the user, as the user sees and changes them. */
 
 import { Problem } from '#schemas/problems.ts'
-import { addressNotice } from '#server/accounts/address-notice.ts'
 import { type Profile, profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -28,7 +27,10 @@ const profileReply = objectOf({
   createdAt: { type: 'integer', description: 'Milliseconds since 1970.' },
 })
 
-export type ProfileParts = Pick<AccountParts, 'users' | 'recorder' | 'clock' | 'factors' | 'post'>
+export type ProfileParts = Pick<
+  AccountParts,
+  'users' | 'recorder' | 'clock' | 'factors' | 'addressNotice'
+>
 
 const shown = (user: UserRow) => ({
   userId: user.id,
@@ -48,8 +50,8 @@ const shown = (user: UserRow) => ({
 export const createChangeProfile =
   (parts: ProfileParts) =>
   async (self: Self, values: Profile): Promise<UserRow> => {
-    const { users, recorder, clock, post } = parts
-    const { user } = self
+    const { users, recorder, clock, addressNotice } = parts
+    const { user, issuer } = self
     if (user.managed === 1)
       throw new Problem(
         'owned',
@@ -64,11 +66,11 @@ export const createChangeProfile =
     ]
     const statements = [
       ...users.updateStatements(user, after),
-      ...addressNotice(parts, user, after),
+      ...(await addressNotice.statements(issuer.view, [{ before: user, after }])),
     ]
     try {
       await recorder.commit(statements, events)
-      post.wake()
+      addressNotice.wake()
     } catch (error) {
       throw await users.explain(error, after)
     }

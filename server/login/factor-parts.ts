@@ -1,5 +1,6 @@
 /** What authenticators and required actions are made of; each takes what it uses. */
 
+import type { AddressNotice } from '#server/accounts/address-notice.ts'
 import type { Approvals } from '#server/accounts/approvals.ts'
 import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
@@ -31,6 +32,7 @@ export interface FactorParts {
   readonly approvals: Approvals
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly addressNotice: AddressNotice
   readonly knownDevices: KnownDevices
   readonly organizations: SignInOrganizations
   readonly invitations: Pick<Invitations, 'findById' | 'isOpen' | 'accept'>

@@ -80,6 +80,48 @@ describe.each(backends)('profile and password of an account on $name', (backend)
     expect([to.join(), raw.includes('was changed')]).toEqual([`hidden-${username}@x.example`, true])
   })
 
+  it('tell the old address of one that an administrator gives, by every door', async () => {
+    const { userId } = ann
+    const address = (n: number) => `${n}-${username}@x.example`
+    const doors: ((email: string) => Promise<unknown>)[] = [
+      (email) => world.must('PUT', `/users/${userId}`, { username, email }),
+      (email) =>
+        world.must('POST', '/users/import', {
+          ifResourceExists: 'OVERWRITE',
+          users: [{ username, email }],
+        }),
+      async (email) =>
+        world.must('POST', '/changesets', {
+          baseRevision: (await world.must('GET', '/export')).revision,
+          source: 'estate',
+          operations: [{ op: 'put', kind: 'user', key: username, doc: { username, email } }],
+        }),
+      (email) => world.must('PUT', `/users/${userId}`, { username, email }),
+    ]
+    await world.must('PUT', `/users/${userId}`, { username, email: address(0) })
+    for (const [n, change] of doors.entries()) {
+      await change(address(n + 1))
+      await world.settle()
+      const told = world.mail.mails.filter(({ to }) => to.includes(address(n)))
+      expect(told.map(({ raw }) => [n, raw.includes('was changed')])).toEqual([[n, true]])
+    }
+  })
+
+  it('queue no word about a new address where the realm cannot send mail', async () => {
+    const mute = await world.server.createRealm(`mute-${count}`)
+    const admin = await world.server.signedIn('master', 'admin')
+    const named = { username, email: 'one@x.example' }
+    const { userId } = (await admin.send('POST', `${mute}/users`, named)).body
+    const moved = await admin.send('PUT', `${mute}/users/${userId}`, {
+      username,
+      email: 'two@x.example',
+    })
+    expect(moved).toMatchObject({ status: 200, body: { email: 'two@x.example' } })
+    const { db } = world.server.parts.storage
+    const jobs = db.selectFrom('jobs').select('id').where('target', '=', userId)
+    expect(await jobs.execute()).toEqual([])
+  })
+
   it('name what is wrong: unknown fields, an address of somebody else, and what a file declares', async () => {
     const unknown = await ann.api('PUT', '/profile', profile({ enabled: false, username: 'x' }))
     expect(unknown.status).toBe(400)

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/seeds.ts'
+import { createAddressNotice } from '#server/accounts/address-notice.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
@@ -100,6 +101,7 @@ export const openSite = async (
     passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
     messaging,
     post,
+    addressNotice: createAddressNotice({ ...accounts, post, messaging }),
     knownDevices: createKnownDevices({ ...accounts, messaging, post, cookies, baseUrl }),
     organizations: createSignInOrganizations(accounts),
     invitations: createInvitations(accounts),

@@ -78,7 +78,7 @@ const refuse = (errors: readonly FieldError[]): Problem => {
 }
 
 export const importUsers = (parts: UserParts): Action => {
-  const { users, passwords, storage, recorder, clock, ranks, lastAdmin } = parts
+  const { users, passwords, storage, recorder, clock, ranks, lastAdmin, addressNotice } = parts
 
   const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
     const hash = user.credentials?.[0]?.value
@@ -132,6 +132,7 @@ export const importUsers = (parts: UserParts): Action => {
       statements: [
         ...users.updateStatements(before, after),
         ...password.statements,
+        ...(await addressNotice.statements(context.view, [{ before, after }])),
         ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
       ],
     }
@@ -229,6 +230,7 @@ export const importUsers = (parts: UserParts): Action => {
         ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
       ],
     )
+    addressNotice.wake()
   }
 
   return {

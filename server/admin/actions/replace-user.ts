@@ -81,6 +81,7 @@ export const replaceUser = (parts: UserParts): Action => {
       ...parts.users.updateStatements(before, after),
       ...(before.enabled === 1 && !fields.enabled ? parts.sessions.revokeAllOf(before.id) : []),
       ...lock.statements,
+      ...(await parts.addressNotice.statements(context.view, [{ before, after }])),
     ]
     try {
       await parts.recorder.commit(
@@ -172,6 +173,7 @@ export const replaceUser = (parts: UserParts): Action => {
     reply: { status: 200, schema: userSchema },
     handle: async (context) => {
       const { id } = await replaceInTurn(context)
+      parts.addressNotice.wake()
       const after = await userIn(parts, { ...context, params: { userId: id } })
       context.reply.header('etag', userEtag(after))
       return showUser(parts, context.view, after)

@@ -5,6 +5,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { requiredActions } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { AddressNotice } from '#server/accounts/address-notice.ts'
 import type { BruteForce } from '#server/accounts/brute-force.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
@@ -32,6 +33,7 @@ export interface UserParts {
   readonly users: Users
   readonly passwords: Passwords
   readonly ranks: Ranks
+  readonly addressNotice: AddressNotice
   readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
   readonly sessions: Sessions
   readonly bruteForce: BruteForce

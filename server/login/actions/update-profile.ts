@@ -1,7 +1,6 @@
 /** Name and address of the user, to be looked at and completed. A new address has to be verified anew. */
 
 import { Problem } from '#schemas/problems.ts'
-import { addressNotice } from '#server/accounts/address-notice.ts'
 import { profileChange } from '#server/accounts/profile.ts'
 import { changedUserRow } from '#server/accounts/user-record.ts'
 import type { FieldErrors } from '#server/http/pages.ts'
@@ -10,7 +9,7 @@ import type { FactorParts } from '../factor-parts.ts'
 import { type Form, type Refusal, type RequiredAction, refused } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'post'>
+type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'addressNotice'>
 
 const fields = ['email', 'firstName', 'lastName'] as const
 
@@ -71,10 +70,13 @@ const action =
       }
       try {
         const answered = await context.pass({
-          statements: [...completed(parts, user, id, change), ...addressNotice(parts, user, after)],
+          statements: [
+            ...completed(parts, user, id, change),
+            ...(await parts.addressNotice.statements(context.view, [{ before: user, after }])),
+          ],
           events: [ownEvent(context, user, 'UPDATE_PROFILE', 'profile')],
         })
-        parts.post.wake()
+        parts.addressNotice.wake()
         return answered
       } catch (error) {
         return refusedFor(await parts.users.explain(error, after))

@@ -5,6 +5,7 @@
 
 import type { UserDoc } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import type { AddressNotice } from '#server/accounts/address-notice.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
@@ -31,6 +32,7 @@ export interface UserBehaviourParts {
   readonly passwords: Passwords
   readonly ranks: Ranks
   readonly copy: Copy
+  readonly addressNotice: Pick<AddressNotice, 'statements'>
 }
 
 const fieldsOf = (user: UserDoc) => ({
@@ -171,12 +173,13 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     prepare: async (drafts, tools) => {
       await refuseTooMany(drafts, tools)
       const rowOf = await usersOf(drafts, tools)
+      const view = await parts.copy.known(tools.realm)
       const refused = new Map<Draft, Problem>()
       // Who is only carried along by a role's new name or end is not changed by the caller.
       const outranking = await outrankingAmong(
         drafts.flatMap((draft) => (draft.named ? (rowOf(draft)?.id ?? []) : [])),
         tools,
-        { ranks: parts.ranks, view: await parts.copy.known(tools.realm) },
+        { ranks: parts.ranks, view },
       )
       for (const held of outranking.values())
         throw new Problem('forbidden', `the user holds ${held}, which you do not`)
@@ -216,6 +219,12 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       const shutOut = saved.flatMap(({ before, after }) =>
         before?.enabled === 1 && after.enabled === 0 ? [after.id] : [],
       )
+      const notices = view
+        ? await parts.addressNotice.statements(
+            view,
+            saved.flatMap(({ before, after }) => (before ? [{ before, after }] : [])),
+          )
+        : []
       const prepared: Prepared[] = drafts.map((draft) => {
         const problem = refused.get(draft)
         const id = rowOf(draft)?.id
@@ -239,6 +248,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
           ),
           ...given.flatMap(({ statements }) => statements ?? []),
           ...endSessions(tools, shutOut),
+          ...notices,
         ],
       }
     },
