@@ -7,7 +7,7 @@ import type { TestServer } from '../support/server.ts'
 
 export const evil = 'evil.example'
 
-const lies = {
+export const lies = {
   host: evil,
   'x-forwarded-host': `${evil}:444`,
   'x-forwarded-server': evil,

@@ -6,7 +6,7 @@ import { newPasskey } from '../account/passkey.ts'
 import { personOf } from '../account/person.ts'
 import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
-import { evil, LyingBrowser } from './lying-browser.ts'
+import { evil, LyingBrowser, lies } from './lying-browser.ts'
 
 const [backend] = backends
 if (!backend) throw new Error('there is no database to test on')
@@ -68,6 +68,16 @@ describe.each([
       await begin(login, { username: 'anna', password })
       browser = new LyingBrowser(own.server)
       await begin(login, { username: 'anna', password })
+    },
+    'an invitation': async () => {
+      const { id } = await own.must('POST', '/organizations', { alias: 'globex' })
+      const { send } = await own.server.signedIn('master', 'admin')
+      const invitations = `/admin/realms/shop/organizations/${id}/invitations`
+      const invited = await send('POST', invitations, { email: 'ines@globex.example' }, lies)
+      expect(invited.status).toBe(201)
+      expect(JSON.stringify([invited.body, invited.headers])).not.toContain(evil)
+      await browser.open(await own.mailedLink())
+      expect(browser.page?.status).toBe(303)
     },
     'a new address': async () => {
       const user = await own.server.parts.users.find('shop', 'anna')
@@ -228,7 +238,7 @@ describe('an address that is claimed', () => {
   })
 })
 
-describe('an address that looks like another', () => {
+describe('a name that looks like another', () => {
   let count = 0
   beforeAll(async () => {
     await world.setFlow(byPassword)
@@ -273,11 +283,57 @@ describe('an address that looks like another', () => {
       return answer.status < 400 ? stored(`imp-${count}`) : undefined
     },
   }
+  const registered = async (username: string): Promise<number> => {
+    const browser = world.browser()
+    world.clock.advance(60_000)
+    await browser.open(`${login}/register`)
+    const email = `name-${count}@shop.example`
+    return (await browser.submit({ username, email, password: fresh })).status
+  }
+  const sentBy =
+    (path: string, bodyOf: (username: string) => object) =>
+    async (username: string): Promise<number> => {
+      const admin = await world.server.signedIn('master', 'admin')
+      return (await admin.send('POST', `/admin/realms/shop${path}`, bodyOf(username))).status
+    }
+  const byName: Record<string, (username: string) => Promise<number>> = {
+    registration: registered,
+    'an administrator': sentBy('/users', (username) => ({ username })),
+    'an import': sentBy('/users/import', (username) => ({
+      ifResourceExists: 'FAIL',
+      users: [{ username }],
+    })),
+  }
+
+  it.each(Object.keys(byName))(
+    'as a username is judged in the spelling that it is stored in: %s',
+    async (door) => {
+      for (const wrong of [
+        // Somebody else's, once it is normalised.
+        'ｖｉｃｔｉｍ',
+        'V\uff49CTIM',
+        'victim\u3000',
+        // A space, an id and too many letters, once they are.
+        'victim\u00a8',
+        '０197a1b2-0000-7000-8000-000000000000',
+        '\ufb03'.repeat(86),
+        // What nobody sees.
+        'vic\u200btim',
+        'victim\u2060',
+        '\u202evictim',
+      ]) {
+        count += 1
+        const status = (await byName[door]?.(wrong)) ?? 0
+        expect([400, 409], JSON.stringify(wrong)).toContain(status)
+      }
+    },
+  )
+
   const stored = async (name: string): Promise<string | undefined> =>
     (await world.server.parts.users.find('shop', name))?.email ?? undefined
 
   it.each(Object.keys(doors))(
-    'is judged in the spelling that it is stored in: %s (GHSA-7rqj-j65f-68wh)',
+    'as an address is judged in the spelling that it is stored in: %s (GHSA-7rqj-j65f-68wh)',
     async (name) => {
       const door = doors[name]
       count += 1
