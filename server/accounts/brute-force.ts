@@ -9,12 +9,13 @@
  * A name that nobody has is counted as well, so that a lock does not tell whose names exist.
  */
 
-import { type Expression, type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { addressGroup, normalAddress } from '#server/http/client-address.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { LoginGuardRow } from '#server/storage/tables.ts'
 import { foldName } from './names.ts'
@@ -110,10 +111,71 @@ const lockMs = (failures: number, factor: number, settings: GuardSettings): numb
     settings.waitIncrementSeconds * Math.floor(failures / factor),
   )
 
+const oneLess = sql<number>`case when reserved > 0 then reserved - 1 else 0 end`
+
+type Subject = {
+  readonly realm: string
+  readonly subject: string
+}
+
+type Reserving = Subject & {
+  readonly factor: number
+  readonly now: number
+  /** Failures before this moment no longer count. */
+  readonly forgotten: number
+  /** Nor do reservations before this one. */
+  readonly abandoned: number
+}
+
+/** One more reservation, where the subject is not locked and has one free. */
+const reserved = preparedStatement(
+  (db, { realm, subject, factor, now, forgotten, abandoned }: Reserving) => {
+    const failures = sql<number>`case when login_guards.last_failure_at < ${forgotten}
+      then 0 else login_guards.failures end`
+    const held = sql<number>`case when login_guards.reserved_at < ${abandoned}
+      then 0 else login_guards.reserved end`
+    const isFree = sql<boolean>`(${failures}) % ${factor} + (${held}) < ${factor}`
+    return db
+      .insertInto('login_guards')
+      .values({
+        realm,
+        subject,
+        failures: 0,
+        reserved: 1,
+        reserved_at: now,
+        locked_until: 0,
+        last_failure_at: 0,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['realm', 'subject'])
+          .doUpdateSet({ failures, reserved: sql<number>`(${held}) + 1`, reserved_at: now })
+          .where('login_guards.locked_until', '<=', now)
+          .where(isFree),
+      )
+      .returning('failures')
+  },
+)
+
+const released = preparedStatement((db, { realm, subject }: Subject) =>
+  db
+    .updateTable('login_guards')
+    .set({ reserved: oneLess })
+    .where('realm', '=', realm)
+    .where('subject', '=', subject),
+)
+
+/** As `released`, and the failures are forgotten. */
+const forgiven = preparedStatement((db, { realm, subject }: Subject) =>
+  db
+    .updateTable('login_guards')
+    .set({ failures: 0, reserved: oneLess })
+    .where('realm', '=', realm)
+    .where('subject', '=', subject),
+)
+
 export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForce => {
   const { db } = storage
-
-  const oneLess = sql<number>`case when reserved > 0 then reserved - 1 else 0 end`
 
   const row = (realm: string, subject: string) =>
     db.updateTable('login_guards').where('realm', '=', realm).where('subject', '=', subject)
@@ -122,39 +184,17 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     { realm, settings }: Claim,
     { subject, factor }: Guard,
     now: number,
-  ): Statement => {
-    const forgotten = now - settings.maxDeltaTimeSeconds * 1000
-    const failures = sql<number>`case when login_guards.last_failure_at < ${forgotten}
-      then 0 else login_guards.failures end`
-    const reserved = sql<number>`case when login_guards.reserved_at < ${now - RESERVATION_MS}
-      then 0 else login_guards.reserved end`
-    return guarded(
-      db
-        .insertInto('login_guards')
-        .values({
-          realm,
-          subject,
-          failures: 0,
-          reserved: 1,
-          reserved_at: now,
-          locked_until: 0,
-          last_failure_at: 0,
-        })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['realm', 'subject'])
-            .doUpdateSet({
-              failures,
-              reserved: sql<number>`(${reserved}) + 1`,
-              reserved_at: now,
-            })
-            .where('login_guards.locked_until', '<=', now)
-            .where(isFree(failures, reserved, factor)),
-        )
-        .returning('failures'),
-      `attempt:${subject}`,
-    )
-  }
+  ): Statement => ({
+    ...reserved(db, {
+      realm,
+      subject,
+      factor,
+      now,
+      forgotten: now - settings.maxDeltaTimeSeconds * 1000,
+      abandoned: now - RESERVATION_MS,
+    }),
+    expect: { rows: 1, guard: `attempt:${subject}` },
+  })
 
   const read = (realm: string, guards: readonly Guard[]): Promise<LoginGuardRow[]> =>
     db
@@ -168,8 +208,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
       )
       .execute()
 
-  const release = (realm: string, { subject }: Guard): Statement =>
-    statement(row(realm, subject).set({ reserved: oneLess }))
+  const release = (realm: string, { subject }: Guard): Statement => released(db, { realm, subject })
 
   const addressFailure = (claim: Claim, { subject, factor }: Guard, now: number): Statement => {
     const { waitIncrementSeconds: step, maxFailureWaitSeconds: most } = claim.settings
@@ -213,7 +252,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     let expected: number | undefined = seen
     return {
       succeeded: () => [
-        statement(row(claim.realm, user.subject).set({ failures: 0, reserved: oneLess })),
+        forgiven(db, { realm: claim.realm, subject: user.subject }),
         release(claim.realm, address),
       ],
       failed: async () => {
@@ -295,12 +334,6 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     },
   }
 }
-
-const isFree = (
-  failures: Expression<number>,
-  reserved: Expression<number>,
-  factor: number,
-): RawBuilder<boolean> => sql<boolean>`(${failures}) % ${factor} + (${reserved}) < ${factor}`
 
 /** What an attempt holds in a realm that does not count. */
 const unguarded: Reservation = {

@@ -1,6 +1,7 @@
 /** The credentials of users beside their password, as sign-ins ask for them. */
 
 import type { Storage } from '#server/storage/contract.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 
 /** What counts as a second factor. Recovery codes stand in for one, and are none by themselves. */
@@ -14,16 +15,13 @@ export interface Factors {
   hasFactor(user: Pick<UserRow, 'id'>): Promise<boolean>
 }
 
+const typesOf = preparedQuery('credential-types', (db, { userId }: { userId: string }) =>
+  db.selectFrom('credentials').select('type').distinct().where('user_id', '=', userId),
+)
+
 export const createFactors = ({ db }: Pick<Storage, 'db'>): Factors => {
   const has: Factors['has'] = async (userId, types) =>
-    types.length > 0 &&
-    (await db
-      .selectFrom('credentials')
-      .select('id')
-      .where('user_id', '=', userId)
-      .where('type', 'in', types)
-      .limit(1)
-      .executeTakeFirst()) !== undefined
+    types.length > 0 && (await typesOf(db, { userId })).some(({ type }) => types.includes(type))
   return {
     ofType: (userId, type) =>
       db

@@ -8,6 +8,7 @@ import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 
@@ -45,17 +46,17 @@ export const openOrganization = async (
 const byName = (a: OrganizationRecord, b: OrganizationRecord): number =>
   a.name.localeCompare(b.name)
 
+const membershipsOf = preparedQuery('memberships', (db, { userId }: { userId: string }) =>
+  db.selectFrom('organization_members').select('organization_id').where('user_id', '=', userId),
+)
+
 /** Those that are enabled, by name. */
 export const organizationsOf = async (
   { db }: Pick<Storage, 'db'>,
   view: RealmView,
   userId: string,
 ): Promise<OrganizationRecord[]> => {
-  const rows = await db
-    .selectFrom('organization_members')
-    .select('organization_id')
-    .where('user_id', '=', userId)
-    .execute()
+  const rows = await membershipsOf(db, { userId })
   const found = await Promise.all(
     rows.map(({ organization_id }) => openOrganization(view, organization_id)),
   )

@@ -7,6 +7,7 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import { Problem } from '#schemas/problems.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { changeRows, guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables.ts'
 import { refusal } from '#server/storage/values.ts'
@@ -64,6 +65,21 @@ const withPrefix = (
   prefix: string,
 ): UserQuery => query.where(column, '>=', prefix).where(column, '<', prefix + END)
 
+const namedUser = preparedQuery(
+  'named-user',
+  (db, { realm, key }: { realm: string; key: string }) =>
+    db
+      .selectFrom('user_names')
+      .innerJoin('users', 'users.id', 'user_names.user_id')
+      .leftJoin('credentials', (join) =>
+        join.onRef('credentials.user_id', '=', 'users.id').on('credentials.type', '=', 'password'),
+      )
+      .selectAll('users')
+      .select(['credentials.id as credential_id', 'credentials.secret as credential_secret'])
+      .where('user_names.realm', '=', realm)
+      .where('user_names.name', '=', key),
+)
+
 export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
   /** The names that the users did not have before. */
   const insertNames = (
@@ -110,23 +126,8 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
     async findByLogin(realm, name, { withEmail }) {
       const key = foldName(name)
       if (refusal(key) !== undefined) return undefined
-      const query = db
-        .selectFrom('user_names')
-        .innerJoin('users', 'users.id', 'user_names.user_id')
-        .leftJoin('credentials', (join) =>
-          join
-            .onRef('credentials.user_id', '=', 'users.id')
-            .on('credentials.type', '=', 'password'),
-        )
-        .selectAll('users')
-        .select(['credentials.id as credential_id', 'credentials.secret as credential_secret'])
-        .where('user_names.realm', '=', realm)
-        .where('user_names.name', '=', key)
-      const row = await (withEmail
-        ? query
-        : query.where('users.username_key', '=', key)
-      ).executeTakeFirst()
-      if (row === undefined) return undefined
+      const [row] = await namedUser(db, { realm, key })
+      if (row === undefined || (!withEmail && row.username_key !== key)) return undefined
       const { credential_id: id, credential_secret: secret, ...user } = row
       return { user, password: id === null || secret === null ? null : { id, secret } }
     },

@@ -171,7 +171,13 @@ export const createEngine = (parts: EngineParts) => {
         ...device.statements,
       ],
       events: [...events, ...joining.events, ...news, success],
-      value: { kind: 'signed-in', session: opened, state, device: device.cookieValue },
+      value: {
+        kind: 'signed-in',
+        session: opened,
+        state,
+        device: device.cookieValue,
+        hasMail: device.hasMail,
+      },
       ownGuard: signInGuard,
     }
   }
@@ -311,7 +317,7 @@ export const createEngine = (parts: EngineParts) => {
         const answered = await asked.step.answer(answering(visitor, asked), form)
         if (answered.kind === 'signed-in') {
           parts.onLogin?.(visitor.realm, 'success')
-          parts.knownDevices.wake()
+          if (answered.hasMail) parts.knownDevices.wake()
         }
         return answered
       } catch (error) {

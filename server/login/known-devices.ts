@@ -5,6 +5,7 @@
  */
 
 import type { FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import type { Post } from '#server/accounts/post.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
@@ -12,6 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 
@@ -27,8 +29,9 @@ export interface KnownDevices {
     readonly statements: readonly Statement[]
     /** The user has others, and this is none of them. */
     readonly isNews: boolean
+    /** Something waits to be sent: `wake` after the transaction. */
+    readonly hasMail: boolean
   }>
-  /** After that transaction: the user may have mail. */
   wake(): void
 }
 
@@ -48,6 +51,47 @@ const worthTellingMs = day
 const mostPerUser = 100
 const made = /^[A-Za-z0-9_-]{43}$/
 
+const sightingsOf = preparedQuery(
+  'known-devices',
+  (db, { userId, device, since }: { userId: string; device: string; since: number }) => {
+    const kept = db
+      .selectFrom('known_devices')
+      .select(sql<number>`1`.as('one'))
+      .where('user_id', '=', userId)
+      .where('last_seen', '>', since)
+    return db.selectNoFrom((eb) => [
+      eb.exists(kept.where('device', '=', device)).as('with_this'),
+      eb.exists(kept).as('with_any'),
+    ])
+  },
+)
+
+const seenNow = preparedStatement(
+  (db, { userId, device, now }: { userId: string; device: string; now: number }) =>
+    db
+      .insertInto('known_devices')
+      .values({ user_id: userId, device, last_seen: now })
+      .onConflict((conflict) =>
+        conflict.columns(['user_id', 'device']).doUpdateSet({ last_seen: now }),
+      ),
+)
+
+/** A program that keeps no cookie is a new browser every time. */
+const forgetOldest = preparedStatement((db, { userId }: { userId: string }) =>
+  db
+    .deleteFrom('known_devices')
+    .where('user_id', '=', userId)
+    .where('device', 'in', (query) =>
+      query
+        .selectFrom('known_devices')
+        .select('device')
+        .where('user_id', '=', userId)
+        .orderBy('last_seen', 'desc')
+        .limit(mostPerUser)
+        .offset(mostPerUser),
+    ),
+)
+
 export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   const { clock, cookies, messaging, post, baseUrl } = parts
   const { db } = parts.storage
@@ -58,33 +102,11 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   }
   const digestOf = (userId: string, value: string): string => sha256(`${userId}:${value}`)
 
-  /** Whether the user has been seen with this browser, or with any. */
-  const isSeen = async (userId: string, device?: string): Promise<boolean> => {
-    const kept = db
-      .selectFrom('known_devices')
-      .select('device')
-      .where('user_id', '=', userId)
-      .where('last_seen', '>', clock.now() - keptMs)
-    const wanted = device === undefined ? kept : kept.where('device', '=', device)
-    return (await wanted.limit(1).execute()).length > 0
+  /** Whether the user has been seen with this browser, and with any. */
+  const sightings = async (userId: string, device: string) => {
+    const [seen] = await sightingsOf(db, { userId, device, since: clock.now() - keptMs })
+    return { withThis: seen?.with_this === 1, withAny: seen?.with_any === 1 }
   }
-
-  /** A program that keeps no cookie is a new browser every time. */
-  const forgetOldest = (userId: string): Statement =>
-    statement(
-      db
-        .deleteFrom('known_devices')
-        .where('user_id', '=', userId)
-        .where('device', 'in', (query) =>
-          query
-            .selectFrom('known_devices')
-            .select('device')
-            .where('user_id', '=', userId)
-            .orderBy('last_seen', 'desc')
-            .limit(mostPerUser)
-            .offset(mostPerUser),
-        ),
-    )
 
   const letter = async (
     request: FastifyRequest,
@@ -111,27 +133,23 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   return {
     async isKnown(request, { id }) {
       const value = valueIn(request)
-      return value !== undefined && (await isSeen(id, digestOf(id, value)))
+      return value !== undefined && (await sightings(id, digestOf(id, value))).withThis
     },
 
     async signedIn(request, view, user) {
       const cookieValue = valueIn(request) ?? randomToken()
       const device = digestOf(user.id, cookieValue)
-      const isNews = !(await isSeen(user.id, device)) && (await isSeen(user.id))
-      const seen = { user_id: user.id, device, last_seen: clock.now() }
+      const { withThis, withAny } = await sightings(user.id, device)
+      const isNews = withAny && !withThis
+      const letters = isNews ? await letter(request, view, user) : []
       return {
         cookieValue,
         isNews,
+        hasMail: letters.length > 0,
         statements: [
-          statement(
-            db
-              .insertInto('known_devices')
-              .values(seen)
-              .onConflict((conflict) =>
-                conflict.columns(['user_id', 'device']).doUpdateSet({ last_seen: seen.last_seen }),
-              ),
-          ),
-          ...(isNews ? [forgetOldest(user.id), ...(await letter(request, view, user))] : []),
+          seenNow(db, { userId: user.id, device, now: clock.now() }),
+          ...(isNews ? [forgetOldest(db, { userId: user.id })] : []),
+          ...letters,
         ],
       }
     },

@@ -60,6 +60,8 @@ export type Answered =
       readonly state: SignInState
       /** For the cookie that makes this browser known. */
       readonly device: string
+      /** A letter about the sign-in waits to be sent. */
+      readonly hasMail: boolean
     }
   /** The flow has ended and was not meant to end with a session: a forgotten password was set anew. */
   | { readonly kind: 'finished'; readonly state: SignInState }
