@@ -8,6 +8,7 @@
  */
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
 import { SummaryReporter } from './test/support/summary-reporter.ts'
 
 const unit = [
@@ -29,6 +30,7 @@ export default defineConfig({
     // What comes by itself comes late on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
     reporters: ['default', new SummaryReporter()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'unit', include: unit, exclude: [...processes, ...never] } },
       {
@@ -53,6 +55,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
           sequence: { groupOrder: 1 },
+          // One more than there are cores: a file that waits for a process leaves one free.
+          maxWorkers: 3,
         },
       },
     ],
