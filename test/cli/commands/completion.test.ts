@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { complete, type Sources } from '#cli/completion/candidates.ts'
+import { liveSources } from '#cli/completion/live.ts'
 import { createProgram } from '#cli/program.ts'
 import { bundle, type Home, newHome } from '../../support/cli.ts'
 import { ensureInstalled, installTimeout } from '../../support/debian.ts'
@@ -57,6 +58,11 @@ describe('what is offered', () => {
     return home
   }
 
+  const completed = async (line: string, sources: Sources): Promise<string[]> => {
+    const { candidates, rest, isWhole } = await complete(createProgram(), line.split(' '), sources)
+    return [...candidates.map(({ value }) => value), `:${rest}${isWhole ? '' : ' nospace'}`]
+  }
+
   it.each([
     ['whoa', ['whoami', ':none']],
     ['keys r', ['rotate', ':none']],
@@ -77,9 +83,7 @@ describe('what is offered', () => {
     ['nonsense x', [':none']],
     ['__comp', [':none']],
   ])('behind "%s", without a server', async (line, expected) => {
-    const { candidates, rest, isWhole } = await complete(createProgram(), line.split(' '), nobody)
-    const directive = `:${rest}${isWhole ? '' : ' nospace'}`
-    expect([...candidates.map(({ value }) => value), directive]).toEqual(expected)
+    expect(await completed(line, nobody)).toEqual(expected)
   })
 
   it.each([
@@ -96,9 +100,16 @@ describe('what is offered', () => {
     ['sessions list --user al', ['alice', ':none']],
     ['get roles --realm ac', ['acme', ':none']],
     ['get roles --realm nowhere one', [':none']],
+  ])('behind "%s", of what the server has', async (line, expected) => {
+    const { env, folder } = world().home
+    expect(await completed(line, liveSources({ env, cwd: folder }))).toEqual(expected)
+  })
+
+  it.each([
+    ['get client-role web/re', ['web/reader', ':none']],
     ['get nonsense x', [':none']],
     ['explain nonsense.x', [':none']],
-  ])('behind "%s", of what the server has', async (line, expected) => {
+  ])('behind "%s", by the program', async (line, expected) => {
     expect(await offered(world().home, line)).toEqual(expected)
   })
 
@@ -159,7 +170,16 @@ describe('a shell', () => {
       const bin = join(folder, 'bin')
       mkdirSync(bin)
       const program = join(bin, 'iamctl')
-      writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${bundle}' "$@"\n`)
+      // Completes as it does, and tells what it would have been called with.
+      writeFileSync(
+        program,
+        `#!/bin/sh
+case "$1" in
+  __complete|completion) exec '${process.execPath}' '${bundle}' "$@" ;;
+  *) printf '<%s>' "$@"; echo ;;
+esac
+`,
+      )
       chmodSync(program, 0o755)
       writeFileSync(join(folder, 'only-file.yaml'), 'realm: told-by-its-file\n')
       const shell = onTerminal(command, {
@@ -169,12 +189,15 @@ describe('a shell', () => {
       shell.type(`${setUp}; echo set"-"up\n`)
       await shell.waitFor('set-up')
       for (const [line, output] of [
-        ['iamctl whoa\t-o jso\t\n', '"username": "admin"'],
-        ['iamctl get role one-of\t-o yaml\n', 'Unique in the realm.'],
-        ['iamctl get client-scope orders:re\t-o yaml\n', 'Told by its colon.'],
-        ['iamctl get organization two\t-o yaml\n', 'Told by its space.'],
-        ['iamctl explain --output=hu\tclient.redirectU\t\n', 'matched byte for byte'],
-        ['iamctl validate only\t\n', 'Valid: told-by-its-file'],
+        ['iamctl whoa\t-o jso\t\n', '<whoami><-o><json>'],
+        ['iamctl get role one-of\t-o yaml\n', '<get><role><one-of-a-kind><-o><yaml>'],
+        ['iamctl get client-scope orders:re\t-o yaml\n', '<client-scope><orders:read><-o><yaml>'],
+        ['iamctl get organization two\t-o yaml\n', '<organization><two words><-o><yaml>'],
+        [
+          'iamctl explain --output=hu\tclient.redirectU\t\n',
+          '<explain><--output=human><client.redirectUris>',
+        ],
+        ['iamctl validate only\t\n', '<validate><only-file.yaml>'],
       ] as const) {
         shell.type(line)
         await shell.waitFor(output)
