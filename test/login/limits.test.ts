@@ -74,25 +74,6 @@ describe.each(backends)('what the sign-in form withstands on $name', (backend) =
     expect(site.hasher.evaluated).toBe(10 + 10)
   })
 
-  it('lets parallel right forms pass with real hashes', async () => {
-    const real = createHasher(await loadEngine())
-    started.push(real)
-    const { open, site } = await start({ hasher: { ...createCountingHasher(), ...real } })
-    const secret = await real.hash(PASSWORD)
-    await open.storage.commit([
-      { sql: `update credentials set secret = '${secret}'`, parameters: [] },
-    ])
-    const statuses = await Promise.all(
-      Array.from({ length: 12 }, async () => {
-        const { status } = await new TestBrowser(site.url).signIn('shop', 'anna', PASSWORD)
-        return status
-      }),
-    )
-    expect(new Set(statuses)).toEqual(new Set([303]))
-    const wrong = await new TestBrowser(site.url).signIn('shop', 'anna', 'wrong')
-    expect(wrong.status).toBe(401)
-  })
-
   it('answers 503 with Retry-After when nothing can be evaluated', async () => {
     const { site, browser, open } = await start({ maxWaitMs: 0 })
     await site.realm('shop', { failureFactor: 1 })
@@ -127,6 +108,28 @@ describe.each(backends)('what the sign-in form withstands on $name', (backend) =
     const before = site.hasher.evaluated
     expect((await via('nonsense')).status).toBe(400)
     expect(site.hasher.evaluated).toBe(before)
+  })
+
+  // What is not counted is the same on both databases.
+  if (backend !== backends[0]) return
+
+  it('lets parallel right forms pass with real hashes', async () => {
+    const real = createHasher(await loadEngine())
+    started.push(real)
+    const { open, site } = await start({ hasher: { ...createCountingHasher(), ...real } })
+    const secret = await real.hash(PASSWORD)
+    await open.storage.commit([
+      { sql: `update credentials set secret = '${secret}'`, parameters: [] },
+    ])
+    const statuses = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const { status } = await new TestBrowser(site.url).signIn('shop', 'anna', PASSWORD)
+        return status
+      }),
+    )
+    expect(new Set(statuses)).toEqual(new Set([303]))
+    const wrong = await new TestBrowser(site.url).signIn('shop', 'anna', 'wrong')
+    expect(wrong.status).toBe(401)
   })
 
   it('reads small forms only, and nothing but forms', async () => {

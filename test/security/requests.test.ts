@@ -46,6 +46,89 @@ describe.each(backends)('bent requests on $name', (backend) => {
     return promise
   }
 
+  it('with junk for a parameter of the path never make the server fail', async () => {
+    const wrong: string[] = []
+    const distinct = routes.filter(({ method }) => method !== 'HEAD')
+    // The realm is looked up in one place, before the route is.
+    for (const [i, route] of distinct.entries())
+      for (const parameter of parametersOf(route).slice(i < 5 ? 0 : 1))
+        for (const value of ['%F0%9F%92%A9%27%2F%2F%25', 'x'.repeat(1500)]) {
+          const url = addressOf(route, { realm: 'acme', [parameter]: value })
+          const answer = await server.admin.send(route.method, url, bodyFor(route))
+          if (answer.status < 400 || answer.status >= 500)
+            wrong.push(`${nameOf(route)} {${parameter}}=${value}: ${answer.status}`)
+        }
+    expect(wrong).toEqual([])
+  })
+
+  it('with junk for a parameter of the query never make the server fail', async () => {
+    const wrong: string[] = []
+    const seen = new Set<string>()
+    for (const route of routes.filter(({ method }) => method === 'GET')) {
+      const url = addressOf(route, { realm: 'acme' })
+      // Lists of one shape read their pages in one place.
+      const known = seen.has(`${route.query}`)
+      seen.add(`${route.query}`)
+      for (const parameter of known ? [] : route.query)
+        for (const value of [
+          '',
+          '-1',
+          '1e3',
+          '0x10',
+          '1.5',
+          '9'.repeat(15),
+          '9007199254740993',
+          '9'.repeat(40),
+          'Infinity',
+          '%00',
+          '%ff',
+          '2016-12-31T23:59:60Z',
+          '0000-01-01T00:00:00Z',
+          `1&${parameter}=2`,
+          'x'.repeat(4000),
+        ]) {
+          const answer = await server.admin.send('GET', `${url}?${parameter}=${value}`)
+          if (answer.status >= 500)
+            wrong.push(`${nameOf(route)} ?${parameter}=${value.slice(0, 40)}: ${answer.status}`)
+        }
+      for (const parameter of ['surprise', '__proto__']) {
+        const answer = await server.admin.send('GET', `${url}?${parameter}=1`)
+        const expected = route.query.length > 0 ? [400] : [200, 404]
+        if (!expected.includes(answer.status))
+          wrong.push(`${nameOf(route)} ?${parameter}: ${answer.status}`)
+      }
+    }
+    expect(wrong).toEqual([])
+  })
+
+  it('with a bent If-Match change nothing', async () => {
+    const made = await server.admin.send('POST', '/admin/realms/acme/roles', { name: 'matched' })
+    const user = await server.admin.send('POST', '/admin/realms/acme/users', {
+      username: 'matched',
+    })
+    for (const given of [
+      '',
+      '"',
+      'x',
+      `W/${made.headers['etag']}`,
+      '"1", "2"',
+      `"${'x'.repeat(5_000)}"`,
+    ])
+      for (const [url, body] of [
+        [`/admin/realms/acme/roles/${made.body.roleId}`, { name: 'changed' }],
+        [`/admin/realms/acme/users/${user.body.userId}`, { username: 'changed' }],
+      ] as const) {
+        const headers = { 'if-match': given }
+        expect((await server.admin.send('PUT', url, body, headers)).status, given).toBe(412)
+        expect((await server.admin.send('DELETE', url, undefined, headers)).status, given).toBe(412)
+      }
+    expect((await server.admin.send('GET', '/admin/realms/acme/roles/matched')).status).toBe(200)
+    expect((await server.admin.send('GET', '/admin/realms/acme/users/matched')).status).toBe(200)
+  })
+
+  // What is refused before the database is asked is refused alike on both.
+  if (backend !== backends[0]) return
+
   it('reach nothing by another spelling of a path, with a session or without', async () => {
     const wrong: string[] = []
     for (const path of [
@@ -100,61 +183,6 @@ describe.each(backends)('bent requests on $name', (backend) => {
         if (reached)
           wrong.push(`${path} ${cookie === '' ? 'anonymous' : 'admin'}: ${answer.status}`)
       }
-    expect(wrong).toEqual([])
-  })
-
-  it('with junk for a parameter of the path never make the server fail', async () => {
-    const wrong: string[] = []
-    const distinct = routes.filter(({ method }) => method !== 'HEAD')
-    // The realm is looked up in one place, before the route is.
-    for (const [i, route] of distinct.entries())
-      for (const parameter of parametersOf(route).slice(i < 5 ? 0 : 1))
-        for (const value of ['%F0%9F%92%A9%27%2F%2F%25', 'x'.repeat(1500)]) {
-          const url = addressOf(route, { realm: 'acme', [parameter]: value })
-          const answer = await server.admin.send(route.method, url, bodyFor(route))
-          if (answer.status < 400 || answer.status >= 500)
-            wrong.push(`${nameOf(route)} {${parameter}}=${value}: ${answer.status}`)
-        }
-    expect(wrong).toEqual([])
-  })
-
-  it('with junk for a parameter of the query never make the server fail', async () => {
-    const wrong: string[] = []
-    const seen = new Set<string>()
-    for (const route of routes.filter(({ method }) => method === 'GET')) {
-      const url = addressOf(route, { realm: 'acme' })
-      // Lists of one shape read their pages in one place.
-      const known = seen.has(`${route.query}`)
-      seen.add(`${route.query}`)
-      for (const parameter of known ? [] : route.query)
-        for (const value of [
-          '',
-          '-1',
-          '1e3',
-          '0x10',
-          '1.5',
-          '9'.repeat(15),
-          '9007199254740993',
-          '9'.repeat(40),
-          'Infinity',
-          '%00',
-          '%ff',
-          '2016-12-31T23:59:60Z',
-          '0000-01-01T00:00:00Z',
-          `1&${parameter}=2`,
-          'x'.repeat(4000),
-        ]) {
-          const answer = await server.admin.send('GET', `${url}?${parameter}=${value}`)
-          if (answer.status >= 500)
-            wrong.push(`${nameOf(route)} ?${parameter}=${value.slice(0, 40)}: ${answer.status}`)
-        }
-      for (const parameter of ['surprise', '__proto__']) {
-        const answer = await server.admin.send('GET', `${url}?${parameter}=1`)
-        const expected = route.query.length > 0 ? [400] : [200, 404]
-        if (!expected.includes(answer.status))
-          wrong.push(`${nameOf(route)} ?${parameter}: ${answer.status}`)
-      }
-    }
     expect(wrong).toEqual([])
   })
 
@@ -262,30 +290,5 @@ describe.each(backends)('bent requests on $name', (backend) => {
     await raw('/admin/realms/acme/roles/stays', { ...spoofed, cookie: denied.cookie }, 'DELETE')
     const { body } = await server.admin.send('GET', '/admin/realms/acme/events?size=1')
     expect(body.items).toMatchObject([{ sourceIp: '127.0.0.1', actor: denied.userId }])
-  })
-
-  it('with a bent If-Match change nothing', async () => {
-    const made = await server.admin.send('POST', '/admin/realms/acme/roles', { name: 'matched' })
-    const user = await server.admin.send('POST', '/admin/realms/acme/users', {
-      username: 'matched',
-    })
-    for (const given of [
-      '',
-      '"',
-      'x',
-      `W/${made.headers['etag']}`,
-      '"1", "2"',
-      `"${'x'.repeat(5_000)}"`,
-    ])
-      for (const [url, body] of [
-        [`/admin/realms/acme/roles/${made.body.roleId}`, { name: 'changed' }],
-        [`/admin/realms/acme/users/${user.body.userId}`, { username: 'changed' }],
-      ] as const) {
-        const headers = { 'if-match': given }
-        expect((await server.admin.send('PUT', url, body, headers)).status, given).toBe(412)
-        expect((await server.admin.send('DELETE', url, undefined, headers)).status, given).toBe(412)
-      }
-    expect((await server.admin.send('GET', '/admin/realms/acme/roles/matched')).status).toBe(200)
-    expect((await server.admin.send('GET', '/admin/realms/acme/users/matched')).status).toBe(200)
   })
 })
