@@ -16,26 +16,31 @@ const caller = { actor: 'pipeline', sourceIp: '127.0.0.1', permissions: new Set(
 const shared = backends.filter(({ name }) => name === 'postgres')
 
 describe.each(shared)('realms of two nodes on $name', (backend) => {
+  let one: TestServer
+  let two: TestServer
+  beforeAll(async () => {
+    one = await startServer(backend)
+    two = await startServer(backend, { url: one.url })
+  })
+  afterAll(async () => {
+    await two.close()
+    await one.close()
+  })
+
   it.each([0, 1, 3])('made anew begin anew on both, also after %i changes', async (changes) => {
-    const one = await startServer(backend)
-    const two = await startServer(backend, { url: one.url })
-    try {
-      const base = await one.createRealm('acme')
-      const old = (await two.admin.send('GET', `${base}/roles`)).body
-      await one.admin.send('DELETE', base)
-      await one.createRealm('acme')
-      for (let i = 0; i < changes; i += 1)
-        await one.admin.send('POST', `${base}/roles`, { name: `new-${i}` })
-      const seen = (await two.admin.send('GET', `${base}/roles`)).body
-      expect(seen).toEqual((await one.admin.send('GET', `${base}/roles`)).body)
-      for (const { roleId } of old)
-        expect((await two.admin.send('GET', `${base}/roles/${roleId}`)).status).toBe(404)
-      const made = await two.admin.send('POST', `${base}/users`, { username: 'newcomer' })
-      expect(made.status, JSON.stringify(made.body)).toBe(201)
-    } finally {
-      await two.close()
-      await one.close()
-    }
+    const realm = `acme-${changes}`
+    const base = await one.createRealm(realm)
+    const old = (await two.admin.send('GET', `${base}/roles`)).body
+    await one.admin.send('DELETE', base)
+    await one.createRealm(realm)
+    for (let i = 0; i < changes; i += 1)
+      await one.admin.send('POST', `${base}/roles`, { name: `new-${i}` })
+    const seen = (await two.admin.send('GET', `${base}/roles`)).body
+    expect(seen).toEqual((await one.admin.send('GET', `${base}/roles`)).body)
+    for (const { roleId } of old)
+      expect((await two.admin.send('GET', `${base}/roles/${roleId}`)).status).toBe(404)
+    const made = await two.admin.send('POST', `${base}/users`, { username: 'newcomer' })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
   })
 })
 
