@@ -105,121 +105,141 @@ describe.each(backends)('bodies on $name', (backend) => {
   const refused = (answer: Answer, status: number): boolean =>
     answer.status === status && answer.body.status === status
 
-  it('assign no field that is not of their route, and change none that is read-only', async () => {
-    for (const route of taking) await addressOf(route)
-    const before = await state()
-    const wrong: string[] = []
-    for (const route of taking) {
-      const { fields, readOnly } = takenBy(route) ?? { fields: {}, readOnly: [] }
-      const url = await addressOf(route)
-      // A refusal names all fields of one sort: what it does not name yet is sent again without the others.
-      let left = [...new Set([...coveted, ...readOnly])].filter(
-        (name) => !Object.hasOwn(fields, name),
+  // What is refused before the database is asked is refused alike on both.
+  if (backend === backends[0]) {
+    it('assign no field that is not of their route, and change none that is read-only', async () => {
+      for (const route of taking) await addressOf(route)
+      const before = await state()
+      const wrong: string[] = []
+      for (const route of taking) {
+        const { fields, readOnly } = takenBy(route) ?? { fields: {}, readOnly: [] }
+        const url = await addressOf(route)
+        // A refusal names all fields of one sort: what it does not name yet is sent again without the others.
+        let left = [...new Set([...coveted, ...readOnly])].filter(
+          (name) => !Object.hasOwn(fields, name),
+        )
+        while (left.length > 0) {
+          const body = {
+            ...takenBy(route)?.body,
+            ...Object.fromEntries(left.map((one) => [one, 'x'])),
+          }
+          const answer = await server.admin.send(route.method, url, body)
+          const named = new Set(answer.body.errors?.map(({ field }: { field: string }) => field))
+          const rest = left.filter((name) => !named.has(`/${name}`))
+          if (!refused(answer, 400) || rest.length === left.length) {
+            wrong.push(`${nameOf(route)} ${rest}: ${answer.status} ${JSON.stringify(answer.body)}`)
+            break
+          }
+          left = rest
+        }
+      }
+      expect(wrong).toEqual([])
+      expect(await state()).toBe(before)
+    })
+
+    it('are objects: anything else is 400 on every route', async () => {
+      const before = await state()
+      const wrong: string[] = []
+      for (const route of taking) {
+        const url = await addressOf(route)
+        for (const body of ['null', '[{}]', '"text"', '']) {
+          const answer = await raw(route, url, body)
+          if (!refused(answer, 400)) wrong.push(`${nameOf(route)} ${body}: ${answer.status}`)
+        }
+      }
+      expect(wrong).toEqual([])
+      expect(await state()).toBe(before)
+    })
+
+    it('are JSON by their media type: anything else is 415 on every route', async () => {
+      const before = await state()
+      const wrong: string[] = []
+      for (const route of taking) {
+        const url = await addressOf(route)
+        const body = JSON.stringify(takenBy(route)?.body)
+        const all = route === taking[0] ? [...forms, ...others] : forms
+        for (const type of all) {
+          const answer = await raw(route, url, body, type)
+          if (!refused(answer, 415)) wrong.push(`${nameOf(route)} ${type}: ${answer.status}`)
+        }
+      }
+      const packed = await rolePost(gzipSync('{"name":"packed"}'), { 'content-encoding': 'gzip' })
+      expect(packed.status).toBe(415)
+      expect(wrong).toEqual([])
+      expect(await state()).toBe(before)
+    })
+
+    it('are at most 1 MiB: a larger one is 413 on every route that does not say otherwise', async () => {
+      const wrong: string[] = []
+      const filler = 'x'.repeat(1024 * 1024)
+      for (const route of taking.filter(({ bodyLimit }) => bodyLimit === undefined)) {
+        const body = JSON.stringify({ ...takenBy(route)?.body, filler })
+        const answer = await raw(route, await addressOf(route), body)
+        if (!refused(answer, 413)) wrong.push(`${nameOf(route)}: ${answer.status}`)
+      }
+      expect(wrong).toEqual([])
+    })
+
+    it.each([
+      ['{"name":"a",}', 1, 13],
+      ['{"name":"a"\n,"description"}', 2, 15],
+      ['{"name":"a"} x', 1, 14],
+      ["{'name':'a'}", 1, 2],
+      ['{"name":NaN}', 1, 9],
+      ['{"name":"a", // b\n}', 1, 14],
+      ['{"name":"a","name":"b"}', 1, 13],
+      ['{"name":"a","n\\u0061me":"b"}', 1, 13],
+      ['{"name":"a","attributes":{"x":["1"],"x":["2"]}}', 1, 37],
+      ['{"__proto__":{"permissions":["realm-admin"]},"name":"a"}', 1, 2],
+      ['{"name":"a","attributes":{"__proto__":["x"]}}', 1, 27],
+      ['{"name":"a","\\u005f_proto__":{"composites":["admin"]}}', 1, 13],
+      [`{"name":${'['.repeat(100)}`, 1, 72],
+    ])('are read strictly, and a refusal tells the place: %s', async (text, line, column) => {
+      const answer = await rolePost(text)
+      expect(answer).toMatchObject({ status: 400, body: { code: 'bad-request', line, column } })
+      expect(answer.headers['content-type']).toContain('application/problem+json')
+    })
+
+    it('that would exhaust a parser are refused and do no harm', async () => {
+      for (const text of [
+        '['.repeat(500_000),
+        '{"a":'.repeat(150_000),
+        `"${'\\u0061'.repeat(99_999)}`,
+      ])
+        expect((await rolePost(text)).status).toBe(400)
+      const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field-${i}`, 1]))
+      expect((await rolePost(JSON.stringify({ name: 'many', ...many }))).status).toBe(400)
+      expect((await server.admin.send('GET', `${base}/roles/user`)).status).toBe(200)
+    })
+
+    it('are UTF-8', async () => {
+      const bytes = Buffer.concat([
+        Buffer.from('{"name":"'),
+        Buffer.from([0xc3, 0x28]),
+        Buffer.from('"}'),
+      ])
+      expect(await rolePost(bytes)).toMatchObject({ status: 400, body: { code: 'bad-request' } })
+      const utf16 = Buffer.from('{"name":"a"}', 'utf16le')
+      expect((await rolePost(utf16)).status).toBe(400)
+    })
+
+    it('of a write that takes none are ignored', async () => {
+      const routes = (await adminRoutes(server)).filter(
+        (route) => isWrite(route) && route.body === undefined,
       )
-      while (left.length > 0) {
-        const body = {
-          ...takenBy(route)?.body,
-          ...Object.fromEntries(left.map((one) => [one, 'x'])),
-        }
-        const answer = await server.admin.send(route.method, url, body)
-        const named = new Set(answer.body.errors?.map(({ field }: { field: string }) => field))
-        const rest = left.filter((name) => !named.has(`/${name}`))
-        if (!refused(answer, 400) || rest.length === left.length) {
-          wrong.push(`${nameOf(route)} ${rest}: ${answer.status} ${JSON.stringify(answer.body)}`)
-          break
-        }
-        left = rest
-      }
-    }
-    expect(wrong).toEqual([])
-    expect(await state()).toBe(before)
-  })
-
-  it('are objects: anything else is 400 on every route', async () => {
-    const before = await state()
-    const wrong: string[] = []
-    for (const route of taking) {
-      const url = await addressOf(route)
-      for (const body of ['null', '[{}]', '"text"', '']) {
-        const answer = await raw(route, url, body)
-        if (!refused(answer, 400)) wrong.push(`${nameOf(route)} ${body}: ${answer.status}`)
-      }
-    }
-    expect(wrong).toEqual([])
-    expect(await state()).toBe(before)
-  })
-
-  it('are JSON by their media type: anything else is 415 on every route', async () => {
-    const before = await state()
-    const wrong: string[] = []
-    for (const route of taking) {
-      const url = await addressOf(route)
-      const body = JSON.stringify(takenBy(route)?.body)
-      const all = route === taking[0] ? [...forms, ...others] : forms
-      for (const type of all) {
-        const answer = await raw(route, url, body, type)
-        if (!refused(answer, 415)) wrong.push(`${nameOf(route)} ${type}: ${answer.status}`)
-      }
-    }
-    const packed = await rolePost(gzipSync('{"name":"packed"}'), { 'content-encoding': 'gzip' })
-    expect(packed.status).toBe(415)
-    expect(wrong).toEqual([])
-    expect(await state()).toBe(before)
-  })
-
-  it('are at most 1 MiB: a larger one is 413 on every route that does not say otherwise', async () => {
-    const wrong: string[] = []
-    const filler = 'x'.repeat(1024 * 1024)
-    for (const route of taking.filter(({ bodyLimit }) => bodyLimit === undefined)) {
-      const body = JSON.stringify({ ...takenBy(route)?.body, filler })
-      const answer = await raw(route, await addressOf(route), body)
-      if (!refused(answer, 413)) wrong.push(`${nameOf(route)}: ${answer.status}`)
-    }
-    expect(wrong).toEqual([])
-  })
-
-  it.each([
-    ['{"name":"a",}', 1, 13],
-    ['{"name":"a"\n,"description"}', 2, 15],
-    ['{"name":"a"} x', 1, 14],
-    ["{'name':'a'}", 1, 2],
-    ['{"name":NaN}', 1, 9],
-    ['{"name":"a", // b\n}', 1, 14],
-    ['{"name":"a","name":"b"}', 1, 13],
-    ['{"name":"a","n\\u0061me":"b"}', 1, 13],
-    ['{"name":"a","attributes":{"x":["1"],"x":["2"]}}', 1, 37],
-    ['{"__proto__":{"permissions":["realm-admin"]},"name":"a"}', 1, 2],
-    ['{"name":"a","attributes":{"__proto__":["x"]}}', 1, 27],
-    ['{"name":"a","\\u005f_proto__":{"composites":["admin"]}}', 1, 13],
-    [`{"name":${'['.repeat(100)}`, 1, 72],
-  ])('are read strictly, and a refusal tells the place: %s', async (text, line, column) => {
-    const answer = await rolePost(text)
-    expect(answer).toMatchObject({ status: 400, body: { code: 'bad-request', line, column } })
-    expect(answer.headers['content-type']).toContain('application/problem+json')
-  })
-
-  it('that would exhaust a parser are refused and do no harm', async () => {
-    for (const text of [
-      '['.repeat(500_000),
-      '{"a":'.repeat(150_000),
-      `"${'\\u0061'.repeat(99_999)}`,
-    ])
-      expect((await rolePost(text)).status).toBe(400)
-    const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`field-${i}`, 1]))
-    expect((await rolePost(JSON.stringify({ name: 'many', ...many }))).status).toBe(400)
-    expect((await server.admin.send('GET', `${base}/roles/user`)).status).toBe(200)
-  })
-
-  it('are UTF-8', async () => {
-    const bytes = Buffer.concat([
-      Buffer.from('{"name":"'),
-      Buffer.from([0xc3, 0x28]),
-      Buffer.from('"}'),
-    ])
-    expect(await rolePost(bytes)).toMatchObject({ status: 400, body: { code: 'bad-request' } })
-    const utf16 = Buffer.from('{"name":"a"}', 'utf16le')
-    expect((await rolePost(utf16)).status).toBe(400)
-  })
+      expect(routes.length).toBeGreaterThan(5)
+      const { body } = await server.admin.send(
+        'POST',
+        `${base}/roles`,
+        leastBody(kindNamed('role')),
+      )
+      const deleted = await server.admin.send('DELETE', `${base}/roles/${body.roleId}`, {
+        id: 'user',
+      })
+      expect(deleted.status).toBe(204)
+      expect((await server.admin.send('GET', `${base}/roles/user`)).status).toBe(200)
+    })
+  }
 
   it('pollute no prototype, and free-form values keep whatever names they have', async () => {
     const names = [
@@ -288,18 +308,5 @@ describe.each(backends)('bodies on $name', (backend) => {
       }
     }
     expect(wrong).toEqual([])
-  })
-
-  it('of a write that takes none are ignored', async () => {
-    const routes = (await adminRoutes(server)).filter(
-      (route) => isWrite(route) && route.body === undefined,
-    )
-    expect(routes.length).toBeGreaterThan(5)
-    const { body } = await server.admin.send('POST', `${base}/roles`, leastBody(kindNamed('role')))
-    const deleted = await server.admin.send('DELETE', `${base}/roles/${body.roleId}`, {
-      id: 'user',
-    })
-    expect(deleted.status).toBe(204)
-    expect((await server.admin.send('GET', `${base}/roles/user`)).status).toBe(200)
   })
 })

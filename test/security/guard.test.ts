@@ -133,34 +133,44 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
     expect(wrong).toEqual([])
   })
 
-  it('answers 403 csrf to a write without the token of the session it came with', async () => {
-    const wrong: string[] = []
-    for (const realm of ['acme', 'master'] as const) {
-      const admin = await server.userWith(realm, ['realm-admin'])
-      const { username } = (await server.parts.users.find(realm, admin.userId)) ?? { username: '' }
-      const earlier = await server.signedIn(realm, username)
-      const all = writeRoutes().filter((one) => realmOf(one) === realm)
-      for (const route of all)
-        for (const token of [undefined, powerless[realm].csrf])
-          wrong.push(...faults(route, await without(admin, route, token), 403, 'csrf'))
-      for (const token of ['', earlier.csrf, `${admin.csrf}x`, admin.csrf.toLowerCase(), '*'])
-        for (const route of all.slice(0, 1))
-          wrong.push(...faults(route, await without(admin, route, token), 403, 'csrf'))
-    }
-    expect(wrong).toEqual([])
-  })
-
-  it('answers 403 csrf before it looks at permissions, at the path or at the body', async () => {
-    const wrong: string[] = []
-    for (const route of writeRoutes())
-      wrong.push(...faults(route, await without(powerless[realmOf(route)], route), 403, 'csrf'))
-    expect(wrong).toEqual([])
-    const { status } = await server.anonymous.send('POST', '/admin/realms/acme/roles', 'not json', {
-      cookie: powerless.acme.cookie,
-      'content-type': 'text/plain',
+  // The token belongs to the session, whatever keeps that.
+  if (backend === backends[0]) {
+    it('answers 403 csrf to a write without the token of the session it came with', async () => {
+      const wrong: string[] = []
+      for (const realm of ['acme', 'master'] as const) {
+        const admin = await server.userWith(realm, ['realm-admin'])
+        const { username } = (await server.parts.users.find(realm, admin.userId)) ?? {
+          username: '',
+        }
+        const earlier = await server.signedIn(realm, username)
+        const all = writeRoutes().filter((one) => realmOf(one) === realm)
+        for (const route of all)
+          for (const token of [undefined, powerless[realm].csrf])
+            wrong.push(...faults(route, await without(admin, route, token), 403, 'csrf'))
+        for (const token of ['', earlier.csrf, `${admin.csrf}x`, admin.csrf.toLowerCase(), '*'])
+          for (const route of all.slice(0, 1))
+            wrong.push(...faults(route, await without(admin, route, token), 403, 'csrf'))
+      }
+      expect(wrong).toEqual([])
     })
-    expect(status).toBe(403)
-  })
+
+    it('answers 403 csrf before it looks at permissions, at the path or at the body', async () => {
+      const wrong: string[] = []
+      for (const route of writeRoutes())
+        wrong.push(...faults(route, await without(powerless[realmOf(route)], route), 403, 'csrf'))
+      expect(wrong).toEqual([])
+      const { status } = await server.anonymous.send(
+        'POST',
+        '/admin/realms/acme/roles',
+        'not json',
+        {
+          cookie: powerless.acme.cookie,
+          'content-type': 'text/plain',
+        },
+      )
+      expect(status).toBe(403)
+    })
+  }
 
   it('asks for no token to read, and hands the current one out', async () => {
     const admin = await server.userWith('acme', ['realm-admin'])
@@ -187,7 +197,10 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
     expect(wrong).toEqual([])
   })
 
-  it.each(permissionKeys)('lets %s alone use exactly the routes it implies', async (permission) => {
+  // What a permission implies is the same on every database; that it is found there is tried with one.
+  const tried = backend === backends[0] ? permissionKeys : permissionKeys.slice(0, 1)
+
+  it.each(tried)('lets %s alone use exactly the routes it implies', async (permission) => {
     const held = effectivePermissions([permission])
     const holders = {
       acme: await server.userWith('acme', [permission]),
