@@ -47,21 +47,23 @@ const holdRequest = async ({ port }: DevProcess): Promise<void> => {
   expect(String(answer)).toContain('100 Continue')
 }
 
+/** Gentle, and nothing stays behind. */
+const expectGone = async (dev: DevProcess, signal: NodeJS.Signals): Promise<void> => {
+  const data = dataOf(dev)
+  expect(existsSync(data)).toBe(true)
+  await stop(dev, signal)
+  expect(await isListening(dev)).toBe(false)
+  expect(existsSync(data)).toBe(false)
+  expect(dev.told('stopped')).toEqual([expect.objectContaining({ kept: false })])
+  expect(dev.process.stderr()).toBe('')
+}
+
 describe('dev that is asked to stop', () => {
-  it.each(['SIGTERM', 'SIGHUP'] as const)(
-    'by %s leaves no server and no folder',
-    async (signal) => {
-      const dev = await startDev(newEstate())
-      await dev.wait('ready')
-      const data = dataOf(dev)
-      expect(existsSync(data)).toBe(true)
-      await stop(dev, signal)
-      expect(await isListening(dev)).toBe(false)
-      expect(existsSync(data)).toBe(false)
-      expect(dev.told('stopped')).toEqual([expect.objectContaining({ kept: false })])
-      expect(dev.process.stderr()).toBe('')
-    },
-  )
+  it('by SIGHUP leaves no server and no folder', async () => {
+    const dev = await startDev(newEstate())
+    await dev.wait('ready')
+    await expectGone(dev, 'SIGHUP')
+  })
 
   it('by Ctrl-C, which every process of the terminal gets, stops as gently', async () => {
     const dev = await startDev(newEstate())
@@ -114,21 +116,10 @@ describe('a server that is lost', () => {
     expect(dev.process.stderr()).toContain('the server ended by itself (SIGKILL)')
     expect(existsSync(dataOf(dev))).toBe(false)
   })
-
-  it('because it cannot start tells why', async () => {
-    const estate = newEstate()
-    const first = await startDev(estate, ['--keep'])
-    await first.wait('ready')
-    await stop(first)
-    writeFileSync(join(dataOf(first), 'master.key'), 'not a key')
-    const dev = await startDev(estate, ['--keep', '-o', 'human'])
-    expect(await dev.process.exited).toEqual({ code: 1, signal: null })
-    expect(dev.process.stderr()).toMatch(/the server ended by itself \(exit code 1\)\n.*master key/)
-  })
 })
 
 describe('data that are kept', () => {
-  it('serve the next run: same people, same passwords, nothing to change', async () => {
+  it('serve the next run with the same people, until they are reset or broken', async () => {
     const estate = newEstate()
     const first = await startDev(estate, ['--keep'])
     await first.wait('ready')
@@ -149,19 +140,23 @@ describe('data that are kept', () => {
     expect(await third.process.exited).toEqual({ code: 1, signal: null })
     expect(third.process.stderr()).toMatch(/\.iamctl-dev is in use by process \d+/)
     expect(existsSync(dataOf(second))).toBe(true)
-  })
-
-  it('are emptied by --reset', async () => {
-    const estate = newEstate()
-    const first = await startDev(estate, ['--keep'])
-    await first.wait('ready')
-    await stop(first)
-    const second = await startDev(estate, ['--reset'])
-    await second.wait('ready')
-    expect(await second.wait('synced')).toMatchObject({ realms: [{ createRealm: true }] })
-    expect(passwordOf(second)).not.toBe(passwordOf(first))
     await stop(second)
+
+    // Emptied when asked for.
+    const anew = await startDev(estate, ['--reset'])
+    await anew.wait('ready')
+    expect(await anew.wait('synced')).toMatchObject({ realms: [{ createRealm: true }] })
+    expect(passwordOf(anew)).not.toBe(passwordOf(first))
+    await stop(anew)
     expect(existsSync(join(estate, '.iamctl-dev', 'iamctl.db'))).toBe(true)
+
+    // A server that cannot start on them tells why.
+    writeFileSync(join(dataOf(first), 'master.key'), 'not a key')
+    const lost = await startDev(estate, ['--keep', '-o', 'human'])
+    expect(await lost.process.exited).toEqual({ code: 1, signal: null })
+    expect(lost.process.stderr()).toMatch(
+      /the server ended by itself \(exit code 1\)\n.*master key/,
+    )
   })
 })
 
@@ -175,7 +170,7 @@ describe('a port that is taken', () => {
       server.listen(port, '127.0.0.1', resolve)
     })
 
-  it('is an error where it was asked for', async () => {
+  it('is an error where it was asked for, and who has it goes by SIGTERM without a trace', async () => {
     const other = await startDev(newEstate())
     await other.wait('ready')
     const dev = await startDev(newEstate(), ['--port', String(other.port)])
@@ -183,6 +178,7 @@ describe('a port that is taken', () => {
     expect(dev.process.stderr()).toContain(`port ${other.port} on 127.0.0.1 cannot be used`)
     expect(dev.process.stderr()).toContain('--port')
     expect(await isListening(other)).toBe(true)
+    await expectGone(other, 'SIGTERM')
   })
 
   it('is replaced by a free one where nobody asked, and that is told', async () => {

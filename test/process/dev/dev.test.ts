@@ -63,7 +63,7 @@ describe('dev', () => {
     await signIn(dev.url, 'acme', 'alice', alice?.['password'])
   })
 
-  it('applies what is saved and tells the difference', async () => {
+  it('applies what is saved, made and taken out, and tells the difference', async () => {
     const estate = newEstate()
     const dev = await startDev(estate)
     await dev.wait('ready')
@@ -87,12 +87,8 @@ describe('dev', () => {
     const third = await dev.wait('synced', ({ realms }) => JSON.stringify(realms).includes('Third'))
     expect(third['status']).toBe('applied')
     expect(await nameOfClient(dev)).toBe('Third')
-  })
 
-  it('applies files that are new, and deletes without asking what has gone', async () => {
-    const estate = newEstate()
-    const dev = await startDev(estate)
-    await dev.wait('ready')
+    // Files that are new count as well, and what has gone from them is deleted without asking.
     const roles = join(estate, 'realms', 'roles.yaml')
     writeFileSync(roles, 'realm: acme\nroles: [{ name: one }, { name: two }]\n')
     const isAbout = (action: string) => (told: Told) =>
@@ -118,13 +114,20 @@ describe('dev', () => {
     await dev.wait('synced', ({ realms }) => JSON.stringify(realms).includes('"Another"'))
   })
 
-  it('tells what is wrong with its line, keeps the last good realm, and goes on when it is right', async () => {
+  it('waits while files are wrong, tells the line, keeps the last good realm, and goes on when they are right', async () => {
     const estate = newEstate()
-    const dev = await startDev(estate)
-    await dev.wait('ready')
     const clients = join(estate, 'realms', 'clients.yaml')
+    const text = readFileSync(clients, 'utf8')
+    writeFileSync(clients, text.replace('clientId', 'clientIdd'))
+    const dev = await startDev(estate)
+    expect(await dev.wait('ready')).toMatchObject({ applied: false })
+    writeFileSync(clients, text)
+    await dev.wait('synced', changed)
+    expect(await nameOfClient(dev)).toBe('First')
+
+    const told = dev.told('synced').length
     writeFileSync(clients, clientText('Second').replace('publicClient', 'publikClient'))
-    const wrong = await dev.wait('synced', ({ status }) => status === 'invalid')
+    const wrong = await dev.wait('synced', ({ status }) => status === 'invalid', told)
     expect(wrong['diagnostics'][0]).toMatchObject({
       severity: 'error',
       code: 'unknown-field',
@@ -135,7 +138,7 @@ describe('dev', () => {
     await dev.wait('synced', ({ diagnostics }) => /yaml/.test(diagnostics[0]?.code))
     expect((await fetch(`${dev.url}/realms/acme/login`)).status).toBe(200)
     writeFileSync(clients, clientText('Right'))
-    await dev.wait('synced', changed, 3)
+    await dev.wait('synced', changed, told)
     expect(await nameOfClient(dev)).toBe('Right')
   })
 
@@ -157,18 +160,6 @@ describe('dev', () => {
     expect(dev.process.stdout()).not.toContain('"short"')
   })
 
-  it('starts with files that are wrong, and waits until they are right', async () => {
-    const estate = newEstate()
-    const clients = join(estate, 'realms', 'clients.yaml')
-    const text = readFileSync(clients, 'utf8')
-    writeFileSync(clients, text.replace('clientId', 'clientIdd'))
-    const dev = await startDev(estate)
-    expect(await dev.wait('ready')).toMatchObject({ applied: false })
-    writeFileSync(clients, text)
-    await dev.wait('synced', changed)
-    expect(await nameOfClient(dev)).toBe('First')
-  })
-
   it('tells as lines for people what a program gets as JSON', async () => {
     const estate = newEstate()
     const dev = await startDev(estate, ['-o', 'human'])
@@ -187,27 +178,23 @@ describe('dev', () => {
   })
 })
 
-describe('a secret of the environment', () => {
-  it('is used where it is set, and never shown', async () => {
+describe('a variable of the environment', () => {
+  it('is used where files ask for it, never shown, and what is for another server does not reach this one', async () => {
     const password = 'fourteen green kettles hum 14'
-    const dev = await startDev(newEstate(), [], { env: { ALICE_PASSWORD: password } })
-    await dev.wait('ready')
-    const { alice } = usersOf(await dev.wait('realms'))
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: what people write in files
-    expect(alice).toMatchObject({ password: null, from: '${env:ALICE_PASSWORD}' })
-    await signIn(dev.url, 'acme', 'alice', password)
-    expect(dev.told('secrets-made')).toEqual([])
-    expect(dev.process.stdout() + dev.process.stderr()).not.toContain(password)
-  })
-
-  it('that is meant for another server does not reach this one', async () => {
     const dev = await startDev(newEstate(), [], {
       env: {
+        ALICE_PASSWORD: password,
         IAMCTL_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
         IAMCTL_BASE_URL: 'https://id.example',
         IAMCTL_MASTER_KEY: 'x',
       },
     })
     expect(await dev.wait('ready')).toMatchObject({ applied: true })
+    const { alice } = usersOf(await dev.wait('realms'))
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: what people write in files
+    expect(alice).toMatchObject({ password: null, from: '${env:ALICE_PASSWORD}' })
+    await signIn(dev.url, 'acme', 'alice', password)
+    expect(dev.told('secrets-made')).toEqual([])
+    expect(dev.process.stdout() + dev.process.stderr()).not.toContain(password)
   })
 })
