@@ -42,11 +42,22 @@ describe('the help', () => {
 
   const commands = leaves(createProgram()).filter(([name]) => !name.startsWith('server'))
 
-  it.each(commands)('of %s has an example', async (name) => {
-    const { code, stdout, stderr } = await home().run([...name.split(' '), '--help'])
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  it.each(commands)('of %s has an example', (name, command) => {
+    let text = ''
+    command.configureOutput({
+      writeOut: (part) => {
+        text += part
+      },
+    })
+    command.outputHelp()
     const [first] = name.split(' ')
-    expect(stdout).toMatch(new RegExp(`Examples?:\\n.*iamctl ${first}\\b`, 's'))
+    expect(text).toMatch(new RegExp(`Examples?:\\n.*iamctl ${first}\\b`, 's'))
+  })
+
+  it('of a command is what --help behind it shows', async () => {
+    const { code, stdout, stderr } = await home().run(['keys', 'rotate', '--help'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^Usage: iamctl keys rotate .*Examples?:\n.*iamctl keys rotate\b/s)
   })
 
   it('is the answer to half a command, with exit code 1', async () => {
