@@ -26,7 +26,8 @@ export interface DecoyParts {
 
 /** Of so many hashes the costs are looked at; of others they are learned when they are verified. */
 const sampleSize = 400
-const lookAgainMs = 10 * 60_000
+/** After that, costs of hashes that were imported or replaced meanwhile are known. */
+const lookAgainMs = 60_000
 const mostCosts = 8
 const mostRealms = 1000
 
@@ -74,7 +75,10 @@ export const createDecoys = ({ storage: { db }, clock, key }: DecoyParts): Decoy
       const now = clock.now()
       if (now - it.sampledAt >= lookAgainMs) {
         it.sampledAt = now
-        it.sampling = sample(realm, it.costs)
+        it.sampling = sample(realm, it.costs).catch((error) => {
+          it.sampledAt = 0
+          throw error
+        })
       }
       await it.sampling
       const drawn = createHmac('sha256', key)
