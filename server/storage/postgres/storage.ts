@@ -18,6 +18,7 @@ import { AppendQueue } from './append.ts'
 import { migratingClient, planningOnce, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 import { announcement, RealmListener } from './listener.ts'
+import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
 
 const READERS = 8
@@ -51,7 +52,7 @@ function postgresStorage(
   const reading = watched(readingPool(url, readers), logger)
   const writing = watched(writingPool(url, WRITERS), logger)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: planningOnce(reading) }) })
-  const database = { pool: writing, label }
+  const database = { pool: writing, label, names: new StatementNames() }
   const queue = new AppendQueue(database)
   const underWay = new Set<Promise<unknown>>()
   let closed: Promise<void> | undefined

@@ -19,11 +19,18 @@ import {
   reasonOf,
   unusable,
 } from './failures.ts'
+import type { StatementNames } from './statement-names.ts'
 
 export interface Database {
   readonly pool: pg.Pool
   /** How messages call it. */
   readonly label: string
+  readonly names: StatementNames
+}
+
+interface Connection {
+  readonly client: pg.PoolClient
+  readonly names: StatementNames
 }
 
 /** Sends statements within the transaction; throws the first error, or the first guard that did not hold. */
@@ -36,7 +43,7 @@ const IN_FLIGHT = 500
 
 /** `work` may run more than once. */
 export async function transact<T>(
-  { pool, label }: Database,
+  { pool, label, names }: Database,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -44,7 +51,7 @@ export async function transact<T>(
       throw unusable(label, error)
     })
     try {
-      return await attemptOn(client, label, work)
+      return await attemptOn({ client, names }, label, work)
     } catch (error) {
       const lost = error instanceof ConnectionLostError
       if (attempt === ATTEMPTS || !(lost || isPassing(error))) {
@@ -57,15 +64,16 @@ export async function transact<T>(
 }
 
 async function attemptOn<T>(
-  client: pg.PoolClient,
+  connection: Connection,
   label: string,
   work: (run: Run) => Promise<T>,
 ): Promise<T> {
+  const { client } = connection
   let unsent = [BEGIN]
   const run: Run = async (statements) => {
     const before = unsent
     unsent = []
-    const results = await send(client, [...before, ...statements])
+    const results = await send(connection, [...before, ...statements])
     return results.slice(before.length)
   }
   let broken: Error | undefined
@@ -90,7 +98,7 @@ async function attemptOn<T>(
 }
 
 async function send(
-  client: pg.PoolClient,
+  { client, names }: Connection,
   statements: readonly Statement[],
 ): Promise<StatementResult[]> {
   const results: StatementResult[] = []
@@ -99,10 +107,11 @@ async function send(
     stream.cork()
     const sent = statements
       .slice(start, start + IN_FLIGHT)
-      .map(async ({ sql, parameters, expect }) => ({
-        expect,
-        answer: await client.query<Record<string, unknown>>(sql, parameters.map(bind)),
-      }))
+      .map(async ({ sql, parameters, expect }) => {
+        const name = names.nameOf(sql)
+        const query = { text: sql, values: parameters.map(bind), ...(name ? { name } : {}) }
+        return { expect, answer: await client.query<Record<string, unknown>>(query) }
+      })
     stream.uncork()
     for (const outcome of await Promise.allSettled(sent)) {
       // Of what went wrong in a pipeline the first is the cause: the others ran although they should not have,
