@@ -115,6 +115,8 @@ describe('an address that is claimed', () => {
     email = `victim-${count}@shop.example`
     await world.settle()
     world.mail.mails.length = 0
+    // An address may register only so often.
+    world.clock.advance(600_000)
     await world.setFlow(byPassword)
   })
 
@@ -181,6 +183,85 @@ describe('an address that is claimed', () => {
     world.mail.mails.length = 0
     await begin(`${login}/forgot`, email)
     expect(await mails()).toBe(0)
+  })
+
+  /** Registers with the address that is claimed, as somebody else. */
+  const registerBeside = async (): Promise<SignInBrowser> => {
+    const browser = world.browser()
+    await browser.open(`${login}/register`)
+    await browser.submit({ username: `owner-${count}`, email, password: fresh })
+    return browser
+  }
+  const addressesOf = async (): Promise<(string | null | undefined)[]> => {
+    const { users } = world.server.parts
+    const [claimant, owner] = [await rowOf(), await users.find('shop', `owner-${count}`)]
+    return [claimant.email, owner?.email]
+  }
+
+  it('is taken by who reads its mail and registers, where no reset would help, and the account stays what it was', async () => {
+    const attacker = await claim()
+    await addPasskey()
+    const owner = await registerBeside()
+    expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([false, [email, null]])
+    const code = await world.mailedCode()
+    await owner.submit({ code: code === '000000' ? '000001' : '000000' })
+    expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([false, [email, null]])
+    await owner.submit({ code })
+    expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([true, [null, email]])
+    expect(await world.server.parts.users.find('shop', `owner-${count}`)).toMatchObject({
+      email_verified: 1,
+      attributes: '{}',
+      required_actions: '[]',
+    })
+    expect(await isIn(attacker)).toBe(true)
+    const { items } = await world.must('GET', '/events?type=UPDATE_EMAIL')
+    expect(items[0]).toMatchObject({ resourceId: (await rowOf()).id, outcome: 'SUCCESS' })
+    const again = world.browser()
+    await again.signIn('shop', email, fresh)
+    expect(again.isSignedIn('shop')).toBe(true)
+  })
+
+  it('stays where it is for who cannot read its mail, and shuts nobody out once somebody else has shown it', async () => {
+    await claim()
+    await addPasskey()
+    await registerBeside()
+    const again = world.browser()
+    await again.signIn('shop', `owner-${count}`, fresh)
+    expect([again.isSignedIn('shop'), await addressesOf()]).toEqual([false, [email, null]])
+    const { id } = await rowOf()
+    const shown = await world.must('GET', `/users/${id}`)
+    await world.must('PUT', `/users/${id}`, { ...shown, emailVerified: true })
+    const later = world.browser()
+    await later.signIn('shop', `owner-${count}`, fresh)
+    expect([later.isSignedIn('shop'), await addressesOf()]).toEqual([true, [email, null]])
+  })
+
+  it('is no name of who claimed it either, and is taken where the realm resets no passwords', async () => {
+    username = email
+    await claim()
+    const { id } = await rowOf()
+    // A new password gives the owner the account: the address is not to be had beside it.
+    const refused = await registerBeside()
+    expect([refused.page?.status, refused.isSignedIn('shop')]).toEqual([400, false])
+    await world.settings({ resetPasswordAllowed: false })
+    const owner = await registerBeside()
+    await owner.submit({ code: await world.mailedCode() })
+    await world.settings({ resetPasswordAllowed: true })
+    expect(owner.isSignedIn('shop')).toBe(true)
+    const claimant = await world.must('GET', `/users/${id}`)
+    expect(claimant).toMatchObject({ email: null, username: `unnamed-${id.slice(-12)}` })
+  })
+
+  it('is of who was invited by it, and registers', async () => {
+    await claim()
+    await addPasskey()
+    const { id } = await world.must('POST', '/organizations', { alias: `guild-${count}` })
+    await world.must('POST', `/organizations/${id}/invitations`, { email })
+    const owner = world.browser()
+    await owner.open(await world.mailedLink())
+    await owner.open(`${login}/register?authorization=invitation`)
+    await owner.submit({ username: `owner-${count}`, password: fresh })
+    expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([true, [null, email]])
   })
 
   it.each([

@@ -3,7 +3,10 @@
  * and nobody is signed in by opening it.
  */
 
+import { foldName } from '#server/accounts/names.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
+import type { UserRow } from '#server/storage/tables.ts'
+import { mayHave, pendingAddress, takeAddress } from '../claims.ts'
 import { createCodeExchange, wasResent } from '../code-exchange.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { codeLifetimeMs, codeMinutes } from '../sent-code.ts'
@@ -13,36 +16,41 @@ import { completed, ownEvent } from './completed.ts'
 type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'post' | 'codeKey'>
 
 const id = 'VERIFY_EMAIL'
+const templateKey = 'verify-email'
+
+/** The address of the user, or one that the user has only once it is shown to be theirs. */
+const addressOf = (user: UserRow | undefined): string | undefined =>
+  user && (user.email ?? pendingAddress(user))
 
 export const verifyEmail = (parts: Parts): RequiredAction => {
   const { pages, clock, post } = parts
 
   const codes = createCodeExchange(parts, {
     id,
-    ownerOf: ({ user }) => `${user?.id} ${user?.email_key}`,
-    letter: ({ realm, user }, code) =>
-      user?.email
-        ? post.statements({
-            realm,
-            user,
-            channel: 'EMAIL',
-            to: user.email,
-            templateKey: 'verify-email',
-            values: { code, ttl: codeMinutes },
-            expiresAt: clock.now() + codeLifetimeMs,
-          })
-        : [],
+    ownerOf: ({ user }) => `${user?.id} ${foldName(addressOf(user) ?? '')}`,
+    letter: ({ realm, user }, code) => {
+      const to = addressOf(user)
+      const values = { code, ttl: codeMinutes }
+      const expiresAt = clock.now() + codeLifetimeMs
+      return to === undefined
+        ? []
+        : post.statements({ realm, user, channel: 'EMAIL', to, templateKey, values, expiresAt })
+    },
   })
 
   return {
     id,
     isDue: ({ settings, user }) => settings.verifyEmail && user?.email_verified === 0,
-    isDone: ({ user }) => !user?.email || user.email_verified === 1,
+    isDone: async ({ realm, user }) => {
+      const pending = user && pendingAddress(user)
+      if (pending !== undefined) return !(await mayHave(parts, realm, pending))
+      return !user?.email || user.email_verified === 1
+    },
     show: (context) =>
       codes.show(context, (reply, page) =>
         pages.verifyEmail(reply, {
           ...page,
-          email: maskedRecipient('EMAIL', context.user?.email ?? ''),
+          email: maskedRecipient('EMAIL', addressOf(context.user) ?? ''),
           asksCode: true,
           resent: wasResent(context),
           error: stepError(page.refusal),
@@ -51,10 +59,16 @@ export const verifyEmail = (parts: Parts): RequiredAction => {
     answer: async (context, form) => {
       const { user } = context
       if (!user) return refused('expired-code')
+      const pending = pendingAddress(user)
+      const taken =
+        pending === undefined
+          ? { statements: completed(parts, user, id, { emailVerified: true }), events: [] }
+          : await takeAddress(parts, context, user, pending)
+      if (!taken) return refused('expired-code')
       return codes.answer(context, form, {
         emailVerified: true,
-        statements: completed(parts, user, id, { emailVerified: true }),
-        events: [ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
+        statements: taken.statements,
+        events: [...taken.events, ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
       })
     },
   }

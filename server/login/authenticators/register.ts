@@ -1,7 +1,7 @@
 /**
  * Makes an account of what a new user gives: name, address and password, in one commit with what follows from it. Who was
  * invited registers with the address that the invitation was sent to, which is thereby known to be theirs, and becomes a
- * member in the same commit.
+ * member in the same commit. One that another account has claimed (claims.ts) is the user's once they have shown it.
  */
 
 import { Role } from '#schemas/kinds/role.ts'
@@ -21,14 +21,17 @@ import { ownEvent } from '../actions/completed.ts'
 import { termsAttribute } from '../actions/terms.ts'
 import { profileErrors, readProfile } from '../actions/update-profile.ts'
 import { signInPath } from '../addresses.ts'
+import { claimantOf, giveUp, waitingFor } from '../claims.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { joined } from '../organizations.ts'
 import { type Form, type Refusal, refused, type Step, type StepContext } from '../step.ts'
 
 type Parts = Pick<
   FactorParts,
-  'pages' | 'storage' | 'clock' | 'users' | 'passwords' | 'invitations'
+  'pages' | 'storage' | 'clock' | 'users' | 'passwords' | 'invitations' | 'factors' | 'messaging'
 >
+
+const nothing = { statements: [], events: [] }
 
 /** Accounts that one address may make, or try to, in a row: each costs a hash. */
 const limit = { limit: 10, seconds: 600 }
@@ -142,21 +145,25 @@ export const register = (parts: Parts): Step => {
         const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
         return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
       }
+      const claimant = await claimantOf(parts, context, user)
+      const given = claimant && invitation ? giveUp(parts, context, claimant, user) : nothing
+      const made = claimant && !invitation ? waitingFor(user) : user
       const member = membership(context, invitation, user)
       try {
         return await context.pass({
-          user,
+          user: made,
           amr: ['pwd'],
           statements: [
-            ...users.createStatements(user),
+            ...given.statements,
+            ...users.createStatements(made),
             ...insertRows(storage.db, 'user_roles', await defaultRoles(context, user.id)),
             ...prepared.statements,
             ...member.statements,
           ],
-          events: [ownEvent(context, user, 'REGISTER', 'self'), ...member.events],
+          events: [ownEvent(context, user, 'REGISTER', 'self'), ...given.events, ...member.events],
         })
       } catch (error) {
-        return wrong(profileErrors(await users.explain(error, user)))
+        return wrong(profileErrors(await users.explain(error, made)))
       }
     },
   }
