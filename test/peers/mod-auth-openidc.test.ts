@@ -22,7 +22,10 @@ const openApplication = async (): Promise<Server> => {
   return server
 }
 
-describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name', (backend) => {
+/** One is enough: the software of others is what matters. */
+const tried = backends.slice(-1)
+
+describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (backend) => {
   let site: OidcSite
   let application: Server
   let apache: Apache
@@ -131,9 +134,8 @@ describe.each(backends)('Apache with mod_auth_openidc, and the issuer on $name',
     await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
   })
   // Sites are hosts, whatever their port: the issuer is at 127.0.0.1. A cookie without SameSite counts as Lax in Chromium
-  // and stays out of frames of another site; there the relying party finds the session by `iss` and `sid` alone. One
-  // database is enough: the browser is what matters.
-  it.runIf(backend === backends[0]).each([
+  // and stays out of frames of another site; there the relying party finds the session by `iss` and `sid` alone.
+  it.each([
     ['of the same site, by its cookie', '127.0.0.1', true],
     ['of another site, by iss and sid, without its cookie', 'localhost', false],
   ])('learns in a frame that the session has ended: %s', async (_, host, hasCookie) => {
