@@ -35,7 +35,13 @@ const plans = [
   { plan: 'oidcc-formpost-basic', mode: 'form_post' },
 ] as const
 
-const runs = backends.flatMap((backend) => plans.map((plan) => ({ ...plan, backend, ...backend })))
+/** One on each database: they differ in how the answer comes back, which no database has a part in. */
+const runs = plans.flatMap((plan, i) =>
+  backends
+    .slice(i % backends.length)
+    .slice(0, 1)
+    .map((backend) => ({ ...plan, backend, ...backend })),
+)
 
 describe.each(runs)('$plan-certification-test-plan on $name', ({ backend, mode }) => {
   let now = Date.now()
