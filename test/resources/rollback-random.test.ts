@@ -133,7 +133,10 @@ describe.each(backends)('random histories on $name', (backend) => {
   })
   afterAll(() => server.close())
 
-  it.each(seeds)('go back to any revision (seed %i)', async (seed) => {
+  // What goes back is decided before a database is asked: on the others one history is enough.
+  const tried = long || backend === backends[0] ? seeds : seeds.slice(0, 1)
+
+  it.each(tried)('go back to any revision (seed %i)', async (seed) => {
     const realm = `seed-${seed}`
     await server.createRealm(realm)
     const { step, state, revision, rollback, any } = createHistory(server, realm, seed)
