@@ -21,7 +21,8 @@ const never = ['test/bench/**']
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than there are cores: a file that waits for a database, a browser or a process leaves one free.
+    maxWorkers: 3,
     isolate: false,
     testTimeout: 30_000,
     hookTimeout: 30_000,
@@ -55,8 +56,6 @@ export default defineConfig({
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
           sequence: { groupOrder: 1 },
-          // One more than there are cores: a file that waits for a process leaves one free.
-          maxWorkers: 3,
         },
       },
     ],

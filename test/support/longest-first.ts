@@ -4,7 +4,7 @@
  */
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** More than 20 s each on two cores, the longest first. */
+/** Of each project, the longest first. */
 const longest = [
   'process/webhook-crash',
   'process/apply-crash',
@@ -22,10 +22,16 @@ const longest = [
   'cli/commands/completion',
   'cli/commands/loop',
   'cli/commands/pipeline',
-  'pages/browser',
   'engine/property',
+  'pages/browser',
+  'security/names',
   'security/guard',
+  'login/flows',
   'login/limits',
+  'security/bodies',
+  'engine/budget',
+  'openapi/interactive-docs',
+  'conformance/kinds',
 ].map((name) => `/test/${name}.test.ts`)
 
 const rankOf = ({ moduleId }: TestSpecification): number => {
