@@ -4,7 +4,6 @@
  */
 
 import type { Socket } from 'node:net'
-import cookie from '@fastify/cookie'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -16,6 +15,7 @@ import type { Config } from '#server/config/index.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource } from '#server/platform/ids.ts'
 import { settleAddress } from './client-address.ts'
+import { installCookies } from './cookie-header.ts'
 import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './errors.ts'
 import { securityHeaders } from './headers.ts'
 import { parseJsonBytes } from './json.ts'
@@ -110,7 +110,7 @@ export const createHttp = ({
   })
 
   installErrors(app, { mapError, methodsAt: followRoutes(app) })
-  app.register(cookie)
+  installCookies(app)
   return app
 }
 

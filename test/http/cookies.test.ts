@@ -1,4 +1,6 @@
+import fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { installCookies } from '#server/http/cookie-header.ts'
 import { createCookies } from '#server/http/cookies.ts'
 
 describe('cookies over https', () => {
@@ -34,5 +36,33 @@ describe('cookies over plain http', () => {
       expect(cookie.options.secure).toBe(false)
     }
     expect(cookies.session('acme').name).toBe('iam-session-acme')
+  })
+})
+
+describe('the headers of cookies', () => {
+  const { options } = createCookies('https://id.example').session('acme', 3600)
+  const answer = async (cookie?: string) => {
+    const app = fastify()
+    installCookies(app)
+    app.get('/', async (request, reply) => {
+      reply.setCookie('a', 'first', options).setCookie('b', 'kept', options)
+      reply.setCookie('a', 'last', options).clearCookie('gone', options)
+      return { ...request.cookies }
+    })
+    return app.inject({ url: '/', headers: cookie === undefined ? {} : { cookie } })
+  }
+
+  it('are read as they were sent, and hold nothing where none was', async () => {
+    expect((await answer('one=1; two=a%20b; one=3')).json()).toEqual({ one: '1', two: 'a b' })
+    expect((await answer()).json()).toEqual({})
+  })
+
+  it('set each name once, with what was said last, and end one at once', async () => {
+    const common = 'Path=/; HttpOnly; Secure; SameSite=Lax'
+    expect((await answer()).headers['set-cookie']).toEqual([
+      `a=last; Max-Age=3600; ${common}`,
+      `b=kept; Max-Age=3600; ${common}`,
+      `gone=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; Secure; SameSite=Lax`,
+    ])
   })
 })
