@@ -1,9 +1,11 @@
 /**
  * The limit that reads of the issuer are compared with: a bare Fastify route that takes a form or nothing and answers as
- * many bytes of JSON as the path asks for (`/bytes/900`). It prints its address on stderr.
+ * many bytes of JSON as the path asks for (`/bytes/900`), with the headers that it was told by PUT. It prints its address on
+ * stderr.
  */
 
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import { type GivenHeaders, givenHeaders } from './same-headers.ts'
 
 interface Asked {
   Params: { readonly count: string }
@@ -17,6 +19,7 @@ app.addContentTypeParser(
 )
 
 const answers = new Map<string, string>()
+let headers: GivenHeaders = {}
 
 const answer = async (
   { params: { count } }: FastifyRequest<Asked>,
@@ -24,9 +27,13 @@ const answer = async (
 ): Promise<FastifyReply> => {
   const text = answers.get(count) ?? JSON.stringify({ pad: 'x'.repeat(Number(count) - 10) })
   answers.set(count, text)
-  return reply.type('application/json; charset=utf-8').send(text)
+  return reply.headers(headers).send(text)
 }
 
+app.put<{ Body: string }>('/headers', async ({ body }) => {
+  headers = givenHeaders(body)
+  return {}
+})
 app.get<Asked>('/bytes/:count', answer)
 app.post<Asked>('/bytes/:count', answer)
 process.stderr.write(`${await app.listen({ host: '127.0.0.1', port: 0 })}\n`)

@@ -1,21 +1,34 @@
 /**
  * The limit that token requests are compared with: `node:http` reads the form, signs a JWT of our size in the thread
- * pool (RS256, 2048 bits) and answers it. It knows no client, keeps no record. It prints its address on stderr.
+ * pool (RS256, 2048 bits) and answers it with the headers that it was told by PUT. It knows no client, keeps no record. It prints
+ * its address on stderr.
  */
 
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { createServer } from 'node:http'
+import { type GivenHeaders, givenHeaders } from './same-headers.ts'
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const header = encode({ alg: 'RS256', typ: 'at+jwt', kid: randomUUID() })
 const issuer = 'http://127.0.0.1:12345/realms/acme'
 
+let headers: GivenHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+}
+
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
-    const form = new URLSearchParams(Buffer.concat(chunks).toString())
+    const text = Buffer.concat(chunks).toString()
+    if (request.method === 'PUT') {
+      headers = givenHeaders(text)
+      response.end()
+      return
+    }
+    const form = new URLSearchParams(text)
     const iat = Math.floor(Date.now() / 1000)
     const clientId = form.get('client_id')
     const body = encode({
@@ -36,8 +49,7 @@ const server = createServer((request, response) => {
         expires_in: 300,
       })
       response.writeHead(error ? 500 : 200, {
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'no-store',
+        ...headers,
         'content-length': Buffer.byteLength(answer),
       })
       response.end(answer)

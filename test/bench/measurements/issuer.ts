@@ -8,6 +8,7 @@ import { type Connection, connect, type Load, type Request, sendLoad } from '../
 import type { Bench, Measurement, Row } from '../measurement.ts'
 import { cpuOf, rssOf } from '../processes.ts'
 import * as party from '../relying-party.ts'
+import { tellHeaders } from '../same-headers.ts'
 import { median, medianRatio, quantile } from '../statistics.ts'
 
 const ROUNDS = 5
@@ -70,12 +71,14 @@ const readsOn = async (
   const connection = connect(server.url)
   const ways: Way[] = []
   for (const [what, request] of Object.entries(requests)) {
-    const { body } = await connection.send(request, 200)
+    const answer = await connection.send(request, 200)
+    const { body } = answer
     const bytes = { ...request, path: `/bytes/${body.length}` }
     const limit = way({
       what: `${request.method}, ${body.length} bytes`,
       on: 'bare Fastify',
       server: bare,
+      prepare: () => tellHeaders(bare.url, '/headers', answer),
       send: repeating(bytes),
     })
     ways.push(limit, way({ what, on, server, limit, send: repeating(request) }))
@@ -179,7 +182,15 @@ const measure = async (
     const database = await create()
     ends.push(database.remove)
     await database.withParts(party.fillIssuer)
-    ways.push(...(await waysOn(name, await database.serve(), signer, bare)))
+    const server = await database.serve()
+    const connection = connect(server.url)
+    await tellHeaders(
+      signer.server.url,
+      '/token',
+      await connection.send(party.clientCredentials(), 200),
+    )
+    await connection.close()
+    ways.push(...(await waysOn(name, server, signer, bare)))
   }
   await measureInTurns(ways)
   return ways.map((one) => rowOf(one, peer))
