@@ -4,8 +4,8 @@
  * which arrive as text, are coerced.
  */
 
-import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js'
-import addFormats from 'ajv-formats'
+import { _, type ErrorObject, type ValidateFunction, Ajv2020 as Validator } from 'ajv/dist/2020.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { formats } from './formats.ts'
 import { type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { FieldError } from './problems.ts'
@@ -22,11 +22,23 @@ const markKeywords = [
   'x-show-unset',
 ]
 
+/** Validators by their name, as build.ts writes them; from source there are none, and each is compiled at first use. */
+export type Compiled = Readonly<Record<string, ValidateFunction>>
+
+/** The formats of JSON Schema and our own, which win. Code that is written by the build asks for them here. */
+export const allFormats = {
+  ...fullFormats,
+  ...Object.fromEntries(
+    Object.entries(formats).map(([name, { test }]) => [name, { validate: test }]),
+  ),
+}
+
 export const createAjv = ({
   coerce = false,
   fillDefaults = true,
   checkSchemas = false,
   isBrief = false,
+  keepsCode = false,
 }: {
   /** Turn text into the type the schema wants. */
   coerce?: boolean
@@ -36,6 +48,8 @@ export const createAjv = ({
   checkSchemas?: boolean
   /** For a process that ends soon: code that is polished takes longer to make than it saves on ten thousand values. */
   isBrief?: boolean
+  /** For the build, which writes the code of validators into a module that has `allFormats` as `formats`. */
+  keepsCode?: boolean
 } = {}): Validator => {
   const ajv = new Validator({
     strict: true,
@@ -45,12 +59,31 @@ export const createAjv = ({
     discriminator: true,
     coerceTypes: coerce ? 'array' : false,
     meta: checkSchemas,
-    code: { optimize: !isBrief },
+    code: {
+      optimize: !isBrief,
+      ...(keepsCode && { source: true, esm: true, formats: _`formats` }),
+    },
   })
-  addFormats.default(ajv)
   for (const keyword of markKeywords) ajv.addKeyword({ keyword })
-  for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { validate: test })
+  for (const [name, format] of Object.entries(allFormats)) ajv.addFormat(name, format)
   return ajv
+}
+
+/** Validators by name: compiled by the build, else when one is first asked for, and then kept. */
+export const createValidators = (
+  compiled: Compiled,
+  options: Parameters<typeof createAjv>[0] = {},
+): ((name: string, schema: JsonSchema) => ValidateFunction) => {
+  const known = new Map(Object.entries(compiled))
+  let ajv: Validator | undefined
+  return (name, schema) => {
+    const before = known.get(name)
+    if (before !== undefined) return before
+    ajv ??= createAjv(options)
+    const validate = ajv.compile(schema)
+    known.set(name, validate)
+    return validate
+  }
 }
 
 const pointerOf = (error: ErrorObject): string => {

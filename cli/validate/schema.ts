@@ -1,9 +1,9 @@
 /**
- * The schema of a realm file against a realm value. Sections are compiled one by one when they are first met: most files
- * hold few of them, and compiling all takes longer than checking thousands of documents.
+ * The schema of a realm file against a realm value. Sections are compiled by the build, or one by one when they are first
+ * met: most files hold few of them, and compiling all takes longer than checking thousands of documents.
  */
 
-import { createAjv, type ErrorObject, fieldErrors, type ValidateFunction } from '#schemas/ajv.ts'
+import { createValidators, type ErrorObject, fieldErrors } from '#schemas/ajv.ts'
 import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import { keyOf } from '#schemas/kind.ts'
 import { kinds } from '#schemas/registry.ts'
@@ -13,6 +13,7 @@ import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import { plainValue } from '../load/scalars.ts'
 import { onlyReference, parseTemplate } from '../load/template.ts'
+import { compiled } from './compiled.ts'
 import { didYouMean, type Finding } from './finding.ts'
 import { locate, segmentsOf, valueAt } from './locate.ts'
 
@@ -118,19 +119,16 @@ const isBornWith = (pointer: string, value: unknown, field: string): boolean => 
   return field in (seedOf(kind, keyOf(kind, value))?.doc ?? {})
 }
 
+/** The schema of each section by its name, whole without the others. */
+export const sectionSchemas = ({ properties, $defs }: JsonSchema): Record<string, JsonSchema> =>
+  Object.fromEntries(
+    Object.entries(properties ?? {}).map(([section, schema]) => [section, { ...schema, $defs }]),
+  )
+
 export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
   const view = realmView(kinds)
-  const ajv = createAjv({ fillDefaults: false, isBrief: true })
-  const compiled = new Map<string, ValidateFunction>()
-  const sections = view.properties ?? {}
-
-  const validatorOf = (section: string, schema: JsonSchema): ValidateFunction => {
-    const known = compiled.get(section)
-    if (known !== undefined) return known
-    const validate = ajv.compile({ ...schema, $defs: view['$defs'] })
-    compiled.set(section, validate)
-    return validate
-  }
+  const sections = sectionSchemas(view)
+  const validatorOf = createValidators(compiled, { fillDefaults: false, isBrief: true })
 
   const resolve = (schema: JsonSchema | undefined): JsonSchema => {
     const name = /^#\/\$defs\/(.+)$/.exec(String(schema?.['$ref'] ?? ''))?.[1]

@@ -5,9 +5,10 @@
 
 import { join, resolve } from 'node:path'
 import type { Static } from 'typebox'
-import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import { createValidators, fieldErrors } from '#schemas/ajv.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { bootstrap } from './bootstrap.ts'
+import { compiled } from './compiled.ts'
 import { database } from './database.ts'
 import { http } from './http.ts'
 import { keys } from './keys.ts'
@@ -51,15 +52,15 @@ export interface OptionDescription {
 
 const isSectionName = (name: string): name is keyof Sections => Object.hasOwn(sections, name)
 const sectionNames = Object.keys(sections).filter(isSectionName)
+const validatorOf = createValidators(compiled)
 const allOptions: readonly Option[] = sectionNames.flatMap((name) =>
   optionsOf(name, sections[name]),
 )
 
 export const loadConfig = ({ flags = {}, env = {} }: ConfigSources): Config => {
   refuseUnknown(flags, env)
-  const ajv = createAjv()
   const read = Object.fromEntries(
-    sectionNames.map((name) => [name, readSection(ajv, name, sections[name], { flags, env })]),
+    sectionNames.map((name) => [name, readSection(name, sections[name], { flags, env })]),
     // The one cast, after the schema of each section has spoken.
   ) as unknown as Read
   return checkTogether(complete(read))
@@ -100,8 +101,14 @@ const refuseUnknown = (
   }
 }
 
+/** TypeBox says in types what JsonSchema says loosely; the keywords are the same. */
+const schemaOf = ({ options }: Section): JsonSchema => options as unknown as JsonSchema
+
+/** By the names of the sections, for the build. */
+export const configSchemas = (): Record<string, JsonSchema> =>
+  Object.fromEntries(sectionNames.map((name) => [name, schemaOf(sections[name])]))
+
 const readSection = (
-  ajv: ReturnType<typeof createAjv>,
   name: string,
   section: Section,
   { flags, env }: Required<ConfigSources>,
@@ -118,8 +125,8 @@ const readSection = (
     if (option === undefined) throw new ConfigError(`${name}: ${message}`)
     throw new ConfigError(`${labelOf(option)}: ${message}${shown(option, values[path])}`)
   }
-  // TypeBox says in types what JsonSchema says loosely; the keywords are the same.
-  const [error] = lazyValidator(ajv, section.options as unknown as JsonSchema)(values)
+  const validate = validatorOf(name, schemaOf(section))
+  const [error] = validate(values) ? [] : fieldErrors(validate.errors ?? [])
   if (error !== undefined) refuse(error.field.split('/')[1] ?? '', error.message)
   const fault = section.check?.(values)
   if (fault !== undefined) refuse(fault.option, fault.message)

@@ -112,6 +112,7 @@ const planted: Readonly<Record<string, Planted>> = {
     ],
     right: {
       'schemas/ajv.ts': `import { Ajv2020 } from 'ajv/dist/2020.js'`,
+      'schemas/code.ts': `import standalone from 'ajv/dist/standalone/index.js'`,
       'schemas/problems.ts': `import type { ErrorObject } from 'ajv'`,
     },
   },
