@@ -2,7 +2,6 @@
 /** Checks the runtime and hands over; nothing newer than Node.js 20 may be imported statically here. */
 
 import module from 'node:module'
-import v8 from 'node:v8'
 
 const major = Number(process.versions.node.split('.')[0])
 if (major < 24) {
@@ -19,8 +18,6 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   showVersion()
 } else {
   const isLong = word === 'server' || word === 'dev' || word === 'reconcile'
-  // A short command reads much and lives briefly: with room for it, a large realm is planned without a pause for garbage.
-  if (!isLong) v8.setFlagsFromString('--min-semi-space-size=64')
   // Not in every short command: Node.js reads the trace of each error that ends a connection, and nobody sees it.
   if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG']) {
     const { nameSources } = await import('./source-maps.ts')
