@@ -71,7 +71,8 @@ export const createDatabase = (
 ): Promise<string> =>
   withClient(adminUrl, async (client) => {
     const [own, from] = [name, template].map((one) => client.escapeIdentifier(one))
-    await client.query(`create database ${own} template ${from}`)
+    // Half the work of a copy through the log, for one as small as this.
+    await client.query(`create database ${own} template ${from} strategy file_copy`)
     const url = new URL(adminUrl)
     url.pathname = `/${encodeURIComponent(name)}`
     return url.href
