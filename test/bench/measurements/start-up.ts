@@ -1,4 +1,4 @@
-/** From the start of the process to its first sign-in page, and the memory it then has, with 1 and 1,000 realms. */
+/** From the start of the process to its first sign-in page, its CPU, and the memory it then has, with 1 and 1,000 realms. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Parts } from '#server/parts.ts'
@@ -6,7 +6,7 @@ import { type Database, type Server, system } from '../backends.ts'
 import { realmCopier } from '../copy-realm.ts'
 import { connect, sendLoad } from '../load.ts'
 import type { Measurement, Row } from '../measurement.ts'
-import { rssOf } from '../processes.ts'
+import { cpuOf, rssOf } from '../processes.ts'
 import { median, timed } from '../statistics.ts'
 
 const ROUNDS = 5
@@ -20,6 +20,7 @@ interface Case {
   readonly realms: number
   readonly database: Database
   readonly readyMs: number[]
+  readonly cpuMs: number[]
   readonly idleMb: number[]
   /** After one sign-in page of every realm, or as many of the only one. */
   readonly visitedMb: number[]
@@ -58,6 +59,7 @@ const visitAll = async ({ url, pid }: Server, realms: number): Promise<number> =
 
 const startOnce = async (one: Case, last: boolean): Promise<void> => {
   const server = await one.database.serve()
+  one.cpuMs.push(cpuOf(server.pid))
   try {
     one.readyMs.push(await firstPageMs(server))
     await sleep(SETTLE_MS)
@@ -69,13 +71,14 @@ const startOnce = async (one: Case, last: boolean): Promise<void> => {
 }
 
 const rowsOf = (cases: readonly Case[]): Row[] =>
-  cases.map(({ on, realms, readyMs, idleMb, visitedMb }) => {
+  cases.map(({ on, realms, readyMs, cpuMs, idleMb, visitedMb }) => {
     const alone = cases.find((other) => other.on === on && other.realms === 1)
     const more = (mine: readonly number[], theirs: readonly number[] = []) =>
       realms === 1 ? undefined : median(mine) - median(theirs)
     return {
       what: `${realms.toLocaleString('en')} realm${realms === 1 ? '' : 's'}`,
       on,
+      'CPU ms': median(cpuMs),
       'first page ms': median(readyMs),
       '+ ms': more(readyMs, alone?.readyMs),
       'idle RSS MB': median(idleMb),
@@ -91,7 +94,7 @@ export const measureStartUp: Measurement = async ({ backends, progress }) => {
     for (const { name: on, create } of backends)
       for (const realms of [1, REALMS]) {
         const database = await create()
-        cases.push({ on, realms, database, readyMs: [], idleMb: [], visitedMb: [] })
+        cases.push({ on, realms, database, readyMs: [], cpuMs: [], idleMb: [], visitedMb: [] })
         await database.withParts((parts) => fill(parts, realms))
       }
     progress('databases are filled')
@@ -101,6 +104,7 @@ export const measureStartUp: Measurement = async ({ backends, progress }) => {
       title: 'start-up and memory',
       notes: [
         `medians of ${ROUNDS} interleaved starts of the bundle, process start to the first 200 of /realms/master/login`,
+        'CPU: of all threads until the server says that it is ready',
         `RSS ${SETTLE_MS} ms later; limits: idle under 120 MB, ${REALMS.toLocaleString('en')} realms under 50 MB and 1 s more`,
         'the realms are copies of one realm’s rows under new ids, so the signing keys are not their own',
         'pages: one sign-in page of each realm (of the one realm 1,000 times), which loads their settings',
