@@ -5,14 +5,10 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import {
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransport,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -23,6 +19,9 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import type { Factors } from './factors.ts'
+
+/** Loaded for the first key: its parsers of certificates would take a tenth of every start. */
+const webauthn = () => import('@simplewebauthn/server')
 
 export const passkeyType = 'webauthn'
 const challengeMs = 5 * 60_000
@@ -174,6 +173,7 @@ export const createPasskeys = ({
     if (!answer || !row) return undefined
     const { credentialId: id, publicKey, backedUp } = keyOf(row)
     try {
+      const { verifyAuthenticationResponse } = await webauthn()
       const { verified, authenticationInfo } = await verifyAuthenticationResponse({
         response: answer,
         expectedChallenge,
@@ -205,6 +205,7 @@ export const createPasskeys = ({
     of: (userId) => factors.ofType(userId, passkeyType),
 
     async creationOptions(settings, user, audience) {
+      const { generateRegistrationOptions } = await webauthn()
       return generateRegistrationOptions({
         rpName: settings.displayName || user.realm,
         rpID: relyingParty(settings),
@@ -229,6 +230,7 @@ export const createPasskeys = ({
       const answer = parse<RegistrationResponseJSON>(response)
       if (!answer) return undefined
       try {
+        const { verifyRegistrationResponse } = await webauthn()
         const { verified, registrationInfo } = await verifyRegistrationResponse({
           response: answer,
           expectedChallenge: isChallenge(audience),
@@ -266,6 +268,7 @@ export const createPasskeys = ({
 
     async requestOptions(settings, user, audience) {
       const keys = user ? await factors.ofType(user.id, passkeyType) : []
+      const { generateAuthenticationOptions } = await webauthn()
       return generateAuthenticationOptions({
         rpID: relyingParty(settings),
         challenge: newChallenge(audience),
