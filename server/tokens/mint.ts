@@ -215,6 +215,21 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     return signJwt(key, typ, alg ?? client.doc.idTokenSignedResponseAlg, claims)
   }
 
+  const tell = async (request: UserinfoRequest): Promise<Claims> => {
+    const { issuer, client, user, scope, authentication } = request
+    return {
+      ...(await mapped('userinfo', request)),
+      ...(await organizationClaim(issuer, user, scope, authentication)),
+      sub: await subjects.subjectOf(issuer.view, client, user),
+    }
+  }
+
+  /**
+   * What userinfo told of a user. The row comes again as the same object only while nothing was committed (liveness.ts),
+   * and so nothing that claims are made of has changed.
+   */
+  const told = new WeakMap<UserRow, Map<string, Claims>>()
+
   return {
     sign,
 
@@ -270,12 +285,14 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     },
 
     userinfo: async (request) => {
-      const { issuer, client, user, scope, authentication } = request
-      return {
-        ...(await mapped('userinfo', request)),
-        ...(await organizationClaim(issuer, user, scope, authentication)),
-        sub: await subjects.subjectOf(issuer.view, client, user),
-      }
+      const { client, user, scope, requestedClaims, authentication } = request
+      const kept = told.get(user) ?? new Map<string, Claims>()
+      told.set(user, kept)
+      const { sid, organization } = authentication ?? {}
+      const key = JSON.stringify([client.id, scope, requestedClaims, sid, organization])
+      const claims = kept.get(key) ?? (await tell(request))
+      kept.set(key, claims)
+      return claims
     },
   }
 }

@@ -80,6 +80,26 @@ describe.each(backends)('userinfo on $name', (backend) => {
     expect(body).not.toHaveProperty('email')
   })
 
+  it('tells at once what has changed: of the user, of the client, of what its mappers say', async () => {
+    const token = await tokenOf('openid', 'profile', 'email')
+    const told = async () => (await ask(token)).body
+    const before = await told()
+    expect(await told()).toEqual(before)
+    await site.admin('PUT', `/users/${ann.id}`, {
+      username: 'ann',
+      email: 'ann@acme.example',
+      firstName: 'Anna',
+      lastName: 'Lee',
+    })
+    expect(await told()).toMatchObject({ given_name: 'Anna', family_name: 'Lee' })
+    await site.admin('POST', `/clients/${web.id}/mappers`, {
+      name: 'floor',
+      protocolMapper: 'oidc-hardcoded-claim-mapper',
+      config: { 'claim.name': 'floor', 'claim.value': 'third' },
+    })
+    expect(await told()).toMatchObject({ given_name: 'Anna', floor: 'third' })
+  })
+
   it('takes a token in one way only, and never from the address', async () => {
     const token = await tokenOf('openid')
     const twice = await site.post('/userinfo', { access_token: token }, bearer(token))
