@@ -11,12 +11,12 @@ import * as party from '../relying-party.ts'
 import { tellHeaders } from '../same-headers.ts'
 import { median, medianRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 5
-const ROUND_MS = 1_500
+const ROUNDS = 9
+const ROUND_MS = 1_000
 const WARM_UP_MS = 6_000
 const CONNECTIONS = 32
 /** Codes are good for one use and a minute: they are fetched before each round, which ends when they do. */
-const CODES = 1_500
+const CODES = 1_000
 
 /** One of those that take turns. */
 interface Way {
