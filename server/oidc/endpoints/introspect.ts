@@ -5,6 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
@@ -32,6 +33,7 @@ interface Question {
 
 const path = '/introspect'
 const inactive: Introspection = { active: false }
+const inactiveText = JSON.stringify(inactive)
 
 const answerSchema = {
   description: 'Whether the token is good, and what it says.',
@@ -69,24 +71,30 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
     )
   }
 
-  const accessToken = async (
-    question: Question,
-    value: string,
-  ): Promise<Introspection | undefined> => {
-    const verified = await verifier.accessToken(question.issuer, value)
-    if (!verified) return undefined
-    if (!isFor(question.caller, verified)) {
-      await recordForeign(question, verified)
-      return inactive
-    }
-    const { claims, user } = verified
+  /** The last answer about a token that is remembered; its user is the same object until something is committed. */
+  const written = new WeakMap<Claims, { readonly user: unknown; readonly text: string }>()
+
+  const textOf = ({ claims, user }: VerifiedToken): string => {
+    const before = written.get(claims)
+    if (before && before.user === user) return before.text
     const bound = claims['cnf'] !== undefined
-    return {
+    const answer: Introspection = {
       ...claims,
       active: true,
       token_type: bound ? 'DPoP' : 'Bearer',
       ...(user ? { username: user.username } : {}),
     }
+    const text = JSON.stringify(answer)
+    written.set(claims, { user, text })
+    return text
+  }
+
+  const accessToken = async (question: Question, value: string): Promise<string | undefined> => {
+    const verified = await verifier.accessToken(question.issuer, value)
+    if (!verified) return undefined
+    if (isFor(question.caller, verified)) return textOf(verified)
+    await recordForeign(question, verified)
+    return inactiveText
   }
 
   const refreshToken = async (
@@ -121,8 +129,9 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
     if (method === 'none') throw invalidClient('a public client may not introspect')
     const value = form.require('token')
     const question = { issuer, caller: client, sourceIp: request.ip }
-    const answer = (await accessToken(question, value)) ?? (await refreshToken(question, value))
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+    const answer =
+      (await accessToken(question, value)) ?? JSON.stringify(await refreshToken(question, value))
+    return reply.type('application/json; charset=utf-8').send(answer)
   }
 
   return {
