@@ -41,6 +41,23 @@ describe.each(backends)('the copy on $name', (backend) => {
     copy.close()
   })
 
+  it('reads only what changed also where many ask while it catches up', async () => {
+    const copy = createCopy(server.parts.storage, plenty)
+    const unchanged = async () =>
+      (await (await copy.fresh('acme'))?.list('role'))?.find(({ key }) => key === 'user')
+    const first = await unchanged()
+    const askLater = async (turns: number) => {
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate()
+      return unchanged()
+    }
+    for (let n = 0; n < 10; n += 1) {
+      await role('PUT', 'auditor', { description: `number ${n}` })
+      const asked = await Promise.all(Array.from({ length: 30 }, (_, turns) => askLater(turns)))
+      for (const document of asked) expect(document).toBe(first)
+    }
+    copy.close()
+  })
+
   it('finds a renamed document under its new key only', async () => {
     const copy = createCopy(server.parts.storage, plenty)
     const made = await role('POST', 'before')

@@ -283,7 +283,9 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     if (before?.mark !== undefined && before.mark === storage.mark()) return before
     const row = await readPosition(realm)
     const view = positions.get(realm)
-    if (!row || view?.seq !== row.seq || view.createdAt !== row.created_at) return caughtUp(realm)
+    const isThere = row && view?.seq === row.seq && view.createdAt === row.created_at
+    // While one catches up, what it reads anew is not there yet: others would read all of it.
+    if (!isThere || running.has(realm)) return caughtUp(realm)
     const marked = { view, mark: row.mark }
     seen.set(realm, marked)
     return marked
