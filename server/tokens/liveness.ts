@@ -122,7 +122,7 @@ const KEPT = 10_000
 
 const keyOf = (asked: Asked): string => columns.map((column) => asked[column] ?? '').join(' ')
 
-/** Answers as of one mark. A question may come to a mark that others have left behind: its answer is not kept. */
+/** Answers as of the mark that was seen last; what is asked under a mark is read after it, and so never older than the question. */
 const keeping = (ask: (asked: Asked) => Promise<Standing>): Liveness => {
   let kept = new Map<string, Promise<Standing>>()
   let keptAt: string | undefined
