@@ -51,6 +51,7 @@ await build({
   entryPoints: {
     cli: 'cli/main.ts',
     'sqlite-writer': 'server/storage/sqlite/writer-thread.ts',
+    signer: 'server/keys/signer-thread.ts',
     bcrypt: 'server/platform/passwords/bcrypt-thread.ts',
     argon2: 'server/platform/passwords/argon2-thread.ts',
   },

@@ -41,6 +41,7 @@ import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createSigningKeys } from '#server/keys/rotation.ts'
+import { createSigner } from '#server/keys/signer.ts'
 import { createSignIns } from '#server/login/flow/sign-ins.ts'
 import { createMessaging } from '#server/messaging/sender.ts'
 import { createConsents } from '#server/oidc/consents.ts'
@@ -138,7 +139,8 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const codeKey = deriveKey(root, 'sign-in-codes')
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
     const grantsStore = createGrantsStore({ storage, clock })
-    const realmKeys = createRealmKeys({ storage, keyring, clock })
+    const signer = createSigner()
+    const realmKeys = createRealmKeys({ storage, keyring, signer, clock })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
     const subjects = createSubjects({ reveal: vault.reveal })
 
@@ -285,6 +287,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
         copy.close()
         emission.close()
         await hasher.close()
+        await signer.close()
         messaging.close()
         await outgoing.close()
         await storage.close()

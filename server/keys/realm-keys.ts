@@ -1,34 +1,25 @@
 /**
- * The keys of a realm and its clients at work: unsealed and read once, kept until the realm changes. Signing runs in Node's thread
- * pool and never on the event loop. RS256 and PS256 (RFC 7518 §3.3, §3.5) come from the same RSA key.
+ * The keys of a realm and its clients at work: unsealed and read once, kept until the realm changes. Nothing is signed or
+ * verified on the event loop.
  */
 
-import {
-  constants,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
-import { availableParallelism } from 'node:os'
+import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
-import { createTurns, type InTurn } from '#server/platform/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
+import { digest, padded, type SigningAlgorithm } from './algorithms.ts'
 import { hasFirstKey } from './rotation.ts'
+import type { Signer } from './signer.ts'
 import { signingKeyContext } from './signing-keys.ts'
-
-export const signingAlgorithms = ['RS256', 'PS256'] as const
-export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
 export interface RealmKey {
   readonly kid: string
   /** As the JWK set publishes it (RFC 7517 §4). */
   readonly jwk: Readonly<Record<string, unknown>>
-  sign(algorithm: SigningAlgorithm, data: string): Promise<Buffer>
+  /** In base64url. */
+  sign(algorithm: SigningAlgorithm, data: string): Promise<string>
   verify(algorithm: SigningAlgorithm, data: string, signature: Buffer): Promise<boolean>
 }
 
@@ -49,16 +40,6 @@ export interface RealmKeys {
   of(view: RealmView): Promise<RealmKeySet>
 }
 
-/** For RS256 the key as it is, which costs the event loop a fifth of what a key with options does. */
-const padded = (algorithm: SigningAlgorithm, key: KeyObject) =>
-  algorithm === 'RS256'
-    ? key
-    : {
-        key,
-        padding: constants.RSA_PKCS1_PSS_PADDING,
-        saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-      }
-
 const jwkOf = (row: SigningKeyRow, publicKey: KeyObject): Record<string, unknown> => ({
   ...publicKey.export({ format: 'jwk' }),
   kid: row.id,
@@ -67,7 +48,7 @@ const jwkOf = (row: SigningKeyRow, publicKey: KeyObject): Record<string, unknown
   x5c: [row.certificate],
 })
 
-const keyOf = (row: SigningKeyRow, keyring: Keyring, inTurn: InTurn): RealmKey => {
+const keyOf = (row: SigningKeyRow, keyring: Keyring, signer: Signer): RealmKey => {
   const publicKey = createPublicKey({
     key: Buffer.from(row.public_key, 'base64'),
     format: 'der',
@@ -91,36 +72,24 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring, inTurn: InTurn): RealmKey =
   return {
     kid: row.id,
     jwk: jwkOf(row, publicKey),
-    sign: (algorithm, data) =>
-      inTurn(
-        () =>
-          new Promise((resolve, reject) => {
-            sign('sha256', Buffer.from(data), padded(algorithm, opened()), (error, signature) =>
-              error ? reject(error) : resolve(signature),
-            )
-          }),
-      ),
+    sign: (algorithm, data) => signer.sign({ key: opened(), algorithm, data }),
     verify: (algorithm, data, signature) =>
       new Promise((resolve, reject) => {
-        verify(
-          'sha256',
-          Buffer.from(data),
-          padded(algorithm, publicKey),
-          signature,
-          (error, good) => (error ? reject(error) : resolve(good)),
+        verify(digest, Buffer.from(data), padded(algorithm, publicKey), signature, (error, good) =>
+          error ? reject(error) : resolve(good),
         )
       }),
   }
 }
 
 /** A key and the time for which it signs. */
-interface Signer {
+interface SigningTime {
   readonly key: RealmKey
   readonly from: number
   readonly until: number
 }
 
-const signerAt = (signers: readonly Signer[] | undefined, now: number): RealmKey | undefined =>
+const signerAt = (signers: readonly SigningTime[] | undefined, now: number): RealmKey | undefined =>
   signers?.find(({ from, until }) => from <= now && now < until)?.key
 
 interface Known {
@@ -132,14 +101,14 @@ interface Known {
 export const createRealmKeys = ({
   storage: { db },
   keyring,
+  signer,
   clock,
 }: {
   readonly storage: Storage
   readonly keyring: Keyring
+  readonly signer: Signer
   readonly clock: Clock
 }): RealmKeys => {
-  // Two for each core: a thread that is done finds the next one waiting. More would only keep other work out of the pool.
-  const inTurn = createTurns(2 * availableParallelism())
   const known = new Map<string, Known>()
   /** What was read already stays read: most changes of a realm are not of its keys. */
   const byId = new Map<string, RealmKey>()
@@ -154,10 +123,10 @@ export const createRealmKeys = ({
       .execute()
     const now = clock.now()
     const byKid = new Map<string, RealmKey>()
-    const signers = new Map<string | null, Signer[]>()
+    const signers = new Map<string | null, SigningTime[]>()
     let active: RealmKey | undefined
     for (const row of rows) {
-      const key = byId.get(row.id) ?? keyOf(row, keyring, inTurn)
+      const key = byId.get(row.id) ?? keyOf(row, keyring, signer)
       byId.set(row.id, key)
       byKid.set(key.kid, key)
       const until = row.rotated_at ?? Number.POSITIVE_INFINITY

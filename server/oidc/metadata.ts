@@ -1,7 +1,7 @@
 /** What a realm says about itself (OIDC Discovery §3, RFC 8414 §2): derived from what there is, never written down. */
 
 import { ClientScope } from '#schemas/kinds/client-scope.ts'
-import { signingAlgorithms } from '#server/keys/realm-keys.ts'
+import { signingAlgorithms } from '#server/keys/algorithms.ts'
 import { standardClaims, standardScopes } from '#server/tokens/claims/standard.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { openidScope } from '#server/tokens/scopes.ts'

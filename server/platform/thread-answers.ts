@@ -1,24 +1,41 @@
 /** The other end of `createThreadCalls`: what a thread does with each question, and at what priority. */
 
-import { constants, setPriority } from 'node:os'
+import { constants, platform, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import type { Reply } from './thread-calls.ts'
 
-export const answerCalls = <Question, Answer>(answer: (question: Question) => Answer): void => {
+/**
+ * Who waits for whom where there are more threads than cores. Everybody waits for the event loop, which has the next
+ * work for all of them; what people wait for at a keyboard gives way to what machines sign.
+ */
+const priorities = {
+  signatures: constants.priority.PRIORITY_BELOW_NORMAL,
+  passwords: constants.priority.PRIORITY_LOW,
+} as const
+
+const giveWay = (priority: number): void => {
+  // Elsewhere it would be the priority of the whole process.
+  if (platform() !== 'linux') return
   try {
-    // Of this thread alone where the system can: what people wait for at a keyboard gives way to what machines sign.
-    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+    setPriority(priority)
   } catch {
     // Not allowed here; it works without.
   }
-  parentPort?.on('message', (question: Question) => {
-    const reply = (): Reply<Answer> => {
-      try {
-        return { answer: answer(question) }
-      } catch (error) {
-        return { error: error instanceof Error ? error.message : String(error) }
-      }
+}
+
+export const answerCalls = <Question, Answer>(
+  work: keyof typeof priorities,
+  answer: (question: Question) => Answer,
+): void => {
+  giveWay(priorities[work])
+  const reply = (question: Question): Reply<Answer> => {
+    try {
+      return { answer: answer(question) }
+    } catch (error) {
+      return { error: error instanceof Error ? error.message : String(error) }
     }
-    parentPort?.postMessage(reply())
+  }
+  parentPort?.on('message', (questions: readonly Question[]) => {
+    parentPort?.postMessage(questions.map(reply))
   })
 }

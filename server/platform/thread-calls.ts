@@ -1,4 +1,8 @@
-/** Functions that run in threads of their own: started by the first call, one call at a time in each. */
+/**
+ * Functions that run in threads of their own: started by the first call, some calls at a time in each. Calls of one turn
+ * of the event loop travel together, and so do their answers: every message wakes a thread that may lose its processor
+ * to the one that sent it.
+ */
 
 import { Worker } from 'node:worker_threads'
 
@@ -7,7 +11,7 @@ export interface ThreadCalls<Question, Answer> {
   close(): Promise<void>
 }
 
-/** What a thread answers; see `answerCalls` in thread-answers.ts. */
+/** What a thread answers to each question; see `answerCalls` in thread-answers.ts. */
 export type Reply<Answer> = { readonly answer: Answer } | { readonly error: string }
 
 interface Waiting<Question, Answer> {
@@ -17,62 +21,77 @@ interface Waiting<Question, Answer> {
 
 interface Thread<Question, Answer> {
   readonly worker: Worker
-  running?: Waiting<Question, Answer> | undefined
+  /** Answered together; none while the thread is idle. */
+  running: readonly Waiting<Question, Answer>[]
 }
 
 export const createThreadCalls = <Question, Answer>({
   entry,
   name,
   size,
+  most = 1,
 }: {
   readonly entry: URL
   readonly name: string
   /** How many threads there may be. */
   readonly size: number
+  /** How many questions a thread is given at once: the first waits for the last. */
+  readonly most?: number
 }): ThreadCalls<Question, Answer> => {
   const threads = new Set<Thread<Question, Answer>>()
   const waiting: Waiting<Question, Answer>[] = []
+  let isDispatching = false
 
+  /** A thread takes its part of what waits and not all of it: the others will be idle in a moment. */
   const next = (thread: Thread<Question, Answer>): void => {
     const { worker } = thread
-    thread.running = waiting.shift()
+    thread.running = waiting.splice(0, Math.min(most, Math.ceil(waiting.length / size)))
     // An idle one must not keep a process alive that has nothing else to do.
-    if (!thread.running) worker.unref()
+    if (thread.running.length === 0) worker.unref()
     else {
       worker.ref()
-      worker.postMessage(thread.running.question)
+      worker.postMessage(thread.running.map(({ question }) => question))
     }
   }
 
   const start = (): void => {
     const worker = new Worker(entry, { name })
-    const thread: Thread<Question, Answer> = { worker }
+    const thread: Thread<Question, Answer> = { worker, running: [] }
     threads.add(thread)
     let cause: unknown
-    worker.on('message', (reply: Reply<Answer>) => {
+    worker.on('message', (replies: readonly Reply<Answer>[]) => {
       const { running } = thread
       next(thread)
-      if ('answer' in reply) running?.settle.resolve(reply.answer)
-      else running?.settle.reject(new Error(reply.error))
+      for (const [index, { settle }] of running.entries()) {
+        const reply = replies[index] ?? { error: `the thread ${name} did not answer` }
+        if ('answer' in reply) settle.resolve(reply.answer)
+        else settle.reject(new Error(reply.error))
+      }
     })
     worker.on('error', (error) => {
       cause = error
     })
     worker.on('exit', () => {
       threads.delete(thread)
-      thread.running?.settle.reject(new Error(`the thread ${name} has ended`, { cause }))
+      for (const { settle } of thread.running)
+        settle.reject(new Error(`the thread ${name} has ended`, { cause }))
       if (waiting.length > 0 && threads.size === 0) start()
     })
     next(thread)
+  }
+
+  const dispatch = (): void => {
+    isDispatching = false
+    for (const thread of threads) if (thread.running.length === 0) next(thread)
+    while (waiting.length > 0 && threads.size < size) start()
   }
 
   return {
     call(question) {
       const settle = Promise.withResolvers<Answer>()
       waiting.push({ question, settle })
-      const idle = [...threads].find(({ running }) => running === undefined)
-      if (idle) next(idle)
-      else if (threads.size < size) start()
+      if (!isDispatching) setImmediate(dispatch)
+      isDispatching = true
       return settle.promise
     },
     async close() {

@@ -4,8 +4,8 @@
  * header says about keys is never followed.
  */
 
-import type { RealmKey, RealmKeySet, SigningAlgorithm } from '#server/keys/realm-keys.ts'
-import { signingAlgorithms } from '#server/keys/realm-keys.ts'
+import { type SigningAlgorithm, signingAlgorithms } from '#server/keys/algorithms.ts'
+import type { RealmKey, RealmKeySet } from '#server/keys/realm-keys.ts'
 import type { Claims } from './claims/mapper.ts'
 
 /** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4. */
@@ -35,7 +35,7 @@ export const signJwt = async (
 ): Promise<string> => {
   const json = typeof claims === 'string' ? claims : JSON.stringify(claims)
   const input = `${headerOf(key, typ, alg)}.${encode(json)}`
-  return `${input}.${(await key.sign(alg, input)).toString('base64url')}`
+  return `${input}.${await key.sign(alg, input)}`
 }
 
 export interface VerifiedJwt {

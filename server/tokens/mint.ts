@@ -5,7 +5,8 @@
 
 import { createHash } from 'node:crypto'
 import { fieldsOf } from '#server/accounts/user-record.ts'
-import type { RealmKeys, SigningAlgorithm } from '#server/keys/realm-keys.ts'
+import type { SigningAlgorithm } from '#server/keys/algorithms.ts'
+import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'

@@ -10,7 +10,7 @@ const countingKey = (kid: string): RealmKey & { asked: number } => {
     kid,
     jwk: {},
     asked: 0,
-    sign: async (_alg: string, data: string) => Buffer.from(`${kid} ${data}`),
+    sign: async (_alg: string, data: string) => Buffer.from(`${kid} ${data}`).toString('base64url'),
     verify: async (_alg: string, data: string, signature: Buffer) => {
       key.asked += 1
       return signature.toString() === `${kid} ${data}`

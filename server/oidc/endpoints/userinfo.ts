@@ -1,6 +1,7 @@
 /** Userinfo (OIDC Core §5.3): what the scopes, the claims that were asked for and the mappers say about the user. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { signingAlgorithms } from '#server/keys/algorithms.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
@@ -16,7 +17,6 @@ export interface UserinfoParts
 }
 
 const path = '/userinfo'
-const signingAlgorithms = ['RS256', 'PS256']
 
 const answerSchema = {
   description: 'The claims; as a JWT where the client is registered for that.',

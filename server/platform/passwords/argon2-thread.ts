@@ -10,7 +10,7 @@ export interface Argon2Question {
   readonly phc?: string
 }
 
-answerCalls(({ password, phc }: Argon2Question): string | boolean =>
+answerCalls('passwords', ({ password, phc }: Argon2Question): string | boolean =>
   phc === undefined
     ? hashSync(password, {
         // Algorithm.Argon2id: the library's const enum does not exist at run time.

@@ -8,4 +8,4 @@ export interface Comparison {
   readonly password: string
 }
 
-answerCalls(({ hash, password }: Comparison) => bcrypt.compareSync(password, hash))
+answerCalls('passwords', ({ hash, password }: Comparison) => bcrypt.compareSync(password, hash))

@@ -1,0 +1,17 @@
+/** The thread of thread-calls.test.ts: it tells who it is, or does what it is asked to. */
+
+import { getPriority } from 'node:os'
+import { threadId } from 'node:worker_threads'
+import { answerCalls } from '#server/platform/thread-answers.ts'
+
+export interface Told {
+  readonly question: string
+  readonly threadId: number
+  readonly priority: number
+}
+
+answerCalls('passwords', (question: string): Told => {
+  if (question === 'fail') throw new Error('as it was asked to')
+  if (question === 'die') process.exit(3)
+  return { question, threadId, priority: getPriority() }
+})
