@@ -33,6 +33,11 @@ export function guarded(query: Compilable, guard: string, rows = 1): Statement {
   return statement(query, { rows, guard })
 }
 
+/** Whether it writes audit events and nothing else. */
+export function isRecord({ sql: text }: Statement): boolean {
+  return text.startsWith('insert into "audit_events"')
+}
+
 /** Inserts any number of rows, which all have the columns of the first. */
 export function insertRows<T extends Table>(
   db: Kysely<Tables>,

@@ -16,8 +16,12 @@ export function readingPool(url: string, max: number): pg.Pool {
   return pool(url, max, { options: '-c default_transaction_read_only=on' })
 }
 
+/** For writes, whatever the database has for a default: not every statement says in which kind of transaction it runs. */
 export function writingPool(url: string, max: number): pg.Pool {
-  return pool(url, max, {})
+  return pool(url, max, {
+    options:
+      '-c default_transaction_read_only=off -c default_transaction_isolation=read\\ committed',
+  })
 }
 
 /** For migrations, which may take as long as they need. */

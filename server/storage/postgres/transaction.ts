@@ -63,6 +63,28 @@ export async function transact<T>(
   }
 }
 
+/**
+ * One statement that is a transaction by itself: one round trip instead of two. Nobody knows what became of it when the
+ * connection is lost, so it is never repeated then.
+ */
+export async function runAlone(
+  { pool, label, names }: Database,
+  statement: Statement,
+): Promise<StatementResult[]> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw unusable(label, error)
+  })
+  try {
+    const results = await send({ client, names }, [statement])
+    client.release()
+    return results
+  } catch (error) {
+    const lost = error instanceof ConnectionLostError
+    client.release(lost)
+    throw lost ? outcomeUnknown(label, error) : errorOf(error)
+  }
+}
+
 async function attemptOn<T>(
   connection: Connection,
   label: string,
@@ -141,12 +163,16 @@ async function commit(client: pg.PoolClient, label: string): Promise<void> {
     command = (await client.query('commit')).command
   } catch (error) {
     if (!isConnectionLoss(error)) throw error
-    throw new OutcomeUnknownError(
-      `the connection to PostgreSQL at ${label} was lost during a commit (${reasonOf(error)}): it may or may not have been written`,
-    )
+    throw outcomeUnknown(label, error)
   }
   // An aborted transaction is "committed" with a rollback and no error.
   if (command !== 'COMMIT') throw new Error(`PostgreSQL answered a commit with ${command}`)
+}
+
+function outcomeUnknown(label: string, error: unknown): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `the connection to PostgreSQL at ${label} was lost during a commit (${reasonOf(error)}): it may or may not have been written`,
+  )
 }
 
 async function rolledBack(client: pg.PoolClient): Promise<boolean> {

@@ -14,6 +14,7 @@ import {
   StorageUnavailableError,
 } from '../contract.ts'
 import { Pace } from '../pace.ts'
+import { isRecord } from '../statements.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
 
 interface Waiting {
@@ -88,6 +89,7 @@ export class SqliteWriter {
     const id = this.#lastId
     this.#queue.push({ id, statements })
     this.#sendSoon()
+    // Nothing that is kept by a mark is read from the audit trail, which grows all the time.
     const marked = !statements.every(isRecord)
     if (marked) this.#mark += 1
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, marked }))
@@ -169,9 +171,6 @@ export class SqliteWriter {
     this.#closed?.()
   }
 }
-
-/** Nothing that is kept by a mark is read from the audit trail, which grows all the time. */
-const isRecord = ({ sql }: Statement): boolean => sql.startsWith('insert into "audit_events"')
 
 function errorOf(failure: Failure): Error {
   switch (failure.kind) {

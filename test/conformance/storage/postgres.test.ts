@@ -8,7 +8,7 @@ import { insertRows, statement } from '#server/storage/statements.ts'
 import { backends, type OpenBackend } from '../../support/backends.ts'
 import { dropDatabase } from '../../support/postgres.ts'
 import { startCutProxy } from './cut-proxy.ts'
-import { insertMeta, insertRealm, metaNames, realmNames, realmRow } from './rows.ts'
+import { eventRow, insertMeta, insertRealm, metaNames, realmNames, realmRow } from './rows.ts'
 
 const postgres = backends.find(({ name }) => name === 'postgres')
 
@@ -49,6 +49,11 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     const announcement = storage.announce(realm)
     if (announcement === undefined) throw new Error('PostgreSQL announces')
     return announcement
+  }
+
+  const eventTypes = async (): Promise<string[]> => {
+    const rows = await storage.db.selectFrom('audit_events').select('type').orderBy('id').execute()
+    return rows.map(({ type }) => type)
   }
 
   beforeEach(async () => {
@@ -151,6 +156,41 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
       expect(await metaNames(storage.db)).toEqual(written)
     },
   )
+
+  it.each([
+    ['before', []],
+    ['after', ['X']],
+  ] as const)(
+    'says that the outcome of an audit event is unknown when the connection breaks %s it is written, and writes it once at most',
+    async (when, written) => {
+      const proxy = await startCutProxy(backend.url)
+      const cut = await openStorage({ url: proxy.url })
+      cleanups.push(
+        () => proxy.close(),
+        () => cut.close(),
+      )
+      proxy.cutNext({ text: 'insert into "audit_events"', when })
+      const event = insertRows(storage.db, 'audit_events', [eventRow('a', 'X')])
+      await expect(cut.append(event)).rejects.toBeInstanceOf(OutcomeUnknownError)
+      expect(await eventTypes()).toEqual(written)
+      await cut.append(insertRows(storage.db, 'audit_events', [eventRow('a', 'Y')]))
+      expect(await eventTypes()).toEqual([...written, 'Y'])
+    },
+  )
+
+  it('records events whatever transactions are by default', async () => {
+    const { pathname } = new URL(backend.url)
+    const all = `alter database "${pathname.slice(1)}" set`
+    await asAdmin(backend.url, `${all} default_transaction_isolation = serializable`)
+    await asAdmin(backend.url, `${all} default_transaction_read_only = on`)
+    const strict = await openStorage({ url: backend.url })
+    cleanups.push(() => strict.close())
+    const append = (type: string) =>
+      strict.append(insertRows(storage.db, 'audit_events', [eventRow('a', type)]))
+    await Promise.all([append('X'), append('X')])
+    await append('X')
+    expect(await eventTypes()).toEqual(['X', 'X', 'X'])
+  })
 
   it('repeats what a deadlock ended, until both are through', async () => {
     await storage.commit([insertRealm(storage.db, 'a'), insertRealm(storage.db, 'b')])
