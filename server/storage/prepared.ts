@@ -52,10 +52,26 @@ const templates = <P extends Values, R>(build: Build<P, R>) => {
   }
 }
 
-const nameSyntax = /^\/\*([\w-]+)\*\//
+/** Runs a text that is made; the name is of this text alone, and the database may keep by it how the text is run. */
+export type RunPrepared = (
+  name: string,
+  text: string,
+  parameters: readonly unknown[],
+) => Promise<unknown[]>
 
-/** The name under which the database may keep how it runs the text. */
-export const preparedName = (sql: string): string | undefined => nameSyntax.exec(sql)?.[1]
+const runners = new WeakMap<Kysely<Tables>, RunPrepared>()
+
+/** Prepared queries go past Kysely from now on: its part in them costs more than SQLite's or the driver's. */
+export const runPreparedBy = (db: Kysely<Tables>, run: RunPrepared): void => {
+  runners.set(db, run)
+}
+
+/** Within a transaction, or with plugins, Kysely has its part. */
+const throughKysely = async <R>(
+  db: Kysely<Tables>,
+  query: CompiledQuery<R>,
+  parameters: readonly unknown[],
+): Promise<R[]> => (await db.executeQuery<R>({ ...query, parameters })).rows
 
 /** The name must be of this query alone. */
 export const preparedQuery = <P extends Values, R>(
@@ -63,11 +79,13 @@ export const preparedQuery = <P extends Values, R>(
   build: Build<P, R>,
 ): ((db: Kysely<Tables>, values: P) => Promise<R[]>) => {
   const templateFor = templates(build)
-  return async (db, values) => {
+  return (db, values) => {
     const { query, fill } = templateFor(db)
-    const sql = `/*${name}*/ ${query.sql}`
-    const { rows } = await db.executeQuery<R>({ ...query, sql, parameters: fill(values) })
-    return rows
+    const parameters = fill(values)
+    const run = runners.get(db)
+    return run
+      ? (run(name, query.sql, parameters) as Promise<R[]>)
+      : throughKysely(db, query, parameters)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
-import { preparedName, preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { backends } from '../support/backends.ts'
 
 const find = preparedQuery('test-meta', (db, { name }: { name: string }) =>
@@ -38,16 +38,21 @@ describe.each(backends)('prepared on $name', (backend) => {
     expect(await find(storage.db, { name: 'three' })).toEqual([])
   })
 
+  it('queries see what was written before, and within a transaction what it sees', async () => {
+    await storage.commit([put(storage.db, { name: 'four', value: 'd' })])
+    const seen = await storage.db.transaction().execute((own) => find(own, { name: 'four' }))
+    expect(seen).toEqual(await find(storage.db, { name: 'four' }))
+    expect(seen).toEqual([{ name: 'four', value: 'd' }])
+  })
+
+  it('queries refuse a value that no database takes, and go on', async () => {
+    await expect(find(storage.db, { name: 'no\u0000body' })).rejects.toThrow()
+    expect(await find(storage.db, { name: 'nobody' })).toEqual([])
+  })
+
   it('statements keep what was written into them and their guard', async () => {
     await storage.commit([put(storage.db, { name: 'three', value: 'fixed' })])
     const changed = storage.commit([change(storage.db, { name: 'three', value: 'c' })])
     await expect(changed).rejects.toMatchObject({ guard: 'meta' })
-  })
-})
-
-describe('the name of a prepared query', () => {
-  it('stands in front of its text, and nowhere else', () => {
-    expect(preparedName('/*liveness-4*/ select 1')).toBe('liveness-4')
-    expect(preparedName('select 1 /*liveness-4*/')).toBeUndefined()
   })
 })

@@ -1,8 +1,6 @@
 /** How PostgreSQL is connected to: a limit of time for everything, and numbers as on SQLite. */
 
-import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
-import { preparedName } from '../prepared.ts'
 
 const CONNECT_MS = 10_000
 const STATEMENT_MS = 30_000
@@ -32,22 +30,6 @@ export function migratingClient(url: string): pg.Client {
 /** For LISTEN; its own queries are short. */
 export function listeningClient(url: string): pg.Client {
   return new pg.Client({ ...base(url), query_timeout: CONNECT_MS })
-}
-
-/** The pool as Kysely uses it: what has a name is planned once for a connection. Streams are not offered. */
-export function planningOnce(pool: pg.Pool): PostgresPool {
-  const connect = async (): Promise<PostgresPoolClient> => {
-    const client = await pool.connect()
-    const query = (text: string, values: readonly unknown[]): unknown => {
-      const name = preparedName(text)
-      return client.query({ text, values: [...values], ...(name === undefined ? {} : { name }) })
-    }
-    return {
-      query: query as PostgresPoolClient['query'],
-      release: (destroy) => client.release(destroy),
-    }
-  }
-  return { options: pool.options, connect, end: () => pool.end() }
 }
 
 function pool(url: string, max: number, more: pg.PoolConfig): pg.Pool {

@@ -11,11 +11,12 @@ import {
 } from '../contract.ts'
 import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
+import { runPreparedBy } from '../prepared.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { adoptRestored } from './adopt.ts'
 import { AppendQueue } from './append.ts'
-import { migratingClient, planningOnce, readingPool, writingPool } from './connections.ts'
+import { migratingClient, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 import { announcement, RealmListener } from './listener.ts'
 import { StatementNames } from './statement-names.ts'
@@ -51,7 +52,11 @@ function postgresStorage(
 ): Storage {
   const reading = watched(readingPool(url, readers), logger)
   const writing = watched(writingPool(url, WRITERS), logger)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: planningOnce(reading) }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reading }) })
+  runPreparedBy(db, async (name, text, values) => {
+    const { rows } = await reading.query({ name, text, values: [...values] })
+    return rows
+  })
   const database = { pool: writing, label, names: new StatementNames() }
   const queue = new AppendQueue(database)
   const underWay = new Set<Promise<unknown>>()

@@ -19,6 +19,7 @@ import {
   SqliteQueryCompiler,
   ValueNode,
 } from 'kysely'
+import type { RunPrepared } from '../prepared.ts'
 import type { Tables } from '../tables.ts'
 import { openReading } from './connections.ts'
 import { bindChecked, type Prepare, statementCache } from './statements.ts'
@@ -31,6 +32,16 @@ export function sqliteReader(file: string, connections: number): Kysely<Tables> 
     createQueryCompiler: () => new ReaderCompiler(),
   }
   return new Kysely<Tables>({ dialect })
+}
+
+/** A connection for prepared queries, which are synchronous and never within a transaction: one is enough. */
+export function preparedReader(file: string): { run: RunPrepared; close: () => void } {
+  const database = openReading(file)
+  const prepare = statementCache(database)
+  return {
+    run: async (_name, text, parameters) => prepare(text).statement.all(...bindChecked(parameters)),
+    close: () => database.close(),
+  }
 }
 
 /** SQLite plans a statement anew at every use whose LIMIT or OFFSET is bound, because the plan may depend on its value. */

@@ -5,11 +5,12 @@ import { sql } from 'kysely'
 import { type Storage, type StorageLogger, StorageUnavailableError } from '../contract.ts'
 import { sqlite } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
+import { runPreparedBy } from '../prepared.ts'
 import { checkStatements } from '../values.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { createFile, holdLock } from './files.ts'
-import { sqliteReader } from './reader.ts'
+import { preparedReader, sqliteReader } from './reader.ts'
 import { SqliteWriter } from './writer.ts'
 
 const READERS = 4
@@ -46,6 +47,8 @@ function sqliteStorage(
   unlock: () => void,
 ): Storage {
   const db = sqliteReader(file, readers)
+  const prepared = preparedReader(file)
+  runPreparedBy(db, prepared.run)
   const write: Storage['commit'] = async (statements) => {
     checkStatements(statements)
     return statements.length === 0 ? [] : writer.submit(statements)
@@ -53,6 +56,7 @@ function sqliteStorage(
   const close = async (): Promise<void> => {
     await writer.drain()
     await db.destroy()
+    prepared.close()
     await writer.close()
     unlock()
   }
