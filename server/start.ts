@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
+import { giveBackMemory } from '#server/platform/memory.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
@@ -36,6 +37,9 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
   return error
 }
 
+/** Whoever waited for the server has its first answers by then. */
+const settledAfterMs = 500
+
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   const parts = await createParts(config, logger, systemClock)
@@ -45,7 +49,9 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
     const background = await startBackground(parts)
+    const settled = setTimeout(giveBackMemory, settledAfterMs).unref()
     const stop = async (): Promise<void> => {
+      clearTimeout(settled)
       parts.health.stopping()
       const stopping = background.stop()
       await sleep(config.limits.shutdownDelay * 1000)
