@@ -1,5 +1,6 @@
 /** Everything the server does by itself: THE list of job handlers, started and stopped with the server. */
 
+import type { EventCategory, EventType } from '#schemas/event-types.ts'
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import type { RunningJobs } from '#server/events/jobs/queue.ts'
 import { webhookDeliveries } from '#server/events/webhooks/deliveries.ts'
@@ -23,6 +24,10 @@ export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
   }),
 ]
 
+/** A new device is told of with a sign-in, which ends nothing. */
+const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
+  type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
+
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   await parts.jobs.takeOver()
   const fanOut = startFanOut(parts)
@@ -30,7 +35,7 @@ export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   const jobs = await parts.jobs.start(jobHandlers(parts))
   // Many writes end sessions beside what they are about: all of them are events.
   const unlisten = parts.outbox.listen(({ category, type }) => {
-    if (category !== 'AUTHN' || type === 'LOGOUT') parts.jobs.wake(logoutQueue)
+    if (mayEndSessions(category, type)) parts.jobs.wake(logoutQueue)
   })
   return {
     idle: async () => {

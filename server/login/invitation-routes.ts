@@ -31,10 +31,13 @@ import {
   type OpenedInvitationParts,
 } from './invitations.ts'
 import { joined } from './organizations.ts'
-import { installPageScope } from './page-scope.ts'
+import { installPageScope, type PageScopeParts } from './page-scope.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
 
-export interface InvitationRouteParts extends OpenedInvitationParts, Omit<VisitParts, 'browser'> {
+export interface InvitationRouteParts
+  extends OpenedInvitationParts,
+    Omit<VisitParts, 'browser'>,
+    PageScopeParts {
   readonly invitations: Invitations
   readonly cookies: Parameters<typeof createBrowser>[0]
   readonly csrf: Csrf

@@ -2,13 +2,16 @@
 
 import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import { FORM_LIMIT } from './form.ts'
-import { pageContext, type RealmRoute, type VisitParts } from './visit.ts'
+import { pageContext, type RealmRoute } from './visit.ts'
 
-export interface PageScopeParts extends Pick<VisitParts, 'settingsOf'> {
+export interface PageScopeParts {
+  /** Null when there is no such realm. */
+  readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
   readonly pages: Pages
   readonly mapError?: MapError
 }

@@ -9,13 +9,10 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { printable } from '#server/accounts/names.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
-import type { MapError } from '#server/http/errors.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
 import { afterReset, pathOf, stepPath } from './addresses.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
@@ -30,25 +27,22 @@ import { type Entry, entries, signInEntry } from './entries.ts'
 import type { SignIn, SignIns } from './flow/sign-ins.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
-import { installPageScope } from './page-scope.ts'
+import { installPageScope, type PageScopeParts } from './page-scope.ts'
 import { pendingHandle } from './pending.ts'
 import type { Asked } from './questions.ts'
 import { createStatus, type SignInRoute } from './status.ts'
 import { type Form, type Refusal, refused } from './step.ts'
 import { createTurns, type Turn, type TurnParts } from './turns.ts'
-import { createVisits, pageContext, type RealmRoute, type Visit } from './visit.ts'
+import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
 
-export interface LoginParts extends Omit<TurnParts, 'browser'> {
+export interface LoginParts
+  extends Omit<TurnParts, 'browser'>,
+    Omit<VisitParts, 'browser'>,
+    PageScopeParts {
   readonly recorder: Recorder
-  readonly sessions: Sessions
   readonly cookies: Cookies
   readonly csrf: Csrf
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
-  /** The realm that cannot be switched off. */
-  readonly master: string
-  /** Null when there is no such realm. */
-  readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
-  readonly mapError?: MapError
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
 

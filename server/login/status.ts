@@ -4,7 +4,6 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Copy } from '#server/storage/documents/copy.ts'
 import type { Browser } from './browser.ts'
 import { type Engine, over } from './engine.ts'
 import type { SignIns } from './flow/sign-ins.ts'
@@ -17,20 +16,17 @@ export interface SignInRoute extends RealmRoute {
 export interface StatusParts {
   readonly engine: Pick<Engine, 'ask' | 'status'>
   readonly signIns: Pick<SignIns, 'find'>
-  readonly copy: Pick<Copy, 'fresh'>
   readonly browser: Browser
   readonly visits: (request: FastifyRequest<SignInRoute>) => Promise<Visit>
 }
 
-export const createStatus = ({ engine, signIns, copy, browser, visits }: StatusParts) => {
+export const createStatus = ({ engine, signIns, browser, visits }: StatusParts) => {
   const statusOf = async (request: FastifyRequest<SignInRoute>): Promise<string> => {
-    const { realm, settings, current, isOpen } = await visits(request)
+    const { realm, view, settings, current, isOpen } = await visits(request)
     const cookie = browser.preLoginCookie(request, realm)
-    const [signIn, view] = await Promise.all([
-      cookie === undefined ? undefined : signIns.find(realm, request.params.signIn, cookie),
-      copy.fresh(realm),
-    ])
-    if (!signIn || !view || cookie === undefined || !isOpen) return over
+    if (cookie === undefined || !isOpen) return over
+    const signIn = await signIns.find(realm, request.params.signIn, cookie)
+    if (!signIn) return over
     const sessionCookie = browser.sessionCookie(request, realm)
     const visitor = { request, realm, settings, view, current, sessionCookie, browser: cookie }
     const asked = await engine.ask(visitor, signIn)

@@ -3,7 +3,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Pages } from '#server/http/pages.ts'
-import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { stepPath } from './addresses.ts'
 import type { Browser } from './browser.ts'
@@ -20,7 +19,6 @@ export interface TurnParts {
   readonly browser: Browser
   readonly pages: Pages
   readonly engine: Engine
-  readonly copy: Pick<Copy, 'fresh'>
   /** Finds what waits for a sign-in. */
   readonly findPending?: FindPending
 }
@@ -40,7 +38,7 @@ export interface Turn {
 const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
   state.amr.length > 0 ? user?.username : state.name
 
-export const createTurns = ({ browser, pages, engine, copy, findPending }: TurnParts) => {
+export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) => {
   const pendingOf = async (
     request: RealmRequest,
     handle: string | undefined,
@@ -57,9 +55,7 @@ export const createTurns = ({ browser, pages, engine, copy, findPending }: TurnP
     visit: Visit,
     handle: string | undefined,
   ): Promise<Turn> => {
-    const { realm, settings, current } = visit
-    const view = await copy.fresh(realm)
-    if (!view) throw new Problem('not-found', 'There is no such realm.')
+    const { realm, view, settings, current } = visit
     const pending = await pendingOf(request, handle)
     const prepared = browser.prepare(request, reply, realm)
     const sessionCookie = browser.sessionCookie(request, realm)

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/seeds.ts'
 import { createAddressNotice } from '#server/accounts/address-notice.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
@@ -37,15 +37,16 @@ export interface Site extends Accounts {
   readonly close: () => Promise<void>
 }
 
-/** The configuration that every realm is born with. */
-const seededView = (realm: string): RealmView => {
-  const documents = seeds.map(({ kind, key, doc }) => ({
-    id: `${kind.kind}/${key}`,
-    realm,
-    kind: kind.kind,
-    key,
-    body: doc,
-  })) as unknown as StoredDocument[]
+/** The configuration that every realm is born with, and settings. */
+const seededView = (realm: string, settings: SettingsDoc): RealmView => {
+  const documentOf = (kind: string, key: string, body: unknown) =>
+    ({ id: `${kind}/${key}`, realm, kind, key, body }) as StoredDocument
+  const documents = [
+    ...seeds
+      .filter(({ kind }) => kind.kind !== Settings.kind)
+      .map(({ kind, key, doc }) => documentOf(kind.kind, key, doc)),
+    documentOf(Settings.kind, Settings.kind, settings),
+  ]
   const list = (kind: string) => documents.filter((one) => one.kind === kind)
   return {
     realm,
@@ -118,7 +119,12 @@ export const openSite = async (
       pages,
       engine,
       signIns,
-      copy: { fresh: async (realm) => (realms.has(realm) ? seededView(realm) : undefined) },
+      copy: {
+        fresh: async (realm) => {
+          const settings = realms.get(realm)
+          return settings && seededView(realm, settings)
+        },
+      },
       master: 'master',
       settingsOf: async (realm) => realms.get(realm) ?? null,
       onLogin,
