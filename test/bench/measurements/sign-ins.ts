@@ -11,8 +11,10 @@ import type { Measurement } from '../measurement.ts'
 import { type Credentials, openForm } from '../sign-in.ts'
 import { median, medianRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 3
+const ROUNDS = 5
 const ROUND_MS = 3_000
+/** Long enough for the code of a sign-in to be compiled. */
+const WARM_UP_MS = 10_000
 const CONNECTIONS = 8
 const password = 'a quiet sentence about lamps 17'
 
@@ -51,6 +53,21 @@ const rawWay = (engine: PasswordEngine, hash: string): Way => {
   }
 }
 
+const bareWay = ({ url }: Server): Way => {
+  const form: Request = {
+    method: 'POST',
+    path: '/',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ username: 'person-0', password }).toString(),
+  }
+  return {
+    what: `check and redirect, ${CONNECTIONS} connections`,
+    on: 'bare node:http',
+    run: (ms) => sendLoad(url, CONNECTIONS, { ms }, (one) => one.send(form, 303)),
+    loads: [],
+  }
+}
+
 const waysOn = async ({ url }: Server, on: string): Promise<Way[]> => {
   const connection = connect(url)
   const forms: Request[] = []
@@ -81,12 +98,13 @@ const waysOn = async ({ url }: Server, on: string): Promise<Way[]> => {
   ]
 }
 
-export const measureSignIns: Measurement = async ({ backends }) => {
+export const measureSignIns: Measurement = async ({ backends, serveScript }) => {
   const engine = await loadEngine()
   const hash = await engine.hash(password)
   const databases: Database[] = []
   const raw = rawWay(engine, hash)
-  const ways = [raw]
+  const bare = await serveScript('bare-verifier')
+  const ways = [raw, bareWay(bare)]
   try {
     for (const { name, create } of backends) {
       const database = await create()
@@ -94,7 +112,7 @@ export const measureSignIns: Measurement = async ({ backends }) => {
       await database.withParts((parts) => fill(parts, hash))
       ways.push(...(await waysOn(await database.serve(), name)))
     }
-    for (const way of ways) await way.run(500)
+    for (const way of ways) await way.run(WARM_UP_MS)
     for (let round = 0; round < ROUNDS; round += 1)
       for (const way of ways) way.loads.push(await way.run(ROUND_MS))
     const rates = ({ loads }: Way): number[] => loads.map(({ perSecond }) => perSecond)
@@ -117,6 +135,7 @@ export const measureSignIns: Measurement = async ({ backends }) => {
       }),
     }
   } finally {
+    await bare.stop()
     for (const database of databases) await database.remove()
   }
 }

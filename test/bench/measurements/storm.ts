@@ -7,8 +7,9 @@ import * as party from '../relying-party.ts'
 import { openForm } from '../sign-in.ts'
 import { median, medianRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 3
-const ROUND_MS = 4_000
+const ROUNDS = 9
+const ROUND_MS = 3_000
+const WARM_UP_MS = 6_000
 const SIGN_INS = 8
 const CLIENTS = 2
 
@@ -62,7 +63,7 @@ const measure = async (
   }
   const ways = pairs.flatMap(({ limit, ours }) => [limit, ours])
   for (const way of ways) {
-    await runRound(way, 1_000)
+    await runRound(way, WARM_UP_MS)
     way.loads.length = 0
     way.storms.length = 0
   }
