@@ -51,6 +51,17 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     return announcement
   }
 
+  /** The database by way of a connection that can be cut. */
+  const openCut = async () => {
+    const proxy = await startCutProxy(backend.url)
+    const cut = await openStorage({ url: proxy.url })
+    cleanups.push(
+      () => proxy.close(),
+      () => cut.close(),
+    )
+    return { proxy, cut }
+  }
+
   const eventTypes = async (): Promise<string[]> => {
     const rows = await storage.db.selectFrom('audit_events').select('type').orderBy('id').execute()
     return rows.map(({ type }) => type)
@@ -123,12 +134,7 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
   it.each(['commit', 'append'] as const)(
     'repeats %s when the connection broke before it was committed',
     async (method) => {
-      const proxy = await startCutProxy(backend.url)
-      const cut = await openStorage({ url: proxy.url })
-      cleanups.push(
-        () => proxy.close(),
-        () => cut.close(),
-      )
+      const { proxy, cut } = await openCut()
       proxy.cutNext({ text: 'insert into', when: 'after' })
       await cut[method]([insertMeta(storage.db, 'a', 'b')])
       expect(proxy.cuts()).toBe(1)
@@ -144,12 +150,7 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
   ] as const)(
     '%s says that the outcome is unknown when the connection breaks %s the server commits',
     async (method, when, written) => {
-      const proxy = await startCutProxy(backend.url)
-      const cut = await openStorage({ url: proxy.url })
-      cleanups.push(
-        () => proxy.close(),
-        () => cut.close(),
-      )
+      const { proxy, cut } = await openCut()
       proxy.cutNext({ text: 'commit\0', when })
       const error = await cut[method]([insertMeta(storage.db, 'a', 'b')]).catch((e: unknown) => e)
       expect(error).toBeInstanceOf(OutcomeUnknownError)
@@ -163,12 +164,7 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
   ] as const)(
     'says that the outcome of an audit event is unknown when the connection breaks %s it is written, and writes it once at most',
     async (when, written) => {
-      const proxy = await startCutProxy(backend.url)
-      const cut = await openStorage({ url: proxy.url })
-      cleanups.push(
-        () => proxy.close(),
-        () => cut.close(),
-      )
+      const { proxy, cut } = await openCut()
       proxy.cutNext({ text: 'insert into "audit_events"', when })
       const event = insertRows(storage.db, 'audit_events', [eventRow('a', 'X')])
       await expect(cut.append(event)).rejects.toBeInstanceOf(OutcomeUnknownError)
