@@ -29,14 +29,21 @@ function sqliteLocation(path: string): Location {
   return { kind: 'sqlite', file, label: file }
 }
 
+/** A user without a host, as PostgreSQL's own tools write the way to a socket, is no URL by the rules of URLs. */
+function withHost(url: string): string {
+  return url.replace(/^(postgres(?:ql)?:\/\/[^/?#]*@)(?=[/?]|$)/, '$1localhost')
+}
+
 function postgresLocation(url: string): Location {
-  if (!URL.canParse(url)) {
+  const readable = withHost(url)
+  // A slash that stands in a password as it is ends the host: the rest would be told as the name of the database.
+  if (!URL.canParse(readable) || new URL(readable).pathname.includes('@')) {
     throw new StorageUnavailableError(
       `the database URL is not valid (special characters in a password are written as %XX): ${FORMS}`,
     )
   }
-  const { hostname, port, pathname, searchParams } = new URL(url)
-  const host = hostname || searchParams.get('host') || 'localhost'
+  const { hostname, port, pathname, searchParams } = new URL(readable)
+  const host = searchParams.get('host') || hostname || 'localhost'
   const name = pathname.length > 1 ? pathname : ''
   return { kind: 'postgres', url, label: `${host}:${port || '5432'}${name}` }
 }
