@@ -14,6 +14,7 @@ import { people } from './0011-people.ts'
 import { invitations } from './0012-invitations.ts'
 import { erasureRequests } from './0013-erasure-requests.ts'
 import { addScopes } from './0014-scopes.ts'
+import { soleWriter } from './0015-sole-writer.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -31,4 +32,5 @@ export const migrations: readonly Migration[] = [
   invitations,
   erasureRequests,
   addScopes,
+  soleWriter,
 ]

@@ -15,6 +15,7 @@ import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
 import { ConnectionLostError, errorOf, isPassing } from './failures.ts'
 import { mergeInserts } from './merge.ts'
+import { isFenced } from './sole-writer.ts'
 import { type Database, type Run, runAlone, transact } from './transaction.ts'
 
 /** Bounds how long the first of a group waits for the last. */
@@ -114,7 +115,7 @@ async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
       before = [RELEASE]
       outcomes.push({ results: own })
     } catch (error) {
-      if (error instanceof ConnectionLostError || isPassing(error)) throw error
+      if (error instanceof ConnectionLostError || isPassing(error) || isFenced(error)) throw error
       before = [ROLL_BACK, RELEASE]
       outcomes.push({ error: errorOf(error) })
     }

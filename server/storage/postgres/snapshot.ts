@@ -1,7 +1,7 @@
 /** All rows of a PostgreSQL database as of one moment, while servers go on: one repeatable-read transaction. */
 
 import type pg from 'pg'
-import type { BackupRow, Snapshot, TableLine } from '../backup/format.ts'
+import { type BackupRow, notCopied, type Snapshot, type TableLine } from '../backup/format.ts'
 import { portablePosition } from './adopt.ts'
 import { migratingClient } from './connections.ts'
 import { unusable } from './failures.ts'
@@ -16,8 +16,9 @@ const tablesOf = async (client: pg.Client): Promise<TableLine[]> => {
     `select c.table_name::text as table, array_agg(c.column_name::text order by c.ordinal_position) as columns
      from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
      where c.table_schema = current_schema() and t.table_type = 'BASE TABLE'
-       and c.table_name <> 'schema_migrations' and c.data_type in ${ownTypes}
+       and c.table_name <> all ($1) and c.data_type in ${ownTypes}
      group by c.table_name order by c.table_name collate "C"`,
+    [notCopied],
   )
   return rows
 }

@@ -3,6 +3,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import {
+  OutcomeUnknownError,
   type Statement,
   type StatementResult,
   type Storage,
@@ -12,6 +13,7 @@ import {
 import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
+import { isRecord } from '../statements.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { adoptRestored } from './adopt.ts'
@@ -19,6 +21,7 @@ import { AppendQueue } from './append.ts'
 import { migratingClient, readingPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 import { announcement, RealmListener } from './listener.ts'
+import { ASKED_TOPIC, freeOf, isFencedOff, type Query, SoleWriter } from './sole-writer.ts'
 import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
 
@@ -57,8 +60,16 @@ function postgresStorage(
     const { rows } = await reading.query({ name, text, values: [...values] })
     return rows
   })
-  const database = { pool: writing, label, names: new StatementNames() }
+  const soleWriter = new SoleWriter({
+    read: queryOf(reading),
+    write: queryOf(writing),
+    tell: announcement(ASKED_TOPIC),
+  })
+  const database = { pool: writing, label, names: new StatementNames(), soleWriter }
   const queue = new AppendQueue(database)
+  listener.subscribe((topic) => {
+    if (topic === ASKED_TOPIC) void soleWriter.asked()
+  })
   const underWay = new Set<Promise<unknown>>()
   let closed: Promise<void> | undefined
 
@@ -69,17 +80,25 @@ function postgresStorage(
     checkStatements(statements)
     if (closed !== undefined) throw new StorageUnavailableError('the database is closed')
     if (statements.length === 0) return []
+    // Nothing that is kept by a mark is read from the audit trail, which grows all the time.
+    const marked = !statements.every(isRecord)
+    if (marked) soleWriter.wrote()
     const work = perform()
     underWay.add(work)
     try {
       return await work
+    } catch (error) {
+      if (marked && error instanceof OutcomeUnknownError) void soleWriter.leave()
+      throw error
     } finally {
+      if (marked) soleWriter.wrote()
       underWay.delete(work)
     }
   }
   const close = async (): Promise<void> => {
     // A pool that ends forgets those who still wait for a connection.
     await Promise.allSettled(underWay)
+    await soleWriter.close()
     await listener.close()
     await writing.end()
     await reading.end()
@@ -92,7 +111,7 @@ function postgresStorage(
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,
     listening: () => listener.listening,
-    mark: () => undefined,
+    mark: () => soleWriter.mark(),
     ping: () =>
       sql`select 1`.execute(db).then(
         () => true,
@@ -103,6 +122,10 @@ function postgresStorage(
       return closed
     },
   }
+}
+
+function queryOf(client: Pick<pg.Pool | pg.Client, 'query'>): Query {
+  return async (text, values) => (await client.query(text, [...values])).rows
 }
 
 /** Without a listener for errors a connection that breaks takes the process down, idle or in use. */
@@ -148,16 +171,30 @@ export function postgresSession(client: pg.Client, label: string): MigrationSess
     label,
     findTable: `select 1 where to_regclass('schema_migrations') is not null`,
     transaction: async (work) => {
-      await client.query('begin')
-      try {
-        await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
-        const result = await work(run)
-        await client.query('commit')
-        return result
-      } catch (error) {
-        await client.query('rollback').catch(() => {})
-        throw error
+      for (;;) {
+        const done = await inTransaction(client, () => work(run))
+        if (done !== undefined) return done.result
+        const query = queryOf(client)
+        await freeOf('', { read: query, write: query, tell: announcement(ASKED_TOPIC) })
       }
     },
+  }
+}
+
+/** Nothing, and nothing done, when it would change what a node that runs takes for its own. */
+async function inTransaction<T>(
+  client: pg.Client,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T } | undefined> {
+  await client.query('begin')
+  try {
+    await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
+    const result = await work()
+    const fenced = await isFencedOff(queryOf(client))
+    await client.query(fenced ? 'rollback' : 'commit')
+    return fenced ? undefined : { result }
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
   }
 }

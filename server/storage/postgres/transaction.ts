@@ -19,6 +19,7 @@ import {
   reasonOf,
   unusable,
 } from './failures.ts'
+import { isFenced, type SoleWriter } from './sole-writer.ts'
 import type { StatementNames } from './statement-names.ts'
 
 export interface Database {
@@ -26,11 +27,11 @@ export interface Database {
   /** How messages call it. */
   readonly label: string
   readonly names: StatementNames
+  readonly soleWriter: SoleWriter
 }
 
-interface Connection {
+interface Connection extends Omit<Database, 'pool'> {
   readonly client: pg.PoolClient
-  readonly names: StatementNames
 }
 
 /** Sends statements within the transaction; throws the first error, or the first guard that did not hold. */
@@ -42,21 +43,19 @@ const ATTEMPTS = 6
 const IN_FLIGHT = 500
 
 /** `work` may run more than once. */
-export async function transact<T>(
-  { pool, label, names }: Database,
-  work: (run: Run) => Promise<T>,
-): Promise<T> {
+export async function transact<T>(database: Database, work: (run: Run) => Promise<T>): Promise<T> {
+  const { label } = database
   for (let attempt = 1; ; attempt += 1) {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw unusable(label, error)
-    })
+    const connection = await connect(database)
     try {
-      return await attemptOn({ client, names }, label, work)
+      return await attemptOn(connection, work)
     } catch (error) {
       const lost = error instanceof ConnectionLostError
-      if (attempt === ATTEMPTS || !(lost || isPassing(error))) {
-        throw lost ? unusable(label, error) : errorOf(error)
+      const fenced = isFenced(error)
+      if (attempt === ATTEMPTS || !(lost || fenced || isPassing(error))) {
+        throw lost || fenced ? unusable(label, error) : errorOf(error)
       }
+      if (fenced) await freed(database)
     }
     // Those that stood in each other's way should not meet again.
     await sleep(Math.random() * 10 * attempt)
@@ -68,14 +67,13 @@ export async function transact<T>(
  * connection is lost, so it is never repeated then.
  */
 export async function runAlone(
-  { pool, label, names }: Database,
+  database: Database,
   statement: Statement,
 ): Promise<StatementResult[]> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw unusable(label, error)
-  })
+  const connection = await connect(database)
+  const { client, label } = connection
   try {
-    const results = await send({ client, names }, [statement])
+    const results = await send(connection, [statement])
     client.release()
     return results
   } catch (error) {
@@ -85,18 +83,28 @@ export async function runAlone(
   }
 }
 
-async function attemptOn<T>(
-  connection: Connection,
-  label: string,
-  work: (run: Run) => Promise<T>,
-): Promise<T> {
-  const { client } = connection
+async function freed({ soleWriter, label }: Database): Promise<void> {
+  await soleWriter.free().catch((error: unknown) => {
+    throw unusable(label, error)
+  })
+}
+
+async function connect({ pool, ...rest }: Database): Promise<Connection> {
+  try {
+    return { client: await pool.connect(), ...rest }
+  } catch (error) {
+    throw unusable(rest.label, error)
+  }
+}
+
+async function attemptOn<T>(connection: Connection, work: (run: Run) => Promise<T>): Promise<T> {
+  const { client, label, soleWriter } = connection
   let unsent = [BEGIN]
   const run: Run = async (statements) => {
     const before = unsent
     unsent = []
-    const results = await send(connection, [...before, ...statements])
-    return results.slice(before.length)
+    const results = await send(connection, [...before, ...statements, soleWriter.fence()])
+    return results.slice(before.length, -1)
   }
   let broken: Error | undefined
   const onError = (error: Error): void => {

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
-import type { BackupRow, Snapshot, TableLine } from '../backup/format.ts'
+import { type BackupRow, notCopied, type Snapshot, type TableLine } from '../backup/format.ts'
 import { StorageUnavailableError } from '../contract.ts'
 import { openReading } from './connections.ts'
 import { reasonOf } from './failures.ts'
@@ -13,7 +13,7 @@ const tablesOf = (database: DatabaseSync): TableLine[] =>
   database
     .prepare(
       `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'
-       and name <> 'schema_migrations' order by name`,
+       and name not in (${notCopied.map((name) => `'${name}'`)}) order by name`,
     )
     .all()
     .map(({ name }) => ({
