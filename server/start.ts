@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
+import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { giveBackMemory } from '#server/platform/memory.ts'
@@ -44,6 +45,7 @@ const settledAfterMs = 500
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
+  settleShapes()
   try {
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })

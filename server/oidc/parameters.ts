@@ -20,12 +20,24 @@ export interface Parameters {
 const mostParameters = 200
 const longestForm = 64 * 1024
 
+/** Most of what clients send is what it says; the rest is left to the parser of the URL standard. */
+const pairOf = (part: string): readonly [name: string, value: string] => {
+  if (part.includes('%') || part.includes('+')) {
+    const [pair] = new URLSearchParams(`&${part}`)
+    return pair ?? ['', '']
+  }
+  const at = part.indexOf('=')
+  return at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]
+}
+
 export const parseParameters = (text: string): Parameters => {
   const values = new Map<string, string[]>()
   let count = 0
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const part of text.split('&')) {
+    if (part === '') continue
     count += 1
     if (count > mostParameters) throw invalidRequest('there are too many parameters')
+    const [name, value] = pairOf(part)
     const before = values.get(name)
     if (before && !repeatable.has(name))
       throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)

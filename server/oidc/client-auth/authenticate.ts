@@ -32,13 +32,14 @@ export const createAuthenticateClient = (
     request: FastifyRequest,
     form: Parameters,
   ): { method: ClientAuthMethod; presented: Presented } => {
-    const found = methods.flatMap((method) => {
+    let first: { method: ClientAuthMethod; presented: Presented } | undefined
+    for (const method of methods) {
       const presented = method.presented(request, form)
-      return presented ? [{ method, presented }] : []
-    })
-    const [first] = found
+      if (!presented) continue
+      if (first) throw invalidRequest('the client authenticates in more than one way')
+      first = { method, presented }
+    }
     if (!first) throw invalidClient('the client does not authenticate')
-    if (found.length > 1) throw invalidRequest('the client authenticates in more than one way')
     const named = form.get('client_id')
     if (named !== undefined && named !== first.presented.clientId)
       throw invalidRequest('client_id is not the client that authenticates')

@@ -279,8 +279,6 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const look = async (realm: string): Promise<MarkedView | undefined> => {
     await endOfTurn()
     looks.delete(realm)
-    const before = seen.get(realm)
-    if (before?.mark !== undefined && before.mark === storage.mark()) return before
     const row = await readPosition(realm)
     const view = positions.get(realm)
     const isThere = row && view?.seq === row.seq && view.createdAt === row.created_at
@@ -291,7 +289,9 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     return marked
   }
 
-  const freshMarked = (realm: string): Promise<MarkedView | undefined> => {
+  const freshMarked = async (realm: string): Promise<MarkedView | undefined> => {
+    const before = seen.get(realm)
+    if (before?.mark !== undefined && before.mark === storage.mark()) return before
     const looking = looks.get(realm) ?? look(realm)
     looks.set(realm, looking)
     return looking

@@ -97,6 +97,7 @@ export class SoleWriter {
   readonly #options: SoleWriterOptions
   #claim: Claim | undefined
   #writes = 0
+  #mark: string | undefined
   /** Until when it is trusted that nobody else writes: by the clock that never steps, and by the one that a sleeping machine keeps. */
   #until = 0
   #wallUntil = 0
@@ -117,12 +118,14 @@ export class SoleWriter {
     if (now >= this.#nextLook && this.#looking === undefined && !this.#closed) this.#look(now)
     if (this.#claim === undefined || now >= this.#until || Date.now() >= this.#wallUntil)
       return undefined
-    return `${this.#claim.name} ${this.#writes}`
+    this.#mark ??= `${this.#claim.name} ${this.#writes}`
+    return this.#mark
   }
 
   /** To be called when a write begins and when it has ended. */
   wrote(): void {
     this.#writes += 1
+    this.#mark = undefined
   }
 
   /** The last statement of every transaction that writes: only what has written by then is waited for by a claim. */
@@ -159,6 +162,7 @@ export class SoleWriter {
   async leave(): Promise<void> {
     const claim = this.#claim
     this.#claim = undefined
+    this.#mark = undefined
     this.#until = 0
     // A name that stays is taken away by whoever wants to write.
     if (claim !== undefined) await this.#options.write(LEAVE, [claim.name]).catch(() => undefined)

@@ -40,7 +40,8 @@ export class SqliteWriter {
   #started = false
   #queue: Job[] = []
   #lastId = 0
-  #mark = 0
+  #mark = '0'
+  #marks = 0
   #sent = 0
   /** Whether the queue is about to be sent, or the thread is at work on what was. */
   #busy = false
@@ -74,7 +75,7 @@ export class SqliteWriter {
 
   /** Changes when a write is asked for and again when it is done: in between it may have happened or not. */
   get mark(): string {
-    return String(this.#mark)
+    return this.#mark
   }
 
   get alive(): boolean {
@@ -91,7 +92,7 @@ export class SqliteWriter {
     this.#sendSoon()
     // Nothing that is kept by a mark is read from the audit trail, which grows all the time.
     const marked = !statements.every(isRecord)
-    if (marked) this.#mark += 1
+    if (marked) this.#changeMark()
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, marked }))
   }
 
@@ -111,6 +112,11 @@ export class SqliteWriter {
       this.#closed = resolve
       this.#post({ close: true })
     })
+  }
+
+  #changeMark(): void {
+    this.#marks += 1
+    this.#mark = String(this.#marks)
   }
 
   /** What comes while the thread is at work waits and goes together: fewer messages, fewer transactions. */
@@ -144,7 +150,7 @@ export class SqliteWriter {
     for (const outcome of message.outcomes) {
       const waiting = this.#waiting.get(outcome.id)
       this.#waiting.delete(outcome.id)
-      if (waiting?.marked) this.#mark += 1
+      if (waiting?.marked) this.#changeMark()
       if ('results' in outcome) waiting?.resolve(outcome.results)
       else waiting?.reject(errorOf(outcome.failure))
     }
