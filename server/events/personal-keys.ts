@@ -130,6 +130,10 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
         }
       }
       const unknown = suspects.filter(({ id }) => !known.has(id) && isUuid(id))
+      if (unknown.length === 0) {
+        collect(suspects)
+        return found
+      }
       const asked = new Map(unknown.map((one) => [one.id, one]))
       for (const part of inSlices([...asked.values()])) {
         await learn(part)

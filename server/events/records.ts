@@ -43,14 +43,13 @@ const subjectOf = (
 const detailOf = (detail: string | null, words: string | null): string | null =>
   detail && words ? `${detail}: ${words}` : detail || words || null
 
-const suspectsIn = (event: AuditEvent): Suspect[] => {
+const addSuspects = (suspects: Suspect[], event: AuditEvent): void => {
   const { actor, realm, outcome, personal, resourceType = null, resourceId = null } = event
   // Only a failed sign-in has an actor that is not an id of ours, but for the words of the system itself.
-  const who = { id: actor, realm, genuine: outcome === 'SUCCESS' }
+  suspects.push({ id: actor, realm, genuine: outcome === 'SUCCESS' })
   const subject = subjectOf(resourceType, resourceId, actor)
-  return personal === undefined || subject === actor
-    ? [who]
-    : [who, { id: subject, realm, genuine: true }]
+  if (personal !== undefined && subject !== actor)
+    suspects.push({ id: subject, realm, genuine: true })
 }
 
 const recordIn = (event: AuditEvent, id: string, at: number): AuditRecord => ({
@@ -112,7 +111,9 @@ export const prepare = async (
   at: number,
   personalKeys: PersonalKeys,
 ): Promise<Prepared> => {
-  const keys = await personalKeys.forWriting(events.flatMap(suspectsIn))
+  const suspects: Suspect[] = []
+  for (const event of events) addSuspects(suspects, event)
+  const keys = await personalKeys.forWriting(suspects)
   const ids = events.map(() => newId())
   return {
     rows: events.map((event, i) => rowIn(event, ids[i] ?? '', at, keys)),

@@ -20,14 +20,15 @@ export interface Parameters {
 const mostParameters = 200
 const longestForm = 64 * 1024
 
-/** Most of what clients send is what it says; the rest is left to the parser of the URL standard. */
-const pairOf = (part: string): readonly [name: string, value: string] => {
-  if (part.includes('%') || part.includes('+')) {
-    const [pair] = new URLSearchParams(`&${part}`)
-    return pair ?? ['', '']
+/** As the URL standard has it; only what is no good UTF-8 needs its parser, which costs several times as much. */
+const decoded = (text: string): string => {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    return new URLSearchParams(`=${text}`).get('') ?? ''
   }
-  const at = part.indexOf('=')
-  return at === -1 ? [part, ''] : [part.slice(0, at), part.slice(at + 1)]
 }
 
 export const parseParameters = (text: string): Parameters => {
@@ -37,7 +38,9 @@ export const parseParameters = (text: string): Parameters => {
     if (part === '') continue
     count += 1
     if (count > mostParameters) throw invalidRequest('there are too many parameters')
-    const [name, value] = pairOf(part)
+    const end = part.indexOf('=')
+    const name = decoded(end === -1 ? part : part.slice(0, end))
+    const value = end === -1 ? '' : decoded(part.slice(end + 1))
     const before = values.get(name)
     if (before && !repeatable.has(name))
       throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)

@@ -12,6 +12,8 @@ interface Compilable {
 
 /** Far below the limit of either database (32,766 and 65,535): larger statements only cost memory. */
 const PARAMETERS = 2_000
+/** Inserts of so many rows come back again and again. */
+const FEW = 16
 
 /** Lists of keys and ids go in slices, below both databases' parameter limits. */
 export function inSlices<T>(values: readonly T[], size = 1000): T[][] {
@@ -46,42 +48,54 @@ export function insertRows<T extends Table>(
 ): Statement[] {
   const [first] = rows
   if (first === undefined) return []
-  const columns = Object.keys(first)
+  const { columns, texts } = shapeOf(db, table, Object.keys(first))
   const size = Math.max(1, Math.floor(PARAMETERS / columns.length))
-  const compile = (length: number): string =>
-    db
-      .insertInto(table)
-      .values(Array.from({ length }, () => first))
-      .compile().sql
   const statements: Statement[] = []
   for (let start = 0; start < rows.length; start += size) {
-    const chunk = rows.slice(start, start + size)
-    const shape = `${chunk.length} ${table} ${columns.join()}`
-    const text = insertText(db, shape, () => compile(chunk.length))
-    statements.push({ sql: text, parameters: chunk.flatMap((row) => valuesOf(row, columns)) })
+    const chunk = rows.length <= size ? rows : rows.slice(start, start + size)
+    const { length } = chunk
+    const text =
+      texts.get(length) ??
+      db
+        .insertInto(table)
+        .values(Array.from({ length }, () => first))
+        .compile().sql
+    if (length === size || length <= FEW) texts.set(length, text)
+    const parameters: unknown[] = []
+    for (const row of chunk) addValues(parameters, row, columns)
+    statements.push({ sql: text, parameters })
   }
   return statements
 }
 
-const insertTexts = new WeakMap<Kysely<Tables>, Map<string, string>>()
-const MOST_TEXTS = 500
-
-/** The text depends on table, columns and number of rows alone; compiling costs more than the rest of an insert. */
-function insertText(db: Kysely<Tables>, shape: string, compile: () => string): string {
-  const texts = insertTexts.get(db) ?? new Map<string, string>()
-  insertTexts.set(db, texts)
-  const before = texts.get(shape)
-  if (before !== undefined) return before
-  const text = compile()
-  if (texts.size < MOST_TEXTS) texts.set(shape, text)
-  return text
+/** The text of an insert depends on table, columns and number of rows alone; compiling costs more than the rest of it. */
+interface InsertShape {
+  readonly columns: readonly string[]
+  readonly texts: Map<number, string>
 }
 
-function valuesOf(row: object, columns: readonly string[]): unknown[] {
-  const given = Object.keys(row)
-  if (given.length !== columns.length || !columns.every((column) => column in row))
+const insertShapes = new WeakMap<Kysely<Tables>, Map<string, InsertShape[]>>()
+
+function shapeOf(db: Kysely<Tables>, table: string, columns: readonly string[]): InsertShape {
+  const ofTables = insertShapes.get(db) ?? new Map<string, InsertShape[]>()
+  insertShapes.set(db, ofTables)
+  const ofTable = ofTables.get(table) ?? []
+  ofTables.set(table, ofTable)
+  const known = ofTable.find((shape) => isSame(shape.columns, columns))
+  if (known) return known
+  const shape = { columns, texts: new Map<number, string>() }
+  ofTable.push(shape)
+  return shape
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index])
+}
+
+function addValues(values: unknown[], row: object, columns: readonly string[]): void {
+  if (Object.keys(row).length !== columns.length || !columns.every((column) => column in row))
     throw new TypeError('rows of one insert have different columns')
-  return columns.map((column) => (row as Readonly<Record<string, unknown>>)[column])
+  for (const column of columns) values.push((row as Readonly<Record<string, unknown>>)[column])
 }
 
 /** A row with an id and a version, and what it is to become; or nothing but those, where it is to go. */
