@@ -62,6 +62,8 @@ const isOurs = (alg: unknown): alg is SigningAlgorithm =>
 /** Longer than any token of ours. */
 const longest = 64_000
 
+const TAIL = 40
+
 interface Verified extends VerifiedJwt {
   readonly key: RealmKey
 }
@@ -85,13 +87,15 @@ export type ReadJwt = (keys: RealmKeySet, token: string) => Promise<VerifiedJwt 
 
 /** A signature that was good stays good as long as the realm has the key: the last `most` are not verified again. */
 export const createReadJwt = (most = 1000): ReadJwt => {
-  const known = new Map<string, Verified>()
+  // Found by the end of the signature, which differs: a whole token takes as long to hash as everything else here.
+  const known = new Map<string, Verified & { readonly token: string }>()
   return async (keys, token) => {
-    const before = known.get(token)
-    if (before && keys.find(before.key.kid) === before.key) return before
+    const end = token.slice(-TAIL)
+    const before = known.get(end)
+    if (before?.token === token && keys.find(before.key.kid) === before.key) return before
     const verified = await verify(keys, token)
     if (!verified) return undefined
-    known.set(token, verified)
+    known.set(end, { ...verified, token })
     const [oldest] = known.keys()
     if (known.size > most && oldest !== undefined) known.delete(oldest)
     return verified

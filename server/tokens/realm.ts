@@ -1,7 +1,7 @@
 /** A realm as an issuer: its configuration, its settings, its name in tokens. */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import type { Copy, MarkedView, RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 
 export interface Issuer {
@@ -32,6 +32,7 @@ export interface IssuerParts {
 export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers => {
   /** A view stays the same until the realm changes, and so does what follows from it. */
   const made = new WeakMap<RealmView, Issuer>()
+  const marked = new WeakMap<MarkedView, Issuer>()
 
   const make = async (view: RealmView): Promise<Issuer | undefined> => {
     const document = await view.get(Settings.kind, Settings.kind)
@@ -49,9 +50,15 @@ export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers =
       return view && issuerOf(view)
     },
     fresh: async (realm) => {
-      const marked = await copy.freshMarked(realm)
-      const issuer = marked && (await issuerOf(marked.view))
-      return issuer && { ...issuer, mark: marked.mark }
+      const seen = await copy.freshMarked(realm)
+      if (!seen) return undefined
+      const before = marked.get(seen)
+      if (before) return before
+      const issuer = await issuerOf(seen.view)
+      if (!issuer) return undefined
+      const fresh = { ...issuer, mark: seen.mark }
+      marked.set(seen, fresh)
+      return fresh
     },
   }
 }
