@@ -18,7 +18,7 @@ import {
   type Statement,
   type Storage,
 } from '#server/storage/contract.ts'
-import { guarded } from '#server/storage/statements.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { addressSubject, type BruteForce, type Reservation } from './brute-force.ts'
 import type { LockNotice } from './lock-notice.ts'
@@ -96,6 +96,16 @@ export interface AuthenticatorParts {
   /** How long an attempt waits for others to return their reservations. */
   readonly maxWaitMs?: number
 }
+
+/** Locks the user's row: whoever disables the user at this moment comes before or after, never between. */
+const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
+  db
+    .updateTable('users')
+    .set((eb) => ({ version: eb.ref('version') }))
+    .where('id', '=', id)
+    .where('enabled', '=', 1)
+    .where('locked', '=', 0),
+)
 
 /** More than cores: while one attempt waits for the disk another one hashes. */
 const PER_CORE = 2
@@ -181,17 +191,10 @@ export const createAuthenticator = ({
     }
   }
 
-  /** Locks the user's row: whoever disables the user at this moment comes before or after, never between. */
-  const stillAllowed = ({ id }: UserRow): Statement =>
-    guarded(
-      storage.db
-        .updateTable('users')
-        .set((eb) => ({ version: eb.ref('version') }))
-        .where('id', '=', id)
-        .where('enabled', '=', 1)
-        .where('locked', '=', 0),
-      `user:${id}`,
-    )
+  const stillAllowed = ({ id }: UserRow): Statement => ({
+    ...whoMaySignIn(storage.db, { id }),
+    expect: { rows: 1, guard: `user:${id}` },
+  })
 
   const evaluate = async <T>(
     trial: Trial,

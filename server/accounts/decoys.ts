@@ -4,7 +4,7 @@
  * has, always the same one and on every node: neither a slow nor a quick answer tells for certain that a user exists.
  */
 
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { likenessOf } from '#server/platform/passwords/likeness.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -37,7 +37,8 @@ interface Known {
   sampling: Promise<void>
 }
 
-export const createDecoys = ({ storage: { db }, clock, key }: DecoyParts): Decoys => {
+export const createDecoys = ({ storage: { db }, clock, key: bytes }: DecoyParts): Decoys => {
+  const key = createSecretKey(bytes)
   const known = new Map<string, Known>()
 
   const knownOf = (realm: string): Known => {

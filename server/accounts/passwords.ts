@@ -13,6 +13,7 @@ import { storableHash } from '#server/platform/passwords/foreign.ts'
 import type { Hasher } from '#server/platform/passwords/hasher.ts'
 import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import type { Decoys } from './decoys.ts'
@@ -74,6 +75,11 @@ export interface PasswordParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }
+
+const replaceSecret = preparedStatement(
+  (db, { id, before, secret }: { id: string; before: string; secret: string }) =>
+    db.updateTable('credentials').set({ secret }).where('id', '=', id).where('secret', '=', before),
+)
 
 const unbearable = (field: string): FieldError => ({
   field,
@@ -230,12 +236,9 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
         return { matches: false, statements: [] }
       }
       const secret = isBehind ? await hasher.hash(password) : stored.secret
-      const unchanged = db
-        .updateTable('credentials')
-        .set({ secret })
-        .where('id', '=', stored.id)
-        .where('secret', '=', stored.secret)
-      return { matches: true, statements: [guarded(unchanged, `password:${userId}`)] }
+      const unchanged = replaceSecret(db, { id: stored.id, before: stored.secret, secret })
+      const expect = { rows: 1, guard: `password:${userId}` }
+      return { matches: true, statements: [{ ...unchanged, expect }] }
     },
   }
 }

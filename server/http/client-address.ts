@@ -11,6 +11,7 @@ import { Problem } from '#schemas/problems.ts'
 
 /** One spelling for each address: no port, no brackets, no zone, IPv4 as such. */
 export const normalAddress = (text: string): string | undefined => {
+  if (isIPv4(text)) return text
   const [, bracketed, dotted] = /^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(text) ?? []
   const [address = ''] = (bracketed ?? dotted ?? text).trim().split('%')
   if (isIP(address) === 0) return undefined

@@ -54,6 +54,8 @@ export interface Storage {
    * audit events. It may change for no reason. Nothing where the database has to be asked for it; see `Dialect`.
    */
   mark(): string | undefined
+  /** As `mark`, of the realms and their configuration alone. */
+  realmsMark(): string | undefined
   /** Whether the database answers; used by readiness. */
   ping(): Promise<boolean>
   /** Refuses new writes, waits for those under way, and lets go of the database. */

@@ -40,6 +40,11 @@ export function isRecord({ sql: text }: Statement): boolean {
   return text.startsWith('insert into "audit_events"')
 }
 
+/** Whether it may change realms; every write of configuration counts the realm's changes. */
+export function isOfRealms({ sql: text }: Statement): boolean {
+  return /\brealms\b/.test(text)
+}
+
 /** Inserts any number of rows, which all have the columns of the first. */
 export function insertRows<T extends Table>(
   db: Kysely<Tables>,

@@ -5,16 +5,16 @@
 
 export interface Argon2Parameters {
   /** KiB. */
-  memory: number
-  passes: number
-  lanes: number
+  readonly memory: number
+  readonly passes: number
+  readonly lanes: number
 }
 
 export interface Argon2Hash extends Argon2Parameters {
-  variant: 'argon2id' | 'argon2i' | 'argon2d'
-  version: 16 | 19
-  salt: Uint8Array
-  digest: Uint8Array
+  readonly variant: 'argon2id' | 'argon2i' | 'argon2d'
+  readonly version: 16 | 19
+  readonly salt: Uint8Array
+  readonly digest: Uint8Array
 }
 
 /** What new hashes are made with: the OWASP minimum for Argon2id. */
@@ -28,8 +28,16 @@ const MAX_WORK = 1024 * 1024
 const PHC =
   /^\$(argon2id|argon2i|argon2d)(?:\$v=(16|19))?\$([mtp]=\d{1,7},[mtp]=\d{1,7},[mtp]=\d{1,7})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{22,86})$/
 
+let last: { readonly text: string; readonly hash: Argon2Hash | undefined } | undefined
+
 /** Undefined for whatever is not an Argon2 hash of reasonable cost. Parameters may stand in any order. */
 export function parsePhc(text: string): Argon2Hash | undefined {
+  // Whoever verifies one asks several things about it, one after the other.
+  if (last?.text !== text) last = { text, hash: parse(text) }
+  return last.hash
+}
+
+function parse(text: string): Argon2Hash | undefined {
   const match = PHC.exec(text)
   if (match === null) return undefined
   const [, variant, version, parameters = '', salt = '', digest = ''] = match

@@ -46,6 +46,10 @@ export interface MarkedView {
   readonly mark: string | undefined
 }
 
+interface SeenView extends MarkedView {
+  readonly realmsMark: string | undefined
+}
+
 export interface Copy {
   /** The realm after catching up with the database: for whatever must see a change at once. */
   fresh(realm: string): Promise<RealmView | undefined>
@@ -77,7 +81,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const idsToKeys = new Map<string, string>()
   const positions = new Map<string, RealmView>()
   /** The positions that were last looked at, with the mark of that moment. */
-  const seen = new Map<string, MarkedView>()
+  const seen = new Map<string, SeenView>()
   let total = 0
 
   const drop = (name: string): void => {
@@ -224,8 +228,9 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   const readPosition = async (realm: string) => {
     const before = storage.mark()
+    const realmsMark = storage.realmsMark()
     const [row] = await query(db, { name: realm })
-    return row && { ...row, mark: before ?? row.mark ?? undefined }
+    return row && { ...row, mark: before ?? row.mark ?? undefined, realmsMark }
   }
 
   /** The same view as long as nothing has changed, so that what follows from it can be kept by it. */
@@ -284,14 +289,27 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     const isThere = row && view?.seq === row.seq && view.createdAt === row.created_at
     // While one catches up, what it reads anew is not there yet: others would read all of it.
     if (!isThere || running.has(realm)) return caughtUp(realm)
-    const marked = { view, mark: row.mark }
+    const marked = { view, mark: row.mark, realmsMark: row.realmsMark }
     seen.set(realm, marked)
     return marked
   }
 
-  const freshMarked = async (realm: string): Promise<MarkedView | undefined> => {
+  /** What was seen last, where this node knows by itself that nothing of the realm has changed. */
+  const stillSeen = (realm: string): MarkedView | undefined => {
     const before = seen.get(realm)
-    if (before?.mark !== undefined && before.mark === storage.mark()) return before
+    const mark = storage.mark()
+    if (!before || mark === undefined) return undefined
+    if (before.mark === mark) return before
+    const { view, realmsMark } = before
+    if (realmsMark === undefined || realmsMark !== storage.realmsMark()) return undefined
+    const now = { view, mark, realmsMark }
+    seen.set(realm, now)
+    return now
+  }
+
+  const freshMarked = async (realm: string): Promise<MarkedView | undefined> => {
+    const still = stillSeen(realm)
+    if (still) return still
     const looking = looks.get(realm) ?? look(realm)
     looks.set(realm, looking)
     return looking

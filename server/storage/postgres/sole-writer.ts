@@ -11,6 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../platform/ids.ts'
 import { GuardFailedError, type Statement } from '../contract.ts'
+import { WriteCount } from '../write-count.ts'
 
 /** How long a holder trusts what it has seen; whoever starts after one that died waits that long. */
 const LEASE_MS = 1_000
@@ -96,8 +97,9 @@ interface Claim {
 export class SoleWriter {
   readonly #options: SoleWriterOptions
   #claim: Claim | undefined
-  #writes = 0
+  readonly #writes = new WriteCount()
   #mark: string | undefined
+  #markedAt = ''
   /** Until when it is trusted that nobody else writes: by the clock that never steps, and by the one that a sleeping machine keeps. */
   #until = 0
   #wallUntil = 0
@@ -118,14 +120,20 @@ export class SoleWriter {
     if (now >= this.#nextLook && this.#looking === undefined && !this.#closed) this.#look(now)
     if (this.#claim === undefined || now >= this.#until || Date.now() >= this.#wallUntil)
       return undefined
-    this.#mark ??= `${this.#claim.name} ${this.#writes}`
+    const { mark } = this.#writes
+    if (this.#mark === undefined || this.#markedAt !== mark)
+      this.#mark = `${this.#claim.name} ${mark}`
+    this.#markedAt = mark
     return this.#mark
   }
 
-  /** To be called when a write begins and when it has ended. */
-  wrote(): void {
-    this.#writes += 1
-    this.#mark = undefined
+  realmsMark(): string | undefined {
+    return this.mark() && `${this.#own} ${this.#writes.realmsMark}`
+  }
+
+  /** Counts a write when it begins, and by what it returns when it has ended. */
+  begin(statements: readonly Statement[]): () => void {
+    return this.#writes.begin(statements)
   }
 
   /** The last statement of every transaction that writes: only what has written by then is waited for by a claim. */

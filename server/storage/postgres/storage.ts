@@ -13,7 +13,6 @@ import {
 import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
-import { isRecord } from '../statements.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { adoptRestored } from './adopt.ts'
@@ -80,18 +79,16 @@ function postgresStorage(
     checkStatements(statements)
     if (closed !== undefined) throw new StorageUnavailableError('the database is closed')
     if (statements.length === 0) return []
-    // Nothing that is kept by a mark is read from the audit trail, which grows all the time.
-    const marked = !statements.every(isRecord)
-    if (marked) soleWriter.wrote()
+    const ended = soleWriter.begin(statements)
     const work = perform()
     underWay.add(work)
     try {
       return await work
     } catch (error) {
-      if (marked && error instanceof OutcomeUnknownError) void soleWriter.leave()
+      if (error instanceof OutcomeUnknownError) void soleWriter.leave()
       throw error
     } finally {
-      if (marked) soleWriter.wrote()
+      ended()
       underWay.delete(work)
     }
   }
@@ -112,6 +109,7 @@ function postgresStorage(
     announce: announcement,
     listening: () => listener.listening,
     mark: () => soleWriter.mark(),
+    realmsMark: () => soleWriter.realmsMark(),
     ping: () =>
       sql`select 1`.execute(db).then(
         () => true,

@@ -70,7 +70,8 @@ function sqliteStorage(
     subscribe: () => () => {},
     announce: () => undefined,
     listening: () => true,
-    mark: () => writer.mark,
+    mark: () => writer.marks.mark,
+    realmsMark: () => writer.marks.realmsMark,
     ping: async () => {
       if (!writer.alive) return false
       return sql`select 1`.execute(db).then(

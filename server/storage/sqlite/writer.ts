@@ -14,12 +14,12 @@ import {
   StorageUnavailableError,
 } from '../contract.ts'
 import { Pace } from '../pace.ts'
-import { isRecord } from '../statements.ts'
+import { type Marks, WriteCount } from '../write-count.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
 
 interface Waiting {
-  /** What it writes may be what somebody keeps by its mark. */
-  readonly marked: boolean
+  /** For the marks. */
+  readonly ended: () => void
   readonly resolve: (results: StatementResult[]) => void
   readonly reject: (error: Error) => void
 }
@@ -40,8 +40,7 @@ export class SqliteWriter {
   #started = false
   #queue: Job[] = []
   #lastId = 0
-  #mark = '0'
-  #marks = 0
+  readonly #writes = new WriteCount()
   #sent = 0
   /** Whether the queue is about to be sent, or the thread is at work on what was. */
   #busy = false
@@ -73,9 +72,8 @@ export class SqliteWriter {
     worker.on('exit', () => this.#end(cause))
   }
 
-  /** Changes when a write is asked for and again when it is done: in between it may have happened or not. */
-  get mark(): string {
-    return this.#mark
+  get marks(): Readonly<Marks> {
+    return this.#writes
   }
 
   get alive(): boolean {
@@ -90,10 +88,8 @@ export class SqliteWriter {
     const id = this.#lastId
     this.#queue.push({ id, statements })
     this.#sendSoon()
-    // Nothing that is kept by a mark is read from the audit trail, which grows all the time.
-    const marked = !statements.every(isRecord)
-    if (marked) this.#changeMark()
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, marked }))
+    const ended = this.#writes.begin(statements)
+    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, ended }))
   }
 
   /** Refuses new jobs and resolves when all that were submitted are settled. */
@@ -112,11 +108,6 @@ export class SqliteWriter {
       this.#closed = resolve
       this.#post({ close: true })
     })
-  }
-
-  #changeMark(): void {
-    this.#marks += 1
-    this.#mark = String(this.#marks)
   }
 
   /** What comes while the thread is at work waits and goes together: fewer messages, fewer transactions. */
@@ -150,7 +141,7 @@ export class SqliteWriter {
     for (const outcome of message.outcomes) {
       const waiting = this.#waiting.get(outcome.id)
       this.#waiting.delete(outcome.id)
-      if (waiting?.marked) this.#changeMark()
+      waiting?.ended()
       if ('results' in outcome) waiting?.resolve(outcome.results)
       else waiting?.reject(errorOf(outcome.failure))
     }
