@@ -83,6 +83,8 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   /** The positions that were last looked at, with the mark of that moment. */
   const seen = new Map<string, SeenView>()
   let total = 0
+  /** The unit that was used last, and is the last of them. */
+  let newest: Unit | undefined
 
   const drop = (name: string): void => {
     const unit = units.get(name)
@@ -96,6 +98,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     drop(name)
     if (unit.bytes > limits.totalBytes) return
     units.set(name, unit)
+    newest = unit
     total += unit.bytes
     for (const document of unit.byKey.values()) idsToKeys.set(document.id, document.key)
     for (const oldest of units.keys()) {
@@ -106,9 +109,10 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   const use = (name: string): Unit | undefined => {
     const unit = units.get(name)
-    if (unit) {
+    if (unit && unit !== newest) {
       units.delete(name)
       units.set(name, unit)
+      newest = unit
     }
     return unit
   }
