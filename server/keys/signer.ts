@@ -24,6 +24,7 @@ export const createSigner = (): Signer => {
     name: 'signer',
     size: availableParallelism(),
     most: MOST,
+    ahead: 1,
   })
   return { sign: call, close }
 }

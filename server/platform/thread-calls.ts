@@ -21,8 +21,8 @@ interface Waiting<Question, Answer> {
 
 interface Thread<Question, Answer> {
   readonly worker: Worker
-  /** Answered together; none while the thread is idle. */
-  running: readonly Waiting<Question, Answer>[]
+  /** Each is answered together, one after the other; none while the thread is idle. */
+  readonly given: (readonly Waiting<Question, Answer>[])[]
 }
 
 export const createThreadCalls = <Question, Answer>({
@@ -30,6 +30,7 @@ export const createThreadCalls = <Question, Answer>({
   name,
   size,
   most = 1,
+  ahead = 0,
 }: {
   readonly entry: URL
   readonly name: string
@@ -37,32 +38,35 @@ export const createThreadCalls = <Question, Answer>({
   readonly size: number
   /** How many questions a thread is given at once: the first waits for the last. */
   readonly most?: number
+  /** How many times a thread is given more while it is at work, so that it need not wait for the event loop. */
+  readonly ahead?: number
 }): ThreadCalls<Question, Answer> => {
   const threads = new Set<Thread<Question, Answer>>()
   const waiting: Waiting<Question, Answer>[] = []
   let isDispatching = false
 
   /** A thread takes its part of what waits and not all of it: the others will be idle in a moment. */
-  const next = (thread: Thread<Question, Answer>): void => {
-    const { worker } = thread
-    thread.running = waiting.splice(0, Math.min(most, Math.ceil(waiting.length / size)))
-    // An idle one must not keep a process alive that has nothing else to do.
-    if (thread.running.length === 0) worker.unref()
-    else {
-      worker.ref()
-      worker.postMessage(thread.running.map(({ question }) => question))
+  const next = ({ worker, given }: Thread<Question, Answer>): void => {
+    const part = waiting.splice(0, Math.min(most, Math.ceil(waiting.length / size)))
+    if (part.length > 0) {
+      if (given.length === 0) worker.ref()
+      given.push(part)
+      worker.postMessage(part.map(({ question }) => question))
+    } else if (given.length === 0) {
+      // An idle one must not keep a process alive that has nothing else to do.
+      worker.unref()
     }
   }
 
   const start = (): void => {
     const worker = new Worker(entry, { name })
-    const thread: Thread<Question, Answer> = { worker, running: [] }
+    const thread: Thread<Question, Answer> = { worker, given: [] }
     threads.add(thread)
     let cause: unknown
     worker.on('message', (replies: readonly Reply<Answer>[]) => {
-      const { running } = thread
+      const answered = thread.given.shift() ?? []
       next(thread)
-      for (const [index, { settle }] of running.entries()) {
+      for (const [index, { settle }] of answered.entries()) {
         const reply = replies[index] ?? { error: `the thread ${name} did not answer` }
         if ('answer' in reply) settle.resolve(reply.answer)
         else settle.reject(new Error(reply.error))
@@ -73,7 +77,7 @@ export const createThreadCalls = <Question, Answer>({
     })
     worker.on('exit', () => {
       threads.delete(thread)
-      for (const { settle } of thread.running)
+      for (const { settle } of thread.given.flat())
         settle.reject(new Error(`the thread ${name} has ended`, { cause }))
       if (waiting.length > 0 && threads.size === 0) start()
     })
@@ -82,8 +86,11 @@ export const createThreadCalls = <Question, Answer>({
 
   const dispatch = (): void => {
     isDispatching = false
-    for (const thread of threads) if (thread.running.length === 0) next(thread)
+    // The idle first.
+    for (const thread of threads) if (thread.given.length === 0) next(thread)
     while (waiting.length > 0 && threads.size < size) start()
+    for (const thread of threads)
+      while (waiting.length > 0 && thread.given.length <= ahead) next(thread)
   }
 
   return {
