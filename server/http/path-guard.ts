@@ -11,14 +11,18 @@ const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u001f\u007f]/
 
-/** What is wrong with the path; nothing for a path in the one accepted spelling. */
-export const pathFault = (path: string, pattern: string | undefined): string | undefined => {
+/** What is wrong with the path; nothing for a path in the one accepted spelling. Few need the pattern of their route. */
+export const pathFault = (
+  path: string,
+  patternOf: () => string | undefined,
+): string | undefined => {
   if (!path.startsWith('/')) return 'the request target must be a path'
   if (!written.test(path)) return 'it holds a character that must be percent-encoded'
   if (path.includes('//')) return 'it holds an empty segment'
   if (path.length > 1 && path.endsWith('/')) return 'it ends in a slash'
   if (dotSegment.test(path)) return 'it holds a dot segment'
-  return path.includes('%') ? encodingFault(path.split('/'), pattern?.split('/') ?? []) : undefined
+  if (!path.includes('%')) return undefined
+  return encodingFault(path.split('/'), patternOf()?.split('/') ?? [])
 }
 
 const encodingFault = (

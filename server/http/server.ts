@@ -93,7 +93,8 @@ export const createHttp = ({
       sendProblem(request, reply, problem, 414)
       return
     }
-    const fault = pathFault(pathOf(request.url), request.routeOptions.url)
+    // Fastify makes the options anew whenever somebody asks for them.
+    const fault = pathFault(pathOf(request.url), () => request.routeOptions.url)
     if (fault !== undefined)
       throw new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`)
     settleAddress(request)

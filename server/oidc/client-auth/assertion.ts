@@ -92,8 +92,8 @@ const isShortLived = ({ exp = 0, iat }: JWTPayload, now: number): boolean =>
   exp - now <= longestLife + tolerance &&
   (iat === undefined || (iat - now <= tolerance && now - iat <= longestLife + tolerance))
 
-const isForUs = ({ aud }: JWTPayload, { issuer, endpoint }: Attempt): boolean =>
-  aud === issuer.url || (aud === endpoint && endpoint === `${issuer.url}/token`)
+const isForUs = ({ aud }: JWTPayload, { issuer, endpointOf }: Attempt): boolean =>
+  aud === issuer.url || (aud === `${issuer.url}/token` && aud === endpointOf())
 
 /** Whether the client made the assertion of the attempt, for us, and nobody has used it before. */
 export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionParts) => {

@@ -50,7 +50,7 @@ export const createAuthenticateClient = (
     issuer: Issuer,
     client: TokenClient | undefined,
     method: ClientAuthMethod,
-    proof: Pick<Attempt, 'credential' | 'endpoint'>,
+    proof: Pick<Attempt, 'credential' | 'endpointOf'>,
   ): Promise<string | undefined> => {
     const suits = client !== undefined && method.suits(client.doc)
     const good = await method.verify({ issuer, client: suits ? client : undefined, ...proof })
@@ -64,8 +64,8 @@ export const createAuthenticateClient = (
     const document = await issuer.view.get(Client.kind, presented.clientId)
     const client = document && clientOf(document)
     const { credential } = presented
-    const endpoint = addressOf(issuer, request)
-    const fault = await faultOf(issuer, client, method, { credential, endpoint })
+    const endpointOf = (): string => addressOf(issuer, request)
+    const fault = await faultOf(issuer, client, method, { credential, endpointOf })
     if (client && fault === undefined) return { client, method: method.name }
     if (client)
       await recorder.append(

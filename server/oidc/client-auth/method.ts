@@ -19,7 +19,7 @@ export interface Attempt {
   readonly client: TokenClient | undefined
   readonly credential: string
   /** The address that the request came to, without a query. */
-  readonly endpoint: string
+  readonly endpointOf: () => string
 }
 
 export interface ClientAuthMethod {
