@@ -202,6 +202,9 @@ export const createGrantsStore = ({
 }): GrantsStore => {
   const touch = (id: string): Statement => touchGrant(db, { id, now: clock.now() })
 
+  /** A row that is remembered (liveness.ts) is the same object every time. */
+  const datas = new WeakMap<TokenGrantRow, GrantData>()
+
   return {
     newGrantId: newId,
 
@@ -225,7 +228,11 @@ export const createGrantsStore = ({
 
     find: async (id) => (await findGrant(db, { id }))[0],
     scopeOf: ({ scope }) => JSON.parse(scope) as string[],
-    dataOf: ({ data }) => JSON.parse(data) as GrantData,
+    dataOf: (grant) => {
+      const data = datas.get(grant) ?? (JSON.parse(grant.data) as GrantData)
+      datas.set(grant, data)
+      return data
+    },
 
     createCode({ realm, clientId, userId, grantId, data, lifetimeSeconds }) {
       const code = randomToken()

@@ -290,7 +290,9 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       const kept = told.get(user) ?? new Map<string, Claims>()
       told.set(user, kept)
       const { sid, organization } = authentication ?? {}
-      const key = JSON.stringify([client.id, scope, requestedClaims, sid, organization])
+      // Names of claims may hold anything; the others are ids, and words that hold no space.
+      const named = requestedClaims ? JSON.stringify(requestedClaims) : ''
+      const key = `${client.id} ${sid} ${organization} ${scope.join(' ')} ${named}`
       const claims = kept.get(key) ?? (await tell(request))
       kept.set(key, claims)
       return claims

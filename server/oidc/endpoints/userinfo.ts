@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
@@ -29,6 +30,15 @@ const answerSchema = {
 export const userinfo = (parts: UserinfoParts): Endpoint => {
   const { issuers, grantsStore, mint, preflights } = parts
 
+  /** The claims come again as the same object until something is committed (mint.ts). */
+  const written = new WeakMap<Claims, string>()
+
+  const textOf = (claims: Claims): string => {
+    const text = written.get(claims) ?? JSON.stringify(claims)
+    written.set(claims, text)
+    return text
+  }
+
   const handle = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
@@ -46,10 +56,8 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
       requestedClaims: grant?.client_id === client.id ? data?.userinfoClaims : undefined,
       authentication: { sid: grant?.sid ?? undefined, organization: data?.organization },
     })
-    reply.header('cache-control', 'no-store')
     const alg = client.doc.userinfoSignedResponseAlg
-    if (alg === undefined)
-      return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
+    if (alg === undefined) return reply.type('application/json; charset=utf-8').send(textOf(answer))
     const signed = { ...answer, iss: issuer.url, aud: client.clientId }
     return reply.type('application/jwt').send(await mint.sign(issuer, client, 'JWT', signed, alg))
   }
