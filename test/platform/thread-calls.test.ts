@@ -6,9 +6,9 @@ import type { Told } from './asked-thread.ts'
 
 const opened: ThreadCalls<string, Told>[] = []
 
-const openCalls = (size: number, most: number): ThreadCalls<string, Told> => {
+const openCalls = (size: number, most: number, ahead = 0): ThreadCalls<string, Told> => {
   const entry = new URL('./asked-thread.ts', import.meta.url)
-  const calls = createThreadCalls<string, Told>({ entry, name: 'asked', size, most })
+  const calls = createThreadCalls<string, Told>({ entry, name: 'asked', size, most, ahead })
   opened.push(calls)
   return calls
 }
@@ -21,14 +21,19 @@ const numbers = (count: number): string[] => Array.from({ length: count }, (_, i
 
 describe('calls into threads', () => {
   it.each([
-    { size: 1, most: 1 },
-    { size: 1, most: 8 },
-    { size: 2, most: 8 },
-  ])('give everybody the own answer: $size threads, $most at once', async ({ size, most }) => {
-    const { call } = openCalls(size, most)
-    const answers = await Promise.all(numbers(50).map(call))
-    expect(answers.map(({ question }) => question)).toEqual(numbers(50))
-  })
+    { size: 1, most: 1, ahead: 0 },
+    { size: 1, most: 8, ahead: 0 },
+    { size: 2, most: 8, ahead: 0 },
+    { size: 2, most: 8, ahead: 1 },
+    { size: 1, most: 2, ahead: 3 },
+  ])(
+    'give everybody the own answer: $size threads, $most at once, $ahead ahead',
+    async ({ size, most, ahead }) => {
+      const { call } = openCalls(size, most, ahead)
+      const answers = await Promise.all(numbers(50).map(call))
+      expect(answers.map(({ question }) => question)).toEqual(numbers(50))
+    },
+  )
 
   it('share what comes in one turn among the threads', async () => {
     const { call } = openCalls(2, 8)
@@ -57,6 +62,14 @@ describe('calls into threads', () => {
     expect(lost.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     await expect(call('die')).rejects.toThrow('the thread asked has ended')
     expect((await call('afterwards')).threadId).toBeGreaterThan(threadId)
+  })
+
+  it('are told when their thread ends before it comes to them', async () => {
+    const { call } = openCalls(1, 1, 2)
+    await call('before')
+    const lost = await Promise.allSettled(['die', 'given ahead', 'given ahead too'].map(call))
+    expect(lost.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    expect((await call('afterwards')).question).toBe('afterwards')
   })
 
   it.runIf(platform() === 'linux')(

@@ -9,7 +9,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newId } from '../../platform/ids.ts'
+import { newId } from '#server/platform/ids.ts'
 import { GuardFailedError, type Statement } from '../contract.ts'
 import { WriteCount } from '../write-count.ts'
 
