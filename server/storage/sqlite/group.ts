@@ -1,6 +1,7 @@
 /**
  * Group commit: the jobs that wait become one transaction with one fsync, each in a savepoint of its own, so that
- * a job that fails takes back its own writes and no other's.
+ * a job that fails takes back its own writes and no other's. A savepoint copies every page that is written after it: a job
+ * that is alone does without and takes back the transaction.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -26,7 +27,7 @@ export function runGroup(connection: WriteConnection, jobs: readonly Job[]): Out
   try {
     control(connection, 'begin immediate')
     for (const job of jobs) {
-      outcomes.push(runJob(connection, job))
+      outcomes.push(jobs.length === 1 ? runAlone(connection, job) : runJob(connection, job))
       if (database.isTransaction) continue
       // A full disk or a failing one makes SQLite give up the transaction, and with it the jobs before.
       const message = failureMessage(outcomes.at(-1))
@@ -66,23 +67,35 @@ function failureMessage(outcome: Outcome | undefined): string {
     : 'the transaction was lost'
 }
 
-function runJob(connection: WriteConnection, { id, statements }: Job): Outcome {
+function runAlone(connection: WriteConnection, job: Job): Outcome {
+  const outcome = runStatements(connection, job)
+  if ('failure' in outcome && connection.database.isTransaction) {
+    control(connection, 'rollback')
+    control(connection, 'begin immediate')
+  }
+  return outcome
+}
+
+function runJob(connection: WriteConnection, job: Job): Outcome {
+  const [first, ...more] = job.statements
   // One statement without a guard is taken back by SQLite itself when it fails.
-  const savepoint = statements.length > 1 || statements[0]?.expect !== undefined
-  if (savepoint) control(connection, 'savepoint job')
+  if (more.length === 0 && first?.expect === undefined) return runStatements(connection, job)
+  control(connection, 'savepoint job')
+  const outcome = runStatements(connection, job)
+  const isLost = !connection.database.isTransaction
+  if ('failure' in outcome && !isLost) control(connection, 'rollback to job')
+  if (!isLost) control(connection, 'release job')
+  return outcome
+}
+
+/** Up to the first that fails. */
+function runStatements(connection: WriteConnection, { id, statements }: Job): Outcome {
   const results: StatementResult[] = []
   for (const statement of statements) {
     const result = runStatement(connection, statement)
-    if ('kind' in result) {
-      if (savepoint && connection.database.isTransaction) {
-        control(connection, 'rollback to job')
-        control(connection, 'release job')
-      }
-      return { id, failure: result }
-    }
+    if ('kind' in result) return { id, failure: result }
     results.push(result)
   }
-  if (savepoint) control(connection, 'release job')
   return { id, results }
 }
 
