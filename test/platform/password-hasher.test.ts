@@ -51,6 +51,19 @@ describe('the hasher', () => {
     expect(most()).toBe(2)
   })
 
+  it('gives an engine as many more as it takes ahead', async () => {
+    const { engine, calls } = handEngine()
+    const hasher = createHasher({ ...engine, ahead: 1 }, { concurrency: 2 })
+    const hashes = Promise.all(['a', 'b', 'c', 'd', 'e'].map((word) => hasher.hash(word)))
+    await turn()
+    expect(calls).toHaveLength(4)
+    for (let done = 0; done < 5; done += 1) {
+      calls[done]?.finish()
+      await turn()
+    }
+    expect(await hashes).toHaveLength(5)
+  })
+
   it('turns work away when too much waits, and takes it again later', async () => {
     const { engine, calls } = handEngine()
     const hasher = createHasher(engine, { concurrency: 1, maxQueued: 2 })

@@ -15,6 +15,8 @@ export interface PasswordEngine {
   hash(password: string): Promise<string>
   /** A malformed hash matches nothing; it is no error. */
   verify(phc: string, password: string): Promise<boolean>
+  /** How many more it takes for each core, so that it need not wait for the event loop in between. */
+  readonly ahead?: number
   /** Ends what it has started. */
   close?(): Promise<void>
 }
@@ -34,17 +36,19 @@ export async function loadEngine(): Promise<PasswordEngine> {
  */
 export async function loadThreadedEngine(): Promise<PasswordEngine> {
   await import('@node-rs/argon2')
+  const ahead = 1
   const { call, close } = createThreadCalls<Argon2Question, string | boolean>({
     entry: threadEntry(import.meta.url, './argon2-thread.ts', 'argon2.js'),
     name: 'argon2',
     size: availableParallelism(),
+    ahead,
   })
   const made = engine(
     '@node-rs/argon2',
     async (phc, password) => (await call({ phc, password })) === true,
     async (password) => String(await call({ password })),
   )
-  return Object.freeze({ ...made, close })
+  return Object.freeze({ ...made, ahead, close })
 }
 
 export async function loadNodeRsEngine(): Promise<PasswordEngine> {

@@ -26,6 +26,7 @@ export interface Hasher {
 }
 
 export interface HasherLimits {
+  /** How many are hashed at once. */
   concurrency?: number
   maxQueued?: number
 }
@@ -39,7 +40,10 @@ export function createHasher(
   engine: PasswordEngine,
   { concurrency = availableParallelism(), maxQueued = 1000 }: HasherLimits = {},
 ): Hasher {
-  const queue = createQueue(concurrency, maxQueued)
+  const { ahead = 0 } = engine
+  const queue = createQueue(concurrency * (1 + ahead), maxQueued)
+  // Those run in libuv's threads, which take none ahead of the others' turn.
+  const foreignQueue = createQueue(concurrency, Number.POSITIVE_INFINITY)
   const bcrypt = createBcrypt()
   const decoy = formatPhc({
     variant: 'argon2id',
@@ -60,7 +64,7 @@ export function createHasher(
     // A malformed hash costs as much as any other, so that time does not tell who has one.
     return foreign === undefined
       ? verifyDecoy(password)
-      : queue.run(() => verifyForeign(foreign, password, bcrypt.verify))
+      : queue.run(() => foreignQueue.run(() => verifyForeign(foreign, password, bcrypt.verify)))
   }
 
   return Object.freeze({
