@@ -20,7 +20,8 @@ import {
 } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import type { UserRow } from '#server/storage/tables.ts'
-import { addressSubject, type BruteForce, type Reservation } from './brute-force.ts'
+import type { BruteForce, Reservation } from './brute-force.ts'
+import { addressSubject } from './guard-rows.ts'
 import type { LockNotice } from './lock-notice.ts'
 import { foldName, printable } from './names.ts'
 import type { Passwords } from './passwords.ts'
@@ -107,8 +108,8 @@ const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
     .where('locked', '=', 0),
 )
 
-/** More than cores: while one attempt waits for the disk another one hashes. */
-const PER_CORE = 2
+/** More than cores: while two attempts are hashed one after the other, others wait for the disk. */
+const PER_CORE = 4
 const MAX_WAITING = 1000
 const MAX_WAIT_MS = 10_000
 const FIRST_PAUSE_MS = 10
@@ -186,6 +187,8 @@ export const createAuthenticator = ({
         if (letter.length > 0) lockNotice?.wake()
         return { outcome: 'failure' }
       } catch (error) {
+        // The realm is gone, and what is counted and recorded of it.
+        if (isForeignKey(error)) return { outcome: 'failure' }
         if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error
       }
     }
@@ -244,6 +247,8 @@ export const createAuthenticator = ({
       await recorder.commit(reservation.released(), []).catch(() => undefined)
       if (error instanceof HasherBusyError) return busy
       throw error
+    } finally {
+      reservation.end()
     }
   }
 
@@ -327,8 +332,10 @@ export const createAuthenticator = ({
 
 /** A guard, or a rule about a user who is gone, whichever the database looks at first. */
 const isChange = (error: unknown): boolean =>
-  error instanceof GuardFailedError ||
-  (error instanceof ConstraintError && error.constraint === 'foreign-key')
+  error instanceof GuardFailedError || isForeignKey(error)
+
+const isForeignKey = (error: unknown): boolean =>
+  error instanceof ConstraintError && error.constraint === 'foreign-key'
 
 const isGuard = (error: unknown, guard: string | undefined): boolean =>
   error instanceof GuardFailedError && error.guard === guard

@@ -9,26 +9,27 @@
  * A name that nobody has is counted as well, so that a lock does not tell whose names exist.
  */
 
-import { sql } from 'kysely'
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { addressGroup, normalAddress } from '#server/http/client-address.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import { sha256 } from '#server/platform/random.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
-import { preparedStatement } from '#server/storage/prepared.ts'
-import { guarded, statement } from '#server/storage/statements.ts'
-import type { LoginGuardRow } from '#server/storage/tables.ts'
-import { foldName } from './names.ts'
-
-export type GuardSettings = Pick<
-  SettingsDoc,
-  | 'bruteForceProtected'
-  | 'failureFactor'
-  | 'addressFailureFactor'
-  | 'waitIncrementSeconds'
-  | 'maxFailureWaitSeconds'
-  | 'maxDeltaTimeSeconds'
->
+import { statement } from '#server/storage/statements.ts'
+import {
+  addressFailure,
+  addressSubject,
+  forgiven,
+  forgottenBefore,
+  type Guard,
+  type GuardSettings,
+  nameSubject,
+  RESERVATION_MS,
+  released,
+  reserved,
+  type SeenGuard,
+  type SettledFailure,
+  seenGuards,
+  userFailure,
+  userSubject,
+} from './guard-rows.ts'
+import { heldAttemptsOn } from './held-attempts.ts'
 
 export interface Claim {
   readonly realm: string
@@ -39,25 +40,14 @@ export interface Claim {
   readonly settings: GuardSettings
 }
 
-export interface Lock {
-  readonly ms: number
-  /** Of those since the last whole sign-in. */
-  readonly first: boolean
-}
-
-/** How a failure is to be stored. Fails its guard when another failure came between; then ask again. */
-export interface SettledFailure {
-  readonly statements: readonly Statement[]
-  /** Where this failure locks the user. */
-  readonly lock?: Lock | undefined
-}
-
 export interface Reservation {
   /** For the commit of the sign-in: gives the reservation back and forgets the user's failures. */
   readonly succeeded: () => Statement[]
   readonly failed: () => Promise<SettledFailure>
   /** The password was not looked at after all. */
   readonly released: () => Statement[]
+  /** To be called once, after the commit of whichever of these it was, or when there will be none. */
+  readonly end: () => void
 }
 
 export interface BruteForce {
@@ -74,224 +64,117 @@ export interface BruteForce {
 }
 
 export interface BruteForceParts {
-  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'dialect'>
   readonly clock: Clock
 }
 
-/** A reservation older than this belongs to a process that died. */
-const RESERVATION_MS = 30_000
+/** What an attempt is counted under: the user and the address. */
+type Guards = readonly [user: Guard, address: Guard]
 
-export const userSubject = (userId: string): string => `user:${userId}`
-
-export const addressSubject = (address: string): string =>
-  `addr:${addressGroup(normalAddress(address) ?? 'unknown')}`
-
-/** Digested: an unknown name is often a password in the wrong field. */
-const nameSubject = (name: string): string => `name:${sha256(foldName(name))}`
-
-/** Everything under which failures of somebody may be counted. */
-export const guardSubjectsOf = (userId: string, names: readonly string[]): string[] => [
-  userSubject(userId),
-  ...names.map(nameSubject),
+const guardsOf = ({ realm, userId, name, address, settings }: Claim): Guards => [
+  {
+    realm,
+    subject: userId === undefined ? nameSubject(name) : userSubject(userId),
+    factor: settings.failureFactor,
+    settings,
+  },
+  {
+    realm,
+    subject: addressSubject(address),
+    factor: settings.addressFailureFactor,
+    settings,
+  },
 ]
 
-interface Guard {
-  readonly subject: string
-  /** Failures until a lock. */
-  readonly factor: number
-}
-
-const subjectOf = ({ userId, name }: Claim): string =>
-  userId === undefined ? nameSubject(name) : userSubject(userId)
-
-const lockMs = (failures: number, factor: number, settings: GuardSettings): number =>
-  1000 *
-  Math.min(
-    settings.maxFailureWaitSeconds,
-    settings.waitIncrementSeconds * Math.floor(failures / factor),
-  )
-
-const oneLess = sql<number>`case when reserved > 0 then reserved - 1 else 0 end`
-
-type Subject = {
-  readonly realm: string
-  readonly subject: string
-}
-
-type Reserving = Subject & {
-  readonly factor: number
-  readonly now: number
-  /** Failures before this moment no longer count. */
-  readonly forgotten: number
-  /** Nor do reservations before this one. */
-  readonly abandoned: number
-}
-
-/** One more reservation, where the subject is not locked and has one free. */
-const reserved = preparedStatement(
-  (db, { realm, subject, factor, now, forgotten, abandoned }: Reserving) => {
-    const failures = sql<number>`case when login_guards.last_failure_at < ${forgotten}
-      then 0 else login_guards.failures end`
-    const held = sql<number>`case when login_guards.reserved_at < ${abandoned}
-      then 0 else login_guards.reserved end`
-    const isFree = sql<boolean>`(${failures}) % ${factor} + (${held}) < ${factor}`
-    return db
-      .insertInto('login_guards')
-      .values({
-        realm,
-        subject,
-        failures: 0,
-        reserved: 1,
-        reserved_at: now,
-        locked_until: 0,
-        last_failure_at: 0,
-      })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['realm', 'subject'])
-          .doUpdateSet({ failures, reserved: sql<number>`(${held}) + 1`, reserved_at: now })
-          .where('login_guards.locked_until', '<=', now)
-          .where(isFree),
-      )
-      .returning('failures')
-  },
-)
-
-const released = preparedStatement((db, { realm, subject }: Subject) =>
-  db
-    .updateTable('login_guards')
-    .set({ reserved: oneLess })
-    .where('realm', '=', realm)
-    .where('subject', '=', subject),
-)
-
-/** As `released`, and the failures are forgotten. */
-const forgiven = preparedStatement((db, { realm, subject }: Subject) =>
-  db
-    .updateTable('login_guards')
-    .set({ failures: 0, reserved: oneLess })
-    .where('realm', '=', realm)
-    .where('subject', '=', subject),
-)
+const stillCounted = ({ failures, last_failure_at }: SeenGuard, guard: Guard, now: number) =>
+  last_failure_at < forgottenBefore(guard.settings, now) ? 0 : failures
 
 export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForce => {
   const { db } = storage
+  const held = heldAttemptsOn(db)
+
+  /** Counts a failure on top of those that were seen; when that fails its guard, on top of those that are there now. */
+  const failing = (
+    [user, address]: Guards,
+    seen: number | undefined,
+  ): (() => Promise<SettledFailure>) => {
+    let isFirst = true
+    const seenAgain = async (now: number): Promise<number | undefined> => {
+      const [row] = await seenGuards(db, user, address)
+      return row && stillCounted(row, user, now)
+    }
+    return async () => {
+      const now = clock.now()
+      const counted = userFailure(db, user, isFirst ? seen : await seenAgain(now), now)
+      isFirst = false
+      return {
+        ...counted,
+        statements: [...counted.statements, addressFailure(db, address, now)],
+      }
+    }
+  }
+
+  /** Several processes write to the database: they see each other's reservations there. */
+  const reserveThere = async (guards: Guards): Promise<Reservation | 'locked' | 'taken'> => {
+    const [user, address] = guards
+    const now = clock.now()
+    try {
+      const [made] = await storage.commit(guards.map((guard) => reserved(db, guard, now)))
+      return {
+        succeeded: () => [forgiven(db, user), released(db, address)],
+        failed: failing(guards, Number(made?.rows[0]?.['failures'] ?? 0)),
+        released: () => guards.map((guard) => released(db, guard)),
+        end: () => {},
+      }
+    } catch (error) {
+      if (!(error instanceof GuardFailedError)) throw error
+    }
+    const rows = await seenGuards(db, user, address)
+    return rows.some((row) => row && row.locked_until > now) ? 'locked' : 'taken'
+  }
+
+  /**
+   * This process has the database for itself. It takes its places first and reads then: whoever ends meanwhile is
+   * counted among the places or among the failures, or in both, never in none.
+   */
+  const reserveHere = async (guards: Guards): Promise<Reservation | 'locked' | 'taken'> => {
+    const now = clock.now()
+    const places = guards.map(({ realm, subject }) => held.take(realm, subject))
+    const end = (): void => {
+      for (const { realm, subject } of guards) held.giveBack(realm, subject)
+    }
+    try {
+      const rows = await seenGuards(db, ...guards)
+      const isLocked = rows.some((row) => row && row.locked_until > now)
+      const counts = rows.map((row, index) => row && stillCounted(row, guards[index] as Guard, now))
+      const isFree = guards.every(
+        ({ factor }, index) => ((counts[index] ?? 0) % factor) + (places[index] ?? 0) <= factor,
+      )
+      if (!isLocked && isFree) {
+        const [user] = guards
+        return {
+          succeeded: () => (rows[0] && rows[0].failures > 0 ? [forgiven(db, user)] : []),
+          failed: failing(guards, counts[0]),
+          released: () => [],
+          end,
+        }
+      }
+      end()
+      return isLocked ? 'locked' : 'taken'
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
 
   const row = (realm: string, subject: string) =>
     db.updateTable('login_guards').where('realm', '=', realm).where('subject', '=', subject)
 
-  const reserveStatement = (
-    { realm, settings }: Claim,
-    { subject, factor }: Guard,
-    now: number,
-  ): Statement => ({
-    ...reserved(db, {
-      realm,
-      subject,
-      factor,
-      now,
-      forgotten: now - settings.maxDeltaTimeSeconds * 1000,
-      abandoned: now - RESERVATION_MS,
-    }),
-    expect: { rows: 1, guard: `attempt:${subject}` },
-  })
-
-  const read = (realm: string, guards: readonly Guard[]): Promise<LoginGuardRow[]> =>
-    db
-      .selectFrom('login_guards')
-      .selectAll()
-      .where('realm', '=', realm)
-      .where(
-        'subject',
-        'in',
-        guards.map(({ subject }) => subject),
-      )
-      .execute()
-
-  const release = (realm: string, { subject }: Guard): Statement => released(db, { realm, subject })
-
-  const addressFailure = (claim: Claim, { subject, factor }: Guard, now: number): Statement => {
-    const { waitIncrementSeconds: step, maxFailureWaitSeconds: most } = claim.settings
-    const seconds = sql`(failures + 1) / ${factor} * ${step}`
-    return statement(
-      row(claim.realm, subject).set({
-        failures: sql<number>`failures + 1`,
-        reserved: oneLess,
-        last_failure_at: now,
-        locked_until: sql<number>`case when (failures + 1) % ${factor} <> 0 then locked_until
-          when ${seconds} > ${most} then ${now + most * 1000}
-          else ${now} + (${seconds}) * 1000 end`,
-      }),
-    )
-  }
-
-  /** The user's counter is compared and swapped, because the event of a lock is part of the same commit. */
-  const userFailure = (
-    claim: Claim,
-    { subject, factor }: Guard,
-    seen: number,
-    now: number,
-  ): SettledFailure => {
-    const failures = seen + 1
-    const duration = failures % factor === 0 ? lockMs(failures, factor, claim.settings) : 0
-    const counted = row(claim.realm, subject)
-      .where('failures', '=', seen)
-      .set({
-        failures,
-        reserved: oneLess,
-        last_failure_at: now,
-        ...(duration > 0 ? { locked_until: now + duration } : {}),
-      })
-    return {
-      statements: [guarded(counted, `failures:${subject}`)],
-      lock: duration > 0 ? { ms: duration, first: failures === factor } : undefined,
-    }
-  }
-
-  const reservation = (claim: Claim, user: Guard, address: Guard, seen: number): Reservation => {
-    let expected: number | undefined = seen
-    return {
-      succeeded: () => [
-        forgiven(db, { realm: claim.realm, subject: user.subject }),
-        release(claim.realm, address),
-      ],
-      failed: async () => {
-        expected ??= (await read(claim.realm, [user]))[0]?.failures
-        const now = clock.now()
-        // Without a row the realm is gone, and the count with it.
-        const counted =
-          expected === undefined ? { statements: [] } : userFailure(claim, user, expected, now)
-        expected = undefined
-        return {
-          ...counted,
-          statements: [...counted.statements, addressFailure(claim, address, now)],
-        }
-      },
-      released: () => [release(claim.realm, user), release(claim.realm, address)],
-    }
-  }
-
   return {
     async reserve(claim) {
-      const { realm, settings } = claim
-      if (!settings.bruteForceProtected) return unguarded
-      const user = { subject: subjectOf(claim), factor: settings.failureFactor }
-      const address = {
-        subject: addressSubject(claim.address),
-        factor: settings.addressFailureFactor,
-      }
-      const now = clock.now()
-      try {
-        const [made] = await storage.commit([
-          reserveStatement(claim, user, now),
-          reserveStatement(claim, address, now),
-        ])
-        return reservation(claim, user, address, Number(made?.rows[0]?.['failures'] ?? 0))
-      } catch (error) {
-        if (!(error instanceof GuardFailedError)) throw error
-      }
-      const rows = await read(realm, [user, address])
-      return rows.some((guard) => guard.locked_until > now) ? 'locked' : 'taken'
+      if (!claim.settings.bruteForceProtected) return unguarded
+      const guards = guardsOf(claim)
+      return storage.dialect.sharedByProcesses ? reserveThere(guards) : reserveHere(guards)
     },
 
     async locked(realm, userIds) {
@@ -327,7 +210,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
             .deleteFrom('login_guards')
             .where('realm', '=', realm)
             .where('locked_until', '<=', now)
-            .where('last_failure_at', '<', now - settings.maxDeltaTimeSeconds * 1000)
+            .where('last_failure_at', '<', forgottenBefore(settings, now))
             .where('reserved_at', '<', now - RESERVATION_MS),
         ),
       ]
@@ -340,4 +223,5 @@ const unguarded: Reservation = {
   succeeded: () => [],
   failed: async () => ({ statements: [] }),
   released: () => [],
+  end: () => {},
 }

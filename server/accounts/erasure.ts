@@ -8,7 +8,7 @@ import type { PersonalKeys } from '#server/events/personal-keys.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
-import { guardSubjectsOf } from './brute-force.ts'
+import { guardSubjectsOf } from './guard-rows.ts'
 import { addressLane, messageQueue } from './post.ts'
 
 export interface ErasureParts {

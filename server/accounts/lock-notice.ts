@@ -6,7 +6,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
-import type { Lock } from './brute-force.ts'
+import type { Lock } from './guard-rows.ts'
 import type { Post } from './post.ts'
 
 export interface LockNotice {

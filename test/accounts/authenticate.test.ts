@@ -153,10 +153,7 @@ describe.each(backends)('attempts to sign in on $name', (backend) => {
       throw new HasherBusyError('full')
     }
     expect(await attempt('anna', 'wrong')).toBe('busy')
-    expect(await guards()).toMatchObject([
-      { failures: 0, reserved: 0 },
-      { failures: 0, reserved: 0 },
-    ])
+    expect((await guards()).every(({ failures, reserved }) => failures + reserved === 0)).toBe(true)
   })
 
   it('is busy when others hold every reservation and do not finish', async () => {

@@ -8,6 +8,8 @@ import { type Accounts, addRealm, createAccounts, defaultSettings } from './fixt
 const settings = (changes: Partial<SettingsDoc> = {}): SettingsDoc =>
   defaultSettings({ failureFactor: 3, addressFailureFactor: 100, ...changes })
 
+const turn = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, value))
+
 describe.each(backends)('counting of failed attempts on $name', (backend) => {
   let open: OpenBackend
   let accounts: Accounts
@@ -42,8 +44,10 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     return reservation
   }
   const fail = async (given?: Try): Promise<boolean> => {
-    const { statements, lock } = await (await reserved(given)).failed()
+    const { failed, end } = await reserved(given)
+    const { statements, lock } = await failed()
     await open.storage.commit(statements)
+    end()
     return lock !== undefined
   }
   const guards = (): Promise<LoginGuardRow[]> =>
@@ -58,7 +62,33 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     const results = await Promise.all(Array.from({ length: 20 }, () => reserve()))
     expect(results.filter((result) => typeof result === 'object')).toHaveLength(3)
     expect(results.filter((result) => result === 'taken')).toHaveLength(17)
-    expect(await guards()).toMatchObject([{ reserved: 3 }, { reserved: 3 }])
+    expect(await reserve()).toBe('taken')
+    const [one] = results.filter((result) => typeof result === 'object')
+    await open.storage.commit(one?.released() ?? [])
+    one?.end()
+    expect(await reserve()).toBeTypeOf('object')
+    expect(await reserve()).toBe('taken')
+  })
+
+  it('gives no reservation for a failure that is counted while it is asked for', async () => {
+    const held = await Promise.all(Array.from({ length: 3 }, () => reserved()))
+    const settled = held.map(async ({ failed, end }) => {
+      for (let done = false; !done; ) {
+        const { statements } = await failed()
+        done = await open.storage.commit(statements).then(
+          () => true,
+          () => false,
+        )
+      }
+      end()
+    })
+    const asked: unknown[] = []
+    for (let isSettling = true; isSettling; ) {
+      asked.push(await reserve())
+      isSettling = await Promise.race([Promise.all(settled).then(() => false), turn(true)])
+    }
+    expect(asked.filter((result) => typeof result === 'object')).toEqual([])
+    expect(await reserve()).toBe('locked')
   })
 
   it('locks at the limit, longer each time, up to the longest', async () => {
@@ -86,7 +116,9 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
   it('forgets the failures of a user who signs in, not those of the address', async () => {
     await fail({ userId: 'u1' })
     await fail({ userId: 'u1' })
-    await open.storage.commit((await reserved({ userId: 'u1' })).succeeded())
+    const { succeeded, end } = await reserved({ userId: 'u1' })
+    await open.storage.commit(succeeded())
+    end()
     expect(await guards()).toMatchObject([
       { subject: 'addr:192.0.2.1', failures: 2, reserved: 0 },
       { subject: 'user:u1', failures: 0, reserved: 0 },
@@ -94,11 +126,12 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
   })
 
   it('gives a reservation back without counting', async () => {
-    await open.storage.commit((await reserved()).released())
-    expect(await guards()).toMatchObject([
-      { failures: 0, reserved: 0 },
-      { failures: 0, reserved: 0 },
-    ])
+    for (let index = 0; index < 4; index += 1) {
+      const { released, end } = await reserved()
+      await open.storage.commit(released())
+      end()
+    }
+    expect((await guards()).every(({ failures, reserved }) => failures + reserved === 0)).toBe(true)
   })
 
   it('locks an address that tries many names, and its whole IPv6 /64', async () => {
@@ -140,13 +173,15 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     expect(await reserve({ settings: forgetful })).toBeTypeOf('object')
   })
 
-  it('takes back what a process that died had reserved', async () => {
-    for (let index = 0; index < 3; index += 1) await reserved()
-    expect(await reserve()).toBe('taken')
-    accounts.clock.advance(31)
-    await reserved()
-    expect(await guards()).toMatchObject([{ reserved: 1 }, { reserved: 1 }])
-  })
+  // Where one process has the database for itself, its reservations end with it.
+  if (backend.name === 'postgres')
+    it('takes back what a process that died had reserved', async () => {
+      for (let index = 0; index < 3; index += 1) await reserved()
+      expect(await reserve()).toBe('taken')
+      accounts.clock.advance(31)
+      await reserved()
+      expect(await guards()).toMatchObject([{ reserved: 1 }, { reserved: 1 }])
+    })
 
   it('counts every one of many failures that end at once, and says once that it locks', async () => {
     const many = settings({ failureFactor: 8 })
