@@ -11,8 +11,8 @@ import {
   createSecretKey,
   hkdfSync,
   type KeyObject,
-  randomBytes,
 } from 'node:crypto'
+import { randomBytes } from './random.ts'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import { constantTimeEqual, randomBytes, randomToken, sha256 } from '#server/platform/random.ts'
 
 describe('random values', () => {
   it('have 256 bits unless asked otherwise, and are safe in a URL', () => {
@@ -9,6 +9,20 @@ describe('random values', () => {
 
   it('do not repeat', () => {
     expect(new Set(Array.from({ length: 1_000 }, () => randomToken(16))).size).toBe(1_000)
+  })
+
+  it.each([1, 12, 4_096, 5_000])('of %i bytes are the own of whoever asked', (length) => {
+    const first = randomBytes(length)
+    const copy = Buffer.from(first)
+    expect(first).toHaveLength(length)
+    for (let drawn = 0; drawn <= 4_096; drawn += length) randomBytes(length)
+    expect(first).toEqual(copy)
+  })
+
+  it('have every value in every byte', () => {
+    const seen = new Set<number>()
+    for (let n = 0; n < 100; n += 1) for (const byte of randomBytes(100)) seen.add(byte)
+    expect(seen.size).toBe(256)
   })
 
   it('are digested by SHA-256, texts as UTF-8', () => {
