@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
 import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
+import { compileSooner } from '#server/platform/compile-sooner.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { giveBackMemory } from '#server/platform/memory.ts'
 import { createApp } from './app.ts'
@@ -51,6 +52,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
     const background = await startBackground(parts)
+    compileSooner()
     const settled = setTimeout(giveBackMemory, settledAfterMs).unref()
     const stop = async (): Promise<void> => {
       clearTimeout(settled)
