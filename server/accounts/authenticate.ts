@@ -19,6 +19,7 @@ import {
   type Storage,
 } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
+import { held } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { BruteForce, Reservation } from './brute-force.ts'
 import { addressSubject } from './guard-rows.ts'
@@ -86,7 +87,7 @@ export interface Authenticator {
 }
 
 export interface AuthenticatorParts {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly recorder: Recorder
   readonly users: Users
   readonly passwords: Passwords
@@ -97,16 +98,6 @@ export interface AuthenticatorParts {
   /** How long an attempt waits for others to return their reservations. */
   readonly maxWaitMs?: number
 }
-
-/** Locks the user's row: whoever disables the user at this moment comes before or after, never between. */
-const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
-  db
-    .updateTable('users')
-    .set((eb) => ({ version: eb.ref('version') }))
-    .where('id', '=', id)
-    .where('enabled', '=', 1)
-    .where('locked', '=', 0),
-)
 
 /** More than cores: while two attempts are hashed one after the other, others wait for the disk. */
 const PER_CORE = 4
@@ -149,6 +140,19 @@ export const createAuthenticator = ({
   concurrency = PER_CORE * availableParallelism(),
   maxWaitMs = MAX_WAIT_MS,
 }: AuthenticatorParts): Authenticator => {
+  /** Whoever disables the user at this moment comes before or after, never between. */
+  const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
+    held(
+      storage.dialect,
+      db
+        .selectFrom('users')
+        .select('id')
+        .where('id', '=', id)
+        .where('enabled', '=', 1)
+        .where('locked', '=', 0),
+    ),
+  )
+
   // Few reservations are in flight at any time: an attempt reserves when it is its turn to hash, not before.
   const slots = createSlots(concurrency, MAX_WAITING)
   const perName = createKeyedSlots(concurrency, MAX_WAITING)
@@ -271,7 +275,7 @@ export const createAuthenticator = ({
 
   const tryOut = async <T>(trial: Trial, accept: Accept<T>): Promise<AttemptResult<T>> => {
     const { realm, name, address } = trial
-    const held: Release[] = []
+    const places: Release[] = []
     try {
       for (const place of [
         () => perName.acquire(`${realm} ${foldName(name)}`),
@@ -279,11 +283,11 @@ export const createAuthenticator = ({
       ]) {
         const release = await place()
         if (release === undefined) return busy
-        held.push(release)
+        places.push(release)
       }
       return await inTurn(trial, accept)
     } finally {
-      for (const release of held) release()
+      for (const release of places) release()
     }
   }
 

@@ -14,7 +14,7 @@ import type { Hasher } from '#server/platform/passwords/hasher.ts'
 import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { guarded, held, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import type { Decoys } from './decoys.ts'
 
@@ -72,7 +72,7 @@ export interface PasswordParts {
   readonly hasher: Hasher
   readonly breach: BreachCheck
   readonly decoys: Decoys
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
 }
 
@@ -89,7 +89,13 @@ const unbearable = (field: string): FieldError => ({
 
 export const createPasswords = (parts: PasswordParts): Passwords => {
   const { hasher, breach, decoys, clock } = parts
-  const { db } = parts.storage
+  const { db, dialect } = parts.storage
+  const stillStored = preparedStatement((db, { id, secret }: { id: string; secret: string }) =>
+    held(
+      dialect,
+      db.selectFrom('credentials').select('id').where('id', '=', id).where('secret', '=', secret),
+    ),
+  )
 
   const usedBefore = async (
     userId: string,
@@ -235,8 +241,10 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
         if (isBehind) await hasher.verifyDecoy(password)
         return { matches: false, statements: [] }
       }
-      const secret = isBehind ? await hasher.hash(password) : stored.secret
-      const unchanged = replaceSecret(db, { id: stored.id, before: stored.secret, secret })
+      const { id, secret: before } = stored
+      const unchanged = isBehind
+        ? replaceSecret(db, { id, before, secret: await hasher.hash(password) })
+        : stillStored(db, { id, secret: before })
       const expect = { rows: 1, guard: `password:${userId}` }
       return { matches: true, statements: [{ ...unchanged, expect }] }
     },

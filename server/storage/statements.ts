@@ -2,6 +2,7 @@
 
 import { type CompiledQuery, type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { Statement } from './contract.ts'
+import type { Dialect } from './dialect.ts'
 import type { Tables } from './tables.ts'
 
 type Table = keyof Tables & string
@@ -28,11 +29,16 @@ export function statement(query: Compilable, expect?: Statement['expect']): Stat
 }
 
 /**
- * A statement that must touch exactly `rows` rows, or the whole list is rolled back. Guard by an UPDATE or DELETE:
- * a SELECT takes no lock on PostgreSQL, so that what it saw may change before the commit.
+ * A statement that must touch exactly `rows` rows, or the whole list is rolled back. Guard by an UPDATE or DELETE, or by
+ * what `held` makes of a SELECT: a plain one takes no lock on PostgreSQL, so that what it saw may change before the commit.
  */
 export function guarded(query: Compilable, guard: string, rows = 1): Statement {
   return statement(query, { rows, guard })
+}
+
+/** For a guard that writes nothing: the rows it selects stay as they are until the commit. */
+export function held<Q extends { forNoKeyUpdate(): Q }>(dialect: Dialect, rows: Q): Q {
+  return dialect.sharedByProcesses ? rows.forNoKeyUpdate() : rows
 }
 
 /** Whether it writes audit events and nothing else. */

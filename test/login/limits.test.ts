@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { createHasher } from '#server/platform/passwords/hasher.ts'
-import { addUser, createCountingHasher } from '../accounts/fixture.ts'
+import { addUser, createCountingHasher, defaultSettings } from '../accounts/fixture.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
 import { openSite, type Site, TestBrowser } from './fixture.ts'
 
@@ -78,12 +79,13 @@ describe.each(backends)('what the sign-in form withstands on $name', (backend) =
     const { site, browser, open } = await start({ maxWaitMs: 0 })
     await site.realm('shop', { failureFactor: 1 })
     const user = await site.users.find('shop', 'anna')
-    await open.storage.commit([
-      {
-        sql: `insert into login_guards values ('shop', 'user:${user?.id}', 0, 1, ${site.clock.now()}, 0, 0)`,
-        parameters: [],
-      },
-    ])
+    await createBruteForce({ storage: open.storage, clock: site.clock }).reserve({
+      realm: 'shop',
+      userId: user?.id,
+      name: 'anna',
+      address: '192.0.2.9',
+      settings: defaultSettings({ failureFactor: 1 }),
+    })
     const answer = await browser.signIn('shop', 'anna', PASSWORD)
     expect(answer.status).toBe(503)
     expect(answer.headers.get('retry-after')).toBe('5')
