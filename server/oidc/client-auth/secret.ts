@@ -1,7 +1,7 @@
 /** Checks a client's secret: the present one, or the one before while it is still tolerated. */
 
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { OidcParts } from '../parts.ts'
 import type { Attempt } from './method.ts'
@@ -33,18 +33,17 @@ export const createPreviousSecret =
   }
 
 /**
- * Recognises the secret that a client proved last, which costs a fifth of opening or deriving what is stored. Kept is a
- * digest that means nothing outside of this process, for as long as the document is the same.
+ * Recognises the secret that a client proved last, which costs a fraction of opening or deriving what is stored. Kept is
+ * a digest that means nothing outside of this process, for as long as the document is the same. How far two digests
+ * agree tells nothing about their secrets, because nobody knows what else went into them: they are compared as texts.
  */
 const createRecognition = () => {
-  const salt = randomBytes(32).toString('hex')
-  const proven = new WeakMap<StoredDocument, Buffer>()
-  const unproven = Buffer.alloc(32)
+  const salt = randomToken()
+  const proven = new WeakMap<StoredDocument, string>()
   return (document: StoredDocument | undefined, credential: string) => {
-    const digest = hash('sha256', `${salt}${credential}`, 'buffer')
-    const before = document && proven.get(document)
+    const digest = sha256(`${salt}${credential}`)
     return {
-      isProven: timingSafeEqual(before ?? unproven, digest),
+      isProven: document !== undefined && proven.get(document) === digest,
       remember: () => document && proven.set(document, digest),
     }
   }
