@@ -7,15 +7,6 @@ import type { FastifyInstance } from 'fastify'
 import { invalidRequest } from './errors.ts'
 import { repeatable } from './vocabulary.ts'
 
-export interface Parameters {
-  get(name: string): string | undefined
-  /** Of a parameter that may be repeated. */
-  all(name: string): readonly string[]
-  /** Throws invalid_request where it is missing. */
-  require(name: string): string
-  names(): Iterable<string>
-}
-
 /** More are never meant; a parser must not be kept busy with them. */
 const mostParameters = 200
 const longestForm = 64 * 1024
@@ -31,8 +22,38 @@ const decoded = (text: string): string => {
   }
 }
 
+export class Parameters {
+  readonly #values: ReadonlyMap<string, string | readonly string[]>
+
+  constructor(values: ReadonlyMap<string, string | readonly string[]>) {
+    this.#values = values
+  }
+
+  get(name: string): string | undefined {
+    const value = this.#values.get(name)
+    const first = typeof value === 'object' ? value.find((one) => one !== '') : value
+    return first === '' ? undefined : first
+  }
+
+  /** Of a parameter that may be repeated. */
+  all(name: string): readonly string[] {
+    return [this.#values.get(name) ?? []].flat().filter((value) => value !== '')
+  }
+
+  /** Throws invalid_request where it is missing. */
+  require(name: string): string {
+    const value = this.get(name)
+    if (value === undefined) throw invalidRequest(`the parameter ${name} is missing`)
+    return value
+  }
+
+  names(): Iterable<string> {
+    return this.#values.keys()
+  }
+}
+
 export const parseParameters = (text: string): Parameters => {
-  const values = new Map<string, string[]>()
+  const values = new Map<string, string | readonly string[]>()
   let count = 0
   for (const part of text.split('&')) {
     if (part === '') continue
@@ -42,24 +63,11 @@ export const parseParameters = (text: string): Parameters => {
     const name = decoded(end === -1 ? part : part.slice(0, end))
     const value = end === -1 ? '' : decoded(part.slice(end + 1))
     const before = values.get(name)
-    if (before && !repeatable.has(name))
-      throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)
-    if (before) before.push(value)
-    else values.set(name, [value])
+    if (before === undefined) values.set(name, value)
+    else if (repeatable.has(name)) values.set(name, [before, value].flat())
+    else throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)
   }
-  const all = (name: string): readonly string[] =>
-    (values.get(name) ?? []).filter((value) => value !== '')
-  const get = (name: string): string | undefined => values.get(name)?.find((value) => value !== '')
-  return {
-    get,
-    all,
-    require: (name) => {
-      const value = get(name)
-      if (value === undefined) throw invalidRequest(`the parameter ${name} is missing`)
-      return value
-    },
-    names: () => values.keys(),
-  }
+  return new Parameters(values)
 }
 
 /** The parameters as a form again, without some and with others in their place. */
