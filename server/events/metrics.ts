@@ -6,27 +6,20 @@
  * signed in. One that was neither done nor denied (not valid, not found, a conflict) is only in the HTTP figures.
  */
 
-import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import { type Clock, systemClock } from '#server/platform/clock.ts'
 import type { Keep, Siblings } from '#server/platform/siblings.ts'
 import type { Attempted } from './jobs/job.ts'
 import { registerJobMetrics } from './jobs/metrics.ts'
 import type { QueueFigures } from './jobs/store.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
+import { createRequestDurations, type HandledRequest } from './request-durations.ts'
 
 export type LoginOutcome = 'success' | 'failure'
 export type WriteOutcome = 'success' | 'denied'
 
 /** The figures of one process, in a form that travels between processes. */
 export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
-
-export interface HandledRequest {
-  readonly method: string
-  /** The pattern of the route; none where nothing is. */
-  readonly route: string | undefined
-  readonly status: number
-  readonly seconds: number
-}
 
 /** Counting by a realm that may not exist resolves once it is counted and never rejects. */
 export interface Metrics {
@@ -56,11 +49,6 @@ const names = {
   writes: 'svc_admin_write_total',
 } as const
 
-/** Seconds; most answers take milliseconds, a sign-in a tenth of a second. */
-const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-
 /** What became of an admin write; nothing where it was neither done nor denied. */
 export const outcomeOf = (status: number): WriteOutcome | undefined => {
   if (status >= 200 && status < 300) return 'success'
@@ -78,13 +66,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
   const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
-  const durations = new Histogram({
-    name: 'svc_http_request_duration_seconds',
-    help: 'Time from the request to the end of the answer.',
-    labelNames: ['method', 'route', 'status'],
-    buckets,
-    registers,
-  })
+  const durations = createRequestDurations()
   new Gauge({
     name: 'svc_queue_depth',
     help: 'How many wait.',
@@ -108,17 +90,11 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),
-    request: ({ method, route, status, seconds }) =>
-      durations.observe(
-        {
-          method: methods.has(method) ? method : 'other',
-          route: route ?? 'none',
-          status: `${Math.floor(status / 100)}xx`,
-        },
-        seconds,
-      ),
+    request: durations.observe,
     jobAttempted,
-    figures: () => registry.getMetricsAsJSON(),
+    // The declaration of the library has the types as members of an enum; at run time they are words.
+    figures: async () =>
+      [...(await registry.getMetricsAsJSON()), durations.figures()] as unknown as Figures,
   }
 }
 
