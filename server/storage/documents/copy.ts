@@ -163,11 +163,20 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
 
   const viewAt = (realm: string, position: Position): RealmView => {
     const view = { realm, ...position }
+    /** Of the whole kinds that were asked for: to look something up by a text that is new costs several times as much. */
+    const names = new Map<string, string>()
+    const wholeName = (kind: string): string => {
+      const known = names.get(kind)
+      if (known !== undefined) return known
+      const made = unitKey(realm, kind)
+      names.set(kind, made)
+      return made
+    }
     const held = (
       kind: string,
       key: string,
     ): { document: StoredDocument | undefined } | undefined => {
-      const whole = use(unitKey(realm, kind))
+      const whole = use(wholeName(kind))
       if (whole) return { document: whole.byKey.get(key) }
       const document = use(unitKey(realm, kind, key))?.byKey.get(key)
       return document && { document }
@@ -182,7 +191,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
         return document?.id === id ? document : loadOne(view, kind, 'id', id)
       },
       list: async (kind) => [
-        ...(use(unitKey(realm, kind)) ?? (await loadKind(realm, kind, view))).byKey.values(),
+        ...(use(wholeName(kind)) ?? (await loadKind(realm, kind, view))).byKey.values(),
       ],
     }
   }
