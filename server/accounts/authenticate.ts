@@ -99,8 +99,8 @@ export interface AuthenticatorParts {
   readonly maxWaitMs?: number
 }
 
-/** More than cores: while two attempts are hashed one after the other, others wait for the disk. */
-const PER_CORE = 4
+/** More than the hasher takes for a core: others wait for the disk meanwhile. */
+const PER_CORE = 6
 const MAX_WAITING = 1000
 const MAX_WAIT_MS = 10_000
 const FIRST_PAUSE_MS = 10

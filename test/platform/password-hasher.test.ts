@@ -51,9 +51,9 @@ describe('the hasher', () => {
     expect(most()).toBe(2)
   })
 
-  it('gives an engine as many more as it takes ahead', async () => {
+  it('gives an engine as many as it takes', async () => {
     const { engine, calls } = handEngine()
-    const hasher = createHasher({ ...engine, ahead: 1 }, { concurrency: 2 })
+    const hasher = createHasher({ ...engine, perCore: 2 }, { concurrency: 2 })
     const hashes = Promise.all(['a', 'b', 'c', 'd', 'e'].map((word) => hasher.hash(word)))
     await turn()
     expect(calls).toHaveLength(4)

@@ -40,9 +40,9 @@ export function createHasher(
   engine: PasswordEngine,
   { concurrency = availableParallelism(), maxQueued = 1000 }: HasherLimits = {},
 ): Hasher {
-  const { ahead = 0 } = engine
-  const queue = createQueue(concurrency * (1 + ahead), maxQueued)
-  // Those run in libuv's threads, which take none ahead of the others' turn.
+  const { perCore = 1 } = engine
+  const queue = createQueue(concurrency * perCore, maxQueued)
+  // These run in libuv's threads, where others wait for each of them.
   const foreignQueue = createQueue(concurrency, Number.POSITIVE_INFINITY)
   const bcrypt = createBcrypt()
   const decoy = formatPhc({

@@ -44,11 +44,11 @@ interface Way {
 }
 
 const rawWay = (engine: PasswordEngine, hash: string): Way => {
-  const cores = availableParallelism()
+  const most = availableParallelism() * (engine.perCore ?? 1)
   return {
-    what: `${engine.name} verify, ${cores} at once`,
+    what: `${engine.name} verify, ${most} at once`,
     on: 'engine alone',
-    run: (ms) => runLoad(cores, { ms }, () => engine.verify(hash, password)),
+    run: (ms) => runLoad(most, { ms }, () => engine.verify(hash, password)),
     loads: [],
   }
 }
