@@ -14,7 +14,7 @@ import { median, medianRatio, quantile } from '../statistics.ts'
 const ROUNDS = 5
 const ROUND_MS = 3_000
 /** Long enough for the code of a sign-in to be compiled. */
-const WARM_UP_MS = 10_000
+const WARM_UP_MS = 25_000
 const CONNECTIONS = 8
 const password = 'a quiet sentence about lamps 17'
 
