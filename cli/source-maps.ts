@@ -31,18 +31,25 @@ const sourceOf = (
   return `${file}:${origin.lineNumber}:${origin.columnNumber}`
 }
 
+const asBuilt = (frame: string): string => frame
+
+/** Node.js reads the trace of whatever ends a stream; undici ends each connection that it closes with one of these. */
+const isShown = (error: Error): boolean => !('code' in error) || error.code !== 'UND_ERR_DESTROYED'
+
 /** From now on, in every trace that is read. */
 export const nameSources = (): void => {
   const maps = new Map<string, SourceMap | undefined>()
   const named = (frame: string): string =>
-    frame.replace(place, (asBuilt, url: string, line: string, column: string) => {
+    frame.replace(place, (found, url: string, line: string, column: string) => {
       if (!maps.has(url)) maps.set(url, readMap(url))
       const map = maps.get(url)
-      return (map && sourceOf(map, url, Number(line), Number(column))) ?? asBuilt
+      return (map && sourceOf(map, url, Number(line), Number(column))) ?? found
     })
-  Error.prepareStackTrace = (error, frames) =>
-    [
+  Error.prepareStackTrace = (error, frames) => {
+    const name = isShown(error) ? named : asBuilt
+    return [
       Error.prototype.toString.call(error),
-      ...frames.map((frame) => `    at ${named(String(frame))}`),
+      ...frames.map((frame) => `    at ${name(String(frame))}`),
     ].join('\n')
+  }
 }

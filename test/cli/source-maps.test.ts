@@ -13,6 +13,10 @@ const source = `interface Reason { readonly why: string }
 export const fail = ({ why }: Reason): never => {
   throw new TypeError(why)
 }
+
+export const close = (): never => {
+  throw Object.assign(new Error('closed'), { code: 'UND_ERR_DESTROYED' })
+}
 `
 const subject = new URL('../../cli/source-maps.ts', import.meta.url)
 
@@ -23,8 +27,9 @@ const script = `
   nameSources()
   const traces = []
   for (const file of files) {
-    const { fail } = await import(file)
-    try { fail({ why: 'no reason' }) } catch (error) { traces.push(error.stack.split('\\n')) }
+    const { fail, close } = await import(file)
+    const call = file.includes('closed') ? close : fail
+    try { call({ why: 'no reason' }) } catch (error) { traces.push(error.stack.split('\\n')) }
   }
   process.stdout.write(JSON.stringify(traces))
 `
@@ -40,10 +45,10 @@ describe('the trace of an error', () => {
       sourcemap: 'external',
       sourcefile: '../source/fail.ts',
     })
-    const names = ['mapped', 'unmapped', 'broken']
+    const names = ['mapped', 'unmapped', 'broken', 'closed']
     const urls = names.map((name) => pathToFileURL(join(folder, `${name}.mjs`)).href)
     for (const url of urls) writeFileSync(fileURLToPath(url), code)
-    writeFileSync(join(folder, 'mapped.mjs.map'), map)
+    for (const name of ['mapped', 'closed']) writeFileSync(join(folder, `${name}.mjs.map`), map)
     writeFileSync(join(folder, 'broken.mjs.map'), '{')
     const args = ['--input-type=module', '-e', script, subject.href, ...urls]
     const said: string[][] = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
@@ -57,6 +62,11 @@ describe('the trace of an error', () => {
       'TypeError: no reason',
       `    at fail (${place})`,
     ])
+  })
+
+  it('reads no map for what undici closes a connection with, which nobody sees', () => {
+    const [, first] = traces.get('closed') ?? []
+    expect(first).toContain(`at close (${pathToFileURL(join(folder, 'closed.mjs'))}:1:`)
   })
 
   it.each([
