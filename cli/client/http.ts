@@ -5,7 +5,7 @@
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from 'undici'
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
 import { versionHeader } from '#schemas/capabilities.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { CommandError, exitCodes } from '../exit.ts'
@@ -149,9 +149,11 @@ export const createHttp = (options: HttpOptions): Http => {
     const say = (outcome: string): void =>
       trace?.(`${method} ${path} ${outcome} ${Math.round(performance.now() - started)} ms`)
     try {
-      const answer = await request(server + path, {
+      const { origin, pathname, search } = new URL(server + path)
+      const answer = await dispatcher.request({
+        origin,
+        path: pathname + search,
         method,
-        dispatcher,
         headersTimeout: timeout,
         ...(asked.stream ? { signal: asked.stream.signal } : {}),
         bodyTimeout: timeout,
