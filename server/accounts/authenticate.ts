@@ -192,7 +192,7 @@ export const createAuthenticator = ({
         return { outcome: 'failure' }
       } catch (error) {
         // The realm is gone, and what is counted and recorded of it.
-        if (isForeignKey(error)) return { outcome: 'failure' }
+        if (isForeignKey(error) && error.table === 'login_guards') return { outcome: 'failure' }
         if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error
       }
     }
@@ -338,7 +338,7 @@ export const createAuthenticator = ({
 const isChange = (error: unknown): boolean =>
   error instanceof GuardFailedError || isForeignKey(error)
 
-const isForeignKey = (error: unknown): boolean =>
+const isForeignKey = (error: unknown): error is ConstraintError =>
   error instanceof ConstraintError && error.constraint === 'foreign-key'
 
 const isGuard = (error: unknown, guard: string | undefined): boolean =>

@@ -124,6 +124,22 @@ describe.each(backends)('attempts to sign in on $name', (backend) => {
     expect((await guards()).map(({ reserved }) => reserved)).toEqual([0, 0])
   })
 
+  it.each([PASSWORD, 'wrong'])(
+    'fails with %j when the realm is removed meanwhile',
+    async (password) => {
+      const { hasher, storage } = accounts
+      const verify = hasher.verify
+      hasher.verify = async (phc, given) => {
+        const matches = await verify(phc, given)
+        const sql = `delete from realms where name = '${realm}'`
+        await storage.commit([{ sql, parameters: [] }])
+        return matches
+      }
+      expect(await attempt('anna', password)).toBe('failure')
+      expect(await guards()).toEqual([])
+    },
+  )
+
   it('does not accept the old password when it is replaced while it is checked', async () => {
     const { hasher, storage, passwords } = accounts
     const verify = hasher.verify
