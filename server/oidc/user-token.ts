@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { openidScope, parseScope } from '#server/tokens/scopes.ts'
@@ -32,9 +33,22 @@ export interface UserTokenOptions {
   readonly address?: string
 }
 
+const isFor = ({ aud }: Claims, { url }: Issuer): boolean =>
+  Array.isArray(aud) ? aud.includes(url) : aud === url
+
+/** The claims come again as the same object for as long as the token is remembered (jwt.ts). */
+const scopes = new WeakMap<Claims, readonly string[]>()
+
+const scopeOf = (claims: Claims): readonly string[] => {
+  const known = scopes.get(claims)
+  if (known) return known
+  const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
+  scopes.set(claims, scope)
+  return scope
+}
+
 const userOf = (issuer: Issuer, { claims, user }: VerifiedToken): UserRow => {
-  if (![claims['aud']].flat().includes(issuer.url))
-    throw refuseToken(issuer, 'it is for another audience')
+  if (!isFor(claims, issuer)) throw refuseToken(issuer, 'it is for another audience')
   if (!user) throw refuseToken(issuer, 'it is of no user')
   return user
 }
@@ -71,7 +85,7 @@ export const userTokenOf = async (
     claims,
     ...(address === undefined ? {} : { address }),
   })
-  const scope = parseScope(typeof claims['scope'] === 'string' ? claims['scope'] : '')
+  const scope = scopeOf(claims)
   const user = userOf(issuer, verified)
   if (!scope.includes(openidScope)) throw refuseScope(issuer, openidScope)
   return { ...verified, user, scope }
