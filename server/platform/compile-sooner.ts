@@ -1,6 +1,6 @@
 /**
- * V8 makes its fastest code of a function after thousands of calls. A sign-in, of which there are a few in a second, would
- * run the slower code for hours. Called when the server has started: what a start runs once is not worth the work.
+ * V8 makes its fastest code of a function after thousands of calls. A sign-in, of which there are a few in a second, was
+ * still at its slower code after eight thousand. Called when the server has started: what a start runs once is not worth the work.
  */
 
 import { setFlagsFromString } from 'node:v8'
