@@ -48,6 +48,8 @@ const day = 24 * 60 * 60 * 1000
 /** As long as browsers keep a cookie (RFC 6265bis §5.5). */
 const keptMs = 400 * day
 const worthTellingMs = day
+/** How long a browser that is seen again need not be written again. */
+const hour = 60 * 60 * 1000
 const mostPerUser = 100
 const made = /^[A-Za-z0-9_-]{43}$/
 
@@ -60,7 +62,7 @@ const sightingsOf = preparedQuery(
       .where('user_id', '=', userId)
       .where('last_seen', '>', since)
     return db.selectNoFrom((eb) => [
-      eb.exists(kept.where('device', '=', device)).as('with_this'),
+      kept.clearSelect().select('last_seen').where('device', '=', device).as('last_seen'),
       eb.exists(kept).as('with_any'),
     ])
   },
@@ -104,10 +106,10 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   }
   const digestOf = (userId: string, value: string): string => sha256(`${userId}:${value}`)
 
-  /** Whether the user has been seen with this browser, and with any. */
+  /** When the user was last seen with this browser, and whether with any. */
   const sightings = async (userId: string, device: string) => {
     const [seen] = await sightingsOf(db, { userId, device, since: clock.now() - keptMs })
-    return { withThis: seen?.with_this === 1, withAny: seen?.with_any === 1 }
+    return { lastSeen: seen?.last_seen ?? undefined, withAny: seen?.with_any === 1 }
   }
 
   const letter = async (
@@ -135,21 +137,24 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
   return {
     async isKnown(request, { id }) {
       const value = valueIn(request)
-      return value !== undefined && (await sightings(id, digestOf(id, value))).withThis
+      if (value === undefined) return false
+      return (await sightings(id, digestOf(id, value))).lastSeen !== undefined
     },
 
     async signedIn(request, view, user) {
       const cookieValue = valueIn(request) ?? randomToken()
       const device = digestOf(user.id, cookieValue)
-      const { withThis, withAny } = await sightings(user.id, device)
-      const isNews = withAny && !withThis
+      const { lastSeen, withAny } = await sightings(user.id, device)
+      const now = clock.now()
+      const isNews = withAny && lastSeen === undefined
+      const isWritten = lastSeen !== undefined && lastSeen > now - hour
       const letters = isNews ? await letter(request, view, user) : []
       return {
         cookieValue,
         isNews,
         hasMail: letters.length > 0,
         statements: [
-          seenNow(db, { userId: user.id, device, now: clock.now() }),
+          ...(isWritten ? [] : [seenNow(db, { userId: user.id, device, now })]),
           ...(isNews && isTimeToForget(device) ? [forgetOldest(db, { userId: user.id })] : []),
           ...letters,
         ],

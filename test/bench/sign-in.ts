@@ -42,6 +42,18 @@ export const openForm = async (
   }
 }
 
+/** The request of a browser that has signed in before and keeps what it was given but the session. */
+export const openFormAgain = async (
+  connection: Connection,
+  person: Credentials,
+): Promise<Request> => {
+  const first = await connection.send(await openForm(connection, person), 303)
+  const device = new Map([...cookiesOf(first)].filter(([name]) => name.endsWith('iam-device')))
+  const form = await openForm(connection, person)
+  const cookie = `${form.headers?.['cookie']}; ${cookieHeader(device)}`
+  return { ...form, headers: { ...form.headers, cookie } }
+}
+
 /** The headers that admin requests of the master realm's administrator carry. */
 export const signInAsAdmin = async (url: string): Promise<Headers> => {
   const connection = connect(url)

@@ -196,6 +196,30 @@ describe.each(backends)('people on $name', (backend) => {
       expect(forger.isSignedIn(realm)).toBe(false)
     })
 
+    it('is written when it is first seen, and then once an hour', async () => {
+      await world.setFlow([{ authenticator: 'username-password' }])
+      const userId = await world.addUser('ines')
+      const browser = world.browser()
+      const seenAfter = async (ms: number): Promise<number[]> => {
+        world.clock.advance(ms)
+        browser.cookies.delete(`iam-session-${realm}`)
+        await signIn(browser, 'ines')
+        expect(browser.isSignedIn(realm)).toBe(true)
+        const rows = await world.server.parts.storage.db
+          .selectFrom('known_devices')
+          .select('last_seen')
+          .where('user_id', '=', userId)
+          .execute()
+        return rows.map(({ last_seen }) => last_seen)
+      }
+      const first = await seenAfter(0)
+      expect(first).toHaveLength(1)
+      expect(await seenAfter(50 * 60_000)).toEqual(first)
+      const [second = 0, ...more] = await seenAfter(11 * 60_000)
+      expect(second).toBeGreaterThan((first[0] ?? 0) + 60 * 60_000)
+      expect(more).toEqual([])
+    })
+
     it('is one of the hundred that a user was seen with last', async () => {
       const { storage } = world.server.parts
       await world.setFlow([{ authenticator: 'username-password' }])
