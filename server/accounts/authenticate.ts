@@ -100,11 +100,13 @@ export interface AuthenticatorParts {
 }
 
 /** More than the hasher takes for a core: others wait for the disk meanwhile. */
-const PER_CORE = 6
+const PER_CORE = 32
 const MAX_WAITING = 1000
 const MAX_WAIT_MS = 10_000
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 100
+/** More at once for one name only wait for each other's reservations. */
+const PER_NAME = 12
 /** How many attempts from one address may wait for each other's reservations. */
 const PER_ADDRESS = 16
 /** How often a failure is counted again because others were counted meanwhile. */
@@ -155,7 +157,7 @@ export const createAuthenticator = ({
 
   // Few reservations are in flight at any time: an attempt reserves when it is its turn to hash, not before.
   const slots = createSlots(concurrency, MAX_WAITING)
-  const perName = createKeyedSlots(concurrency, MAX_WAITING)
+  const perName = createKeyedSlots(Math.min(concurrency, PER_NAME), MAX_WAITING)
   const perAddress = createKeyedSlots(Math.max(concurrency, PER_ADDRESS), MAX_WAITING)
 
   const failureEvent = (
