@@ -13,6 +13,7 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import {
+  ALONE,
   ConstraintError,
   GuardFailedError,
   type Statement,
@@ -195,7 +196,8 @@ export const createAuthenticator = ({
       } catch (error) {
         // The realm is gone, and what is counted and recorded of it.
         if (isForeignKey(error) && error.table === 'login_guards') return { outcome: 'failure' }
-        if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error
+        const isCounted = error instanceof GuardFailedError && error.guard !== ALONE
+        if (!isCounted || tries === MAX_SETTLES) throw error
       }
     }
   }
@@ -205,13 +207,13 @@ export const createAuthenticator = ({
     expect: { rows: 1, guard: `user:${id}` },
   })
 
-  const evaluate = async <T>(
+  const settle = async <T>(
     trial: Trial,
     login: LoginUser | undefined,
+    checked: Checked,
     reservation: Reservation,
     accept: Accept<T>,
   ): Promise<AttemptResult<T>> => {
-    const checked = await trial.check(login)
     const reason = refusalOf(login, checked.matches, trial.method)
     if (login === undefined || reason !== undefined)
       return fail(trial, login, reservation, reason ?? 'unknown-user')
@@ -229,7 +231,7 @@ export const createAuthenticator = ({
       )
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
-      if (!isChange(error) || isGuard(error, ownGuard)) throw error
+      if (!isChange(error) || isGuard(error, ownGuard) || isGuard(error, ALONE)) throw error
       return fail(trial, login, reservation, 'changed-meanwhile')
     }
   }
@@ -240,21 +242,27 @@ export const createAuthenticator = ({
     accept: Accept<T>,
   ): Promise<AttemptResult<T> | undefined> => {
     const login = await trial.find()
-    const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
-    if (reservation === 'taken') return undefined
-    if (reservation === 'locked') {
-      await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
-      return { outcome: 'failure' }
-    }
-    try {
-      return await evaluate(trial, login, reservation, accept)
-    } catch (error) {
-      // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
-      await recorder.commit(reservation.released(), []).catch(() => undefined)
-      if (error instanceof HasherBusyError) return busy
-      throw error
-    } finally {
-      reservation.end()
+    let checked: Checked | undefined
+    for (;;) {
+      const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
+      if (reservation === 'taken') return undefined
+      if (reservation === 'locked') {
+        await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
+        return { outcome: 'failure' }
+      }
+      try {
+        checked ??= await trial.check(login)
+        return await settle(trial, login, checked, reservation, accept)
+      } catch (error) {
+        // Another process writes, and knows nothing of this attempt: it is told of once it is reserved among all.
+        if (isGuard(error, ALONE)) continue
+        // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
+        await recorder.commit(reservation.released(), []).catch(() => undefined)
+        if (error instanceof HasherBusyError) return busy
+        throw error
+      } finally {
+        reservation.end()
+      }
     }
   }
 

@@ -6,20 +6,30 @@
  * next lock; it is settled afterwards. An attempt that finds all reservations taken by others has to wait for them:
  * refusing it would turn away a correct password just because others sign in at the same time.
  *
+ * A process that alone writes to the database keeps its reservations in memory. Should another one write before such an
+ * attempt has ended, its outcome is not stored (`ALONE`): it has to be reserved again before anybody is told.
+ *
  * A name that nobody has is counted as well, so that a lock does not tell whose names exist.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
-import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import {
+  type Alone,
+  GuardFailedError,
+  type Statement,
+  type Storage,
+} from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import {
   addressFailure,
   addressSubject,
   forgiven,
+  forgotten,
   forgottenBefore,
   type Guard,
   type GuardSettings,
   nameSubject,
+  type Place,
   RESERVATION_MS,
   released,
   reserved,
@@ -44,7 +54,7 @@ export interface Reservation {
   /** For the commit of the sign-in: gives the reservation back and forgets the user's failures. */
   readonly succeeded: () => Statement[]
   readonly failed: () => Promise<SettledFailure>
-  /** The password was not looked at after all. */
+  /** It was no guess after all, or more is asked of the user. */
   readonly released: () => Statement[]
   /** To be called once, after the commit of whichever of these it was, or when there will be none. */
   readonly end: () => void
@@ -64,9 +74,11 @@ export interface BruteForce {
 }
 
 export interface BruteForceParts {
-  readonly storage: Pick<Storage, 'db' | 'commit' | 'dialect'>
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'alone'>
   readonly clock: Clock
 }
+
+type Held = Omit<Reservation, 'end'>
 
 /** What an attempt is counted under: the user and the address. */
 type Guards = readonly [user: Guard, address: Guard]
@@ -86,6 +98,10 @@ const guardsOf = ({ realm, userId, name, address, settings }: Claim): Guards => 
   },
 ]
 
+/** Of other processes, or of this one before it was alone. */
+const stillReserved = (row: SeenGuard | undefined, now: number): number =>
+  row === undefined || row.reserved_at < now - RESERVATION_MS ? 0 : row.reserved
+
 const stillCounted = ({ failures, last_failure_at }: SeenGuard, guard: Guard, now: number) =>
   last_failure_at < forgottenBefore(guard.settings, now) ? 0 : failures
 
@@ -97,6 +113,8 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   const failing = (
     [user, address]: Guards,
     seen: number | undefined,
+    place: Place,
+    still: readonly Statement[] = [],
   ): (() => Promise<SettledFailure>) => {
     let isFirst = true
     const seenAgain = async (now: number): Promise<number | undefined> => {
@@ -105,26 +123,24 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     }
     return async () => {
       const now = clock.now()
-      const counted = userFailure(db, user, isFirst ? seen : await seenAgain(now), now)
+      const counted = userFailure(db, user, isFirst ? seen : await seenAgain(now), now, place)
       isFirst = false
-      return {
-        ...counted,
-        statements: [...counted.statements, addressFailure(db, address, now)],
-      }
+      const counting = [...counted.statements, addressFailure(db, address, now, place)]
+      // Last: another process that reserves from here on waits for the rows, and then sees the failure.
+      return { ...counted, statements: [...counting, ...still] }
     }
   }
 
   /** Several processes write to the database: they see each other's reservations there. */
-  const reserveThere = async (guards: Guards): Promise<Reservation | 'locked' | 'taken'> => {
+  const reserveThere = async (guards: Guards): Promise<Held | 'locked' | 'taken'> => {
     const [user, address] = guards
     const now = clock.now()
     try {
       const [made] = await storage.commit(guards.map((guard) => reserved(db, guard, now)))
       return {
         succeeded: () => [forgiven(db, user), released(db, address)],
-        failed: failing(guards, Number(made?.rows[0]?.['failures'] ?? 0)),
+        failed: failing(guards, Number(made?.rows[0]?.['failures'] ?? 0), 'row'),
         released: () => guards.map((guard) => released(db, guard)),
-        end: () => {},
       }
     } catch (error) {
       if (!(error instanceof GuardFailedError)) throw error
@@ -134,36 +150,29 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   }
 
   /**
-   * This process has the database for itself. It takes its places first and reads then: whoever ends meanwhile is
+   * This process has the database for itself. Its places were taken before the rows are read: whoever ends meanwhile is
    * counted among the places or among the failures, or in both, never in none.
    */
-  const reserveHere = async (guards: Guards): Promise<Reservation | 'locked' | 'taken'> => {
+  const reserveHere = async (
+    guards: Guards,
+    places: readonly number[],
+    { still }: Alone,
+  ): Promise<Held | 'locked' | 'taken'> => {
     const now = clock.now()
-    const places = guards.map(({ realm, subject }) => held.take(realm, subject))
-    const end = (): void => {
-      for (const { realm, subject } of guards) held.giveBack(realm, subject)
-    }
-    try {
-      const rows = await seenGuards(db, ...guards)
-      const isLocked = rows.some((row) => row && row.locked_until > now)
-      const counts = rows.map((row, index) => row && stillCounted(row, guards[index] as Guard, now))
-      const isFree = guards.every(
-        ({ factor }, index) => ((counts[index] ?? 0) % factor) + (places[index] ?? 0) <= factor,
-      )
-      if (!isLocked && isFree) {
-        const [user] = guards
-        return {
-          succeeded: () => (rows[0] && rows[0].failures > 0 ? [forgiven(db, user)] : []),
-          failed: failing(guards, counts[0]),
-          released: () => [],
-          end,
-        }
-      }
-      end()
-      return isLocked ? 'locked' : 'taken'
-    } catch (error) {
-      end()
-      throw error
+    const rows = await seenGuards(db, ...guards)
+    if (rows.some((row) => row && row.locked_until > now)) return 'locked'
+    const counts = rows.map((row, index) => row && stillCounted(row, guards[index] as Guard, now))
+    const isFree = guards.every(({ factor }, index) => {
+      const others = stillReserved(rows[index], now) + (places[index] ?? 0)
+      return ((counts[index] ?? 0) % factor) + others <= factor
+    })
+    if (!isFree) return 'taken'
+    const [user] = guards
+    const hasFailed = (rows[0]?.failures ?? 0) > 0
+    return {
+      succeeded: () => [...(hasFailed ? [forgotten(db, user)] : []), ...still],
+      failed: failing(guards, counts[0], 'memory', still),
+      released: () => [...still],
     }
   }
 
@@ -174,7 +183,21 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     async reserve(claim) {
       if (!claim.settings.bruteForceProtected) return unguarded
       const guards = guardsOf(claim)
-      return storage.dialect.sharedByProcesses ? reserveThere(guards) : reserveHere(guards)
+      // In memory in any case: a reservation in the rows may be on its way when this process finds itself alone.
+      const places = guards.map(({ realm, subject }) => held.take(realm, subject))
+      const end = (): void => {
+        for (const { realm, subject } of guards) held.giveBack(realm, subject)
+      }
+      try {
+        const alone = storage.alone()
+        const made = await (alone ? reserveHere(guards, places, alone) : reserveThere(guards))
+        if (typeof made !== 'string') return { ...made, end }
+        end()
+        return made
+      } catch (error) {
+        end()
+        throw error
+      }
     },
 
     async locked(realm, userIds) {

@@ -35,6 +35,9 @@ export interface Lock {
   readonly first: boolean
 }
 
+/** Whether an attempt is among the reservations of its rows, or counted in memory. */
+export type Place = 'row' | 'memory'
+
 /** How a failure is to be stored. Fails its guard when another failure came between; then ask again. */
 export interface SettledFailure {
   readonly statements: readonly Statement[]
@@ -44,7 +47,7 @@ export interface SettledFailure {
 
 export type SeenGuard = Pick<
   LoginGuardRow,
-  'subject' | 'failures' | 'locked_until' | 'last_failure_at'
+  'subject' | 'failures' | 'locked_until' | 'last_failure_at' | 'reserved' | 'reserved_at'
 >
 
 /** A reservation older than this belongs to a process that died. */
@@ -140,6 +143,18 @@ export const released = preparedStatement((db, { realm, subject }: Subject) =>
     .where('subject', '=', subject),
 )
 
+/** What a place among the reservations of a row is worth once its attempt has ended. */
+const givenBack = (place: Place) => (place === 'row' ? { reserved: oneLess } : {})
+
+/** The failures of somebody whose attempt was counted in memory. */
+export const forgotten = preparedStatement((db, { realm, subject }: Subject) =>
+  db
+    .updateTable('login_guards')
+    .set({ failures: 0 })
+    .where('realm', '=', realm)
+    .where('subject', '=', subject),
+)
+
 /** As `released`, and the failures are forgotten. */
 export const forgiven = preparedStatement((db, { realm, subject }: Subject) =>
   db
@@ -154,7 +169,7 @@ const bothRows = preparedQuery(
   (db, { realm, user, address }: { realm: string; user: string; address: string }) =>
     db
       .selectFrom('login_guards')
-      .select(['subject', 'failures', 'locked_until', 'last_failure_at'])
+      .select(['subject', 'failures', 'locked_until', 'last_failure_at', 'reserved', 'reserved_at'])
       .where('realm', '=', realm)
       .where('subject', 'in', [user, address]),
 )
@@ -199,7 +214,12 @@ const firstFailure = (
   })
 
 /** One more than whatever there is. */
-export const addressFailure = (db: Kysely<Tables>, guard: Guard, now: number): Statement => {
+export const addressFailure = (
+  db: Kysely<Tables>,
+  guard: Guard,
+  now: number,
+  place: Place,
+): Statement => {
   const { factor, settings } = guard
   const { waitIncrementSeconds: step, maxFailureWaitSeconds: most } = settings
   const failures = sql<number>`(${countedSince(forgottenBefore(settings, now))}) + 1`
@@ -208,7 +228,7 @@ export const addressFailure = (db: Kysely<Tables>, guard: Guard, now: number): S
     firstFailure(db, guard, now).onConflict((conflict) =>
       conflict.columns(['realm', 'subject']).doUpdateSet({
         failures,
-        reserved: oneLess,
+        ...givenBack(place),
         last_failure_at: now,
         locked_until: sql<number>`case
           when (${failures}) % ${factor} <> 0 then login_guards.locked_until
@@ -228,6 +248,7 @@ export const userFailure = (
   guard: Guard,
   seen: number | undefined,
   now: number,
+  place: Place,
 ): SettledFailure => {
   const { realm, subject, factor, settings } = guard
   const failures = (seen ?? 0) + 1
@@ -242,7 +263,7 @@ export const userFailure = (
           .where(countedSince(forgottenBefore(settings, now)), '=', seen)
           .set({
             failures,
-            reserved: oneLess,
+            ...givenBack(place),
             last_failure_at: now,
             ...(ms > 0 ? { locked_until: now + ms } : {}),
           })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Reservation } from '#server/accounts/brute-force.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { LoginGuardRow } from '#server/storage/tables.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
 import { type Accounts, addRealm, createAccounts, defaultSettings } from './fixture.ts'
@@ -10,18 +11,31 @@ const settings = (changes: Partial<SettingsDoc> = {}): SettingsDoc =>
 
 const turn = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, value))
 
-describe.each(backends)('counting of failed attempts on $name', (backend) => {
+/** PostgreSQL as it is for a process that alone writes to it, and as it is among others. */
+const states = backends.flatMap((backend) =>
+  backend.name === 'sqlite'
+    ? [{ backend, alone: true, name: 'sqlite' }]
+    : [
+        { backend, alone: true, name: 'postgres, alone' },
+        { backend, alone: false, name: 'postgres, among others' },
+      ],
+)
+
+describe.each(states)('counting of failed attempts on $name', ({ backend, alone }) => {
   let open: OpenBackend
+  let storage: Storage
   let accounts: Accounts
   let realm: string
 
   beforeAll(async () => {
     open = await backend.open()
+    storage = alone ? open.storage : { ...open.storage, alone: () => undefined }
   })
   afterAll(() => open.close())
   beforeEach(async () => {
-    accounts = createAccounts(open.storage)
-    realm = await addRealm(open.storage)
+    accounts = createAccounts(storage)
+    realm = await addRealm(storage)
+    if (alone) await expect.poll(() => storage.alone(), { timeout: 5_000 }).toBeDefined()
   })
 
   interface Try {
@@ -46,12 +60,12 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
   const fail = async (given?: Try): Promise<boolean> => {
     const { failed, end } = await reserved(given)
     const { statements, lock } = await failed()
-    await open.storage.commit(statements)
+    await storage.commit(statements)
     end()
     return lock !== undefined
   }
   const guards = (): Promise<LoginGuardRow[]> =>
-    open.storage.db
+    storage.db
       .selectFrom('login_guards')
       .selectAll()
       .where('realm', '=', realm)
@@ -64,7 +78,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     expect(results.filter((result) => result === 'taken')).toHaveLength(17)
     expect(await reserve()).toBe('taken')
     const [one] = results.filter((result) => typeof result === 'object')
-    await open.storage.commit(one?.released() ?? [])
+    await storage.commit(one?.released() ?? [])
     one?.end()
     expect(await reserve()).toBeTypeOf('object')
     expect(await reserve()).toBe('taken')
@@ -75,7 +89,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     const settled = held.map(async ({ failed, end }) => {
       for (let done = false; !done; ) {
         const { statements } = await failed()
-        done = await open.storage.commit(statements).then(
+        done = await storage.commit(statements).then(
           () => true,
           () => false,
         )
@@ -117,7 +131,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     await fail({ userId: 'u1' })
     await fail({ userId: 'u1' })
     const { succeeded, end } = await reserved({ userId: 'u1' })
-    await open.storage.commit(succeeded())
+    await storage.commit(succeeded())
     end()
     expect(await guards()).toMatchObject([
       { subject: 'addr:192.0.2.1', failures: 2, reserved: 0 },
@@ -128,7 +142,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
   it('gives a reservation back without counting', async () => {
     for (let index = 0; index < 4; index += 1) {
       const { released, end } = await reserved()
-      await open.storage.commit(released())
+      await storage.commit(released())
       end()
     }
     expect((await guards()).every(({ failures, reserved }) => failures + reserved === 0)).toBe(true)
@@ -173,15 +187,35 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     expect(await reserve({ settings: forgetful })).toBeTypeOf('object')
   })
 
-  // Where one process has the database for itself, its reservations end with it.
-  if (backend.name === 'postgres')
-    it('takes back what a process that died had reserved', async () => {
-      for (let index = 0; index < 3; index += 1) await reserved()
-      expect(await reserve()).toBe('taken')
-      accounts.clock.advance(31)
-      await reserved()
-      expect(await guards()).toMatchObject([{ reserved: 1 }, { reserved: 1 }])
-    })
+  /** Reserved by another process: in the rows, and nothing of it in the memory of this one. */
+  const reservedElsewhere = async (userId?: string): Promise<void> => {
+    const { bruteForce } = createAccounts({ ...storage, alone: () => undefined })
+    const claim = { realm, userId, name: 'anna', address: '192.0.2.1', settings: settings() }
+    const reservation = await bruteForce.reserve(claim)
+    if (typeof reservation === 'string') throw new Error(`it is ${reservation}`)
+    reservation.end()
+  }
+
+  it('takes back what a process that died had reserved', async () => {
+    for (let index = 0; index < 3; index += 1) await reservedElsewhere()
+    expect(await reserve()).toBe('taken')
+    accounts.clock.advance(31)
+    await reserved()
+    const left = alone ? 3 : 1
+    expect(await guards()).toMatchObject([{ reserved: left }, { reserved: left }])
+  })
+
+  it('gives back its own reservations only', async () => {
+    await reservedElsewhere('u1')
+    await fail({ userId: 'u1' })
+    const { succeeded, end } = await reserved({ userId: 'u1' })
+    await storage.commit(succeeded())
+    end()
+    expect(await guards()).toMatchObject([
+      { subject: 'addr:192.0.2.1', failures: 1, reserved: 1 },
+      { subject: 'user:u1', failures: 0, reserved: 1 },
+    ])
+  })
 
   it('counts every one of many failures that end at once, and says once that it locks', async () => {
     const many = settings({ failureFactor: 8 })
@@ -189,7 +223,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     const settle = async ({ failed }: Reservation): Promise<boolean> => {
       for (;;) {
         const { statements, lock } = await failed()
-        const done = await open.storage.commit(statements).then(
+        const done = await storage.commit(statements).then(
           () => true,
           () => false,
         )
@@ -204,7 +238,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
   it('is unlocked by an administrator', async () => {
     for (let index = 0; index < 3; index += 1) await fail({ userId: 'u1' })
     expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'])).toEqual(new Set(['u1']))
-    await open.storage.commit(accounts.bruteForce.unlockStatements(realm, 'u1'))
+    await storage.commit(accounts.bruteForce.unlockStatements(realm, 'u1'))
     expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'])).toEqual(new Set())
     expect(await reserve({ userId: 'u1' })).toBeTypeOf('object')
   })
@@ -220,7 +254,7 @@ describe.each(backends)('counting of failed attempts on $name', (backend) => {
     await fail({ name: 'old', settings: forgetful })
     accounts.clock.advance(601)
     await fail({ name: 'new', address: '192.0.2.2', settings: forgetful })
-    await open.storage.commit(accounts.bruteForce.forgetStatements(realm, forgetful))
+    await storage.commit(accounts.bruteForce.forgetStatements(realm, forgetful))
     const subjects = (await guards()).map(({ subject }) => subject)
     expect(subjects).toHaveLength(2)
     expect(subjects).toContain('addr:192.0.2.2')

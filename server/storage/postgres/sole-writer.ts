@@ -10,7 +10,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '#server/platform/ids.ts'
-import { GuardFailedError, type Statement } from '../contract.ts'
+import { ALONE, type Alone, GuardFailedError, type Statement } from '../contract.ts'
 import { WriteCount } from '../write-count.ts'
 
 /** How long a holder trusts what it has seen; whoever starts after one that died waits that long. */
@@ -125,6 +125,13 @@ export class SoleWriter {
       this.#mark = `${this.#claim.name} ${mark}`
     this.#markedAt = mark
     return this.#mark
+  }
+
+  /** See `Storage.alone`. */
+  alone(): Alone | undefined {
+    if (this.mark() === undefined) return undefined
+    const expect = { rows: 1, guard: ALONE }
+    return { still: [{ sql: IS_THERE, parameters: [this.#own], expect }] }
   }
 
   realmsMark(): string | undefined {

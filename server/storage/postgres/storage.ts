@@ -109,6 +109,7 @@ function postgresStorage(
     announce: announcement,
     listening: () => listener.listening,
     mark: () => soleWriter.mark(),
+    alone: () => soleWriter.alone(),
     realmsMark: () => soleWriter.realmsMark(),
     ping: () =>
       sql`select 1`.execute(db).then(

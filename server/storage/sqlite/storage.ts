@@ -71,6 +71,8 @@ function sqliteStorage(
     announce: () => undefined,
     listening: () => true,
     mark: () => writer.marks.mark,
+    // The file is locked for this process.
+    alone: () => ({ still: [] }),
     realmsMark: () => writer.marks.realmsMark,
     ping: async () => {
       if (!writer.alive) return false
