@@ -18,9 +18,14 @@ export class Pace {
     this.#size = size
   }
 
+  /** Few write at the moment. */
+  get isQuiet(): boolean {
+    return this.#size <= FEW
+  }
+
   /** Milliseconds that the next group is to wait; 0 where it may begin. */
   delay(): number {
-    if (this.#size <= FEW) return 0
+    if (this.isQuiet) return 0
     return Math.max(0, Math.ceil(this.#beganAt + SPACING - performance.now()))
   }
 }

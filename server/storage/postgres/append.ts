@@ -1,6 +1,6 @@
 /**
- * Group commit: while one transaction is on its way the appends that arrive wait, and become the next one. All go
- * out together in the hope that none fails; when one does, they are run again with a savepoint each, because an
+ * Group commit: while a transaction is on its way the appends that arrive wait, and become the next one; where there are
+ * few of them, a second transaction does not wait for the first. All of a group go out together in the hope that none fails; when one does, they are run again with a savepoint each, because an
  * error aborts a whole transaction here.
  */
 
@@ -21,6 +21,9 @@ import { type Database, type Run, runAlone, transact } from './transaction.ts'
 /** Bounds how long the first of a group waits for the last. */
 const GROUP = 1_000
 
+/** How many go on at the same time where few append: who comes second would wait for two. */
+const TRANSACTIONS = 2
+
 interface Job {
   readonly statements: readonly Statement[]
   readonly resolve: (results: StatementResult[]) => void
@@ -33,7 +36,7 @@ export class AppendQueue {
   readonly #database: Database
   readonly #pace = new Pace()
   #queue: Job[] = []
-  #running = false
+  #underWay = 0
 
   constructor(database: Database) {
     this.#database = database
@@ -42,8 +45,8 @@ export class AppendQueue {
   push(statements: readonly Statement[]): Promise<StatementResult[]> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ statements, resolve, reject })
-      if (this.#running) return
-      this.#running = true
+      if (this.#underWay >= (this.#pace.isQuiet ? TRANSACTIONS : 1)) return
+      this.#underWay += 1
       setImmediate(() => void this.#run())
     })
   }
@@ -61,7 +64,7 @@ export class AppendQueue {
         else reject(outcome?.error)
       }
     }
-    this.#running = false
+    this.#underWay -= 1
   }
 }
 

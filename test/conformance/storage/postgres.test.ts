@@ -1,5 +1,6 @@
 /** What only PostgreSQL has: several nodes, notifications, and connections that break. */
 import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { OutcomeUnknownError, type Storage } from '#server/storage/contract.ts'
@@ -75,6 +76,26 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
     await backend.close()
+  })
+
+  it('does not let one append wait for another that is held up', async () => {
+    const client = new pg.Client({ connectionString: backend.url })
+    await client.connect()
+    cleanups.push(() => client.end())
+    await client.query('begin')
+    await client.query(`insert into meta (name, value) values ('held', '0')`)
+    const held = storage.append([insertMeta(storage.db, 'held', '1')])
+    await expect
+      .poll(async () => {
+        const { rows } = await sql`select 1 from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(storage.db)
+        return rows.length
+      })
+      .toBe(1)
+    await storage.append([insertMeta(storage.db, 'free', '1')])
+    await client.query('rollback')
+    await held
+    expect(await metaNames(storage.db)).toEqual(expect.arrayContaining(['free', 'held']))
   })
 
   it('tells every node of a committed change, and of no other', async () => {
