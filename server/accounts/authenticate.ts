@@ -196,8 +196,8 @@ export const createAuthenticator = ({
       } catch (error) {
         // The realm is gone, and what is counted and recorded of it.
         if (isForeignKey(error) && error.table === 'login_guards') return { outcome: 'failure' }
-        const isCounted = error instanceof GuardFailedError && error.guard !== ALONE
-        if (!isCounted || tries === MAX_SETTLES) throw error
+        const isOvertaken = error instanceof GuardFailedError && error.guard !== ALONE
+        if (!isOvertaken || tries === MAX_SETTLES) throw error
       }
     }
   }
