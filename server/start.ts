@@ -7,7 +7,7 @@ import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { compileSooner } from '#server/platform/compile-sooner.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { giveBackMemory } from '#server/platform/memory.ts'
+import { giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
@@ -39,9 +39,6 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
   return error
 }
 
-/** Whoever waited for the server has its first answers by then. */
-const settledAfterMs = 500
-
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   const parts = await createParts(config, logger, systemClock)
@@ -53,7 +50,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     const admin = await bootstrap(parts.realms, config.bootstrap)
     const background = await startBackground(parts)
     compileSooner()
-    const settled = setTimeout(giveBackMemory, settledAfterMs).unref()
+    const settled = setTimeout(giveBackMemory, SETTLED_MS).unref()
     const stop = async (): Promise<void> => {
       clearTimeout(settled)
       parts.health.stopping()

@@ -4,6 +4,7 @@
  */
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { runGroup, type WriteConnection, writeConnection } from './group.ts'
@@ -43,6 +44,7 @@ function start(port: MessagePort, { file }: WriterData): void {
     const connection = writeConnection(openWriting(file))
     port.on('message', (message: ToThread) => serve(port, connection, message))
     tell(port, { kind: 'ready' })
+    setTimeout(giveBackMemory, SETTLED_MS).unref()
   } catch (error) {
     tell(port, { kind: 'failed', message: reasonOf(error) })
   }
