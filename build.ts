@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { sectionSchemas } from './cli/validate/schema.ts'
 import { compiledModule } from './schemas/compiled-module.ts'
+import { estateSchema } from './schemas/estate.ts'
 import { kinds } from './schemas/registry.ts'
 import { realmView } from './schemas/views.ts'
 import { configSchemas } from './server/config/index.ts'
@@ -36,6 +37,9 @@ const compiledValidators: Plugin = {
       }))
     write(/\/cli\/validate\/compiled\.ts$/, () =>
       compiledModule(sectionSchemas(realmView(kinds)), { fillDefaults: false }),
+    )
+    write(/\/cli\/load\/compiled\.ts$/, () =>
+      compiledModule({ estate: estateSchema }, { fillDefaults: false }),
     )
     write(/\/server\/config\/compiled\.ts$/, () =>
       compiledModule(configSchemas(), { fillDefaults: true }),

@@ -2,13 +2,14 @@
 
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { createAjv, lazyValidator } from '#schemas/ajv.ts'
+import { createValidators, fieldErrors } from '#schemas/ajv.ts'
 import { estateSchema } from '#schemas/estate.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Prune } from '../plan/plan.ts'
+import { compiled } from './compiled.ts'
 import { estateFileName } from './files.ts'
 import { didYouMean } from './nearest.ts'
 import { readDocuments } from './nodes.ts'
@@ -59,6 +60,8 @@ export interface FoundEstate {
   /** The text of its file, by the name that diagnostics give it. */
   textOf(file: string): string | undefined
 }
+
+const validatorOf = createValidators(compiled, { fillDefaults: false, isBrief: true })
 
 const estateOf = (
   root: string,
@@ -153,9 +156,10 @@ const readEstate = (
     return estateOf(root, file)
   }
   const value = toJson(node)
-  const validate = lazyValidator(createAjv({ fillDefaults: false, isBrief: true }), estateSchema)
+  const validate = validatorOf('estate', estateSchema)
+  const found = validate(value) ? [] : fieldErrors(validate.errors ?? [])
   // Variables are told about one by one below, with what is wrong with each.
-  const errors = validate(value).filter(({ field }) => !field.startsWith('/vars/'))
+  const errors = found.filter(({ field }) => !field.startsWith('/vars/'))
   diagnostics.push(...errors.map((error) => diagnosticOf(node, error)))
   const vars = node.pairs.get('vars')?.value
   const variables = vars?.type === 'map' ? variablesOf(vars, diagnostics) : undefined

@@ -159,7 +159,17 @@ export const compareRealm = async (
     realm,
     kinds.map(({ kind }) => kind),
     columns,
-    (row) => ({ ...row, protected: row.protected === 1 }),
+    // Column by column: rows of SQLite are dictionaries, and so are copies of them.
+    ({ id, kind, key, origin, hash, owner, sealed, protected: isProtected }) => ({
+      id,
+      kind,
+      key,
+      origin,
+      hash,
+      owner,
+      sealed,
+      protected: isProtected === 1,
+    }),
   )
   if (!listed) return undefined
   const { revision } = listed
