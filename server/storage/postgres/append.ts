@@ -1,7 +1,7 @@
 /**
  * Group commit: while a transaction is on its way the appends that arrive wait, and become the next one; where there are
- * few of them, a second transaction does not wait for the first. All of a group go out together in the hope that none fails; when one does, they are run again with a savepoint each, because an
- * error aborts a whole transaction here.
+ * few of them, a second transaction does not wait for the first. All of a group go out together in the hope that none
+ * fails; when one does, they are run again with a savepoint each, because an error aborts a whole transaction here.
  */
 
 import { setTimeout } from 'node:timers/promises'
