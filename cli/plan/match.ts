@@ -97,11 +97,17 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
 
   const isPending = (one: Desired): boolean => pending.get(placeOf(one)) === one
 
+  /** Only in a tree may a document leave its parent; elsewhere it went along when its parent was renamed. */
+  const hasItsParent = ({ kind, key }: Desired, was: ActualDocument): boolean =>
+    kind.shape === 'tree' || parentKeyOf(kind, key) === parentKeyOf(kind, paper.keyOf(was))
+
   /** The document that an entry says it was. */
   const sourceOf = (one: Desired): ActualDocument | undefined => {
     if (!isRenamed(one) || swapped.has(one)) return undefined
     const place = placeKey(one.kind.kind, one.renamedFrom ?? '')
-    return [paper.at(place), paper.wasAt(place)].find((was) => was && !taken.has(was))
+    return [paper.at(place), paper.wasAt(place)].find(
+      (was) => was && !taken.has(was) && hasItsParent(one, was),
+    )
   }
 
   /** A document of a tree cannot be moved below itself. */
