@@ -66,6 +66,8 @@ const swapping = (renamed: readonly Desired[]): Set<Desired> => {
   return found
 }
 
+const placesChange = 'names cannot change places; take a third name in between'
+
 interface Settled {
   readonly matches: readonly Match[]
   readonly findings: readonly RenameFinding[]
@@ -152,17 +154,18 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     else if (!isRenamed(one)) conclude(one, null, null)
   }
 
-  /** No rename can be carried out any more: what this entry says it was does not exist. */
+  /** No rename can be carried out any more: what this entry says it was does not exist, or they wait for each other. */
   const giveUp = (one: Desired): void => {
     const was = nameOf(one.kind.kind, one.renamedFrom ?? '')
     const at = paper.at(placeKey(one.kind.kind, one.renamedFrom ?? ''))
     if (at && isBelow(one, at)) report(one, 'rename-cycle', 'it would be below itself')
+    else if (isParentPending(one) || paper.at(placeOf(one)))
+      report(one, 'rename-cycle', placesChange)
     else report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
     conclude(one, paper.at(placeOf(one)) ?? null, null)
   }
 
-  for (const one of swapped)
-    report(one, 'rename-cycle', 'names cannot change places; take a third name in between')
+  for (const one of swapped) report(one, 'rename-cycle', placesChange)
   while (pending.size > 0) {
     const before = pending.size
     for (const one of [...pending.values()]) attempt(one)

@@ -177,9 +177,12 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     deleted: actual.deleted,
   }
 
+  // What targets need is made or renamed for them: what would only change is left alone.
+  const isAsked = ({ action, kind, key }: Change): boolean =>
+    action === 'create' || action === 'rename' || scope.isInScope({ kind, key })
   const planned = matching.matches.flatMap((one) => {
     const change = changeOf(one, context)
-    return change ? [{ match: one, change }] : []
+    return change && isAsked(change) ? [{ match: one, change }] : []
   })
   const changes = planned.map(({ change }) => change)
   const matched = new Set(matching.matches.map((one) => one.actual))
