@@ -5,9 +5,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
 import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
-import { compileSooner } from '#server/platform/compile-sooner.ts'
+import { keepCodeFast } from '#server/platform/compiled-code.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
+import { boundGarbage, giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
@@ -49,7 +49,8 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
     const background = await startBackground(parts)
-    compileSooner()
+    keepCodeFast()
+    boundGarbage()
     const settled = setTimeout(giveBackMemory, SETTLED_MS).unref()
     const stop = async (): Promise<void> => {
       clearTimeout(settled)

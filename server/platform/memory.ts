@@ -1,7 +1,14 @@
-/** Memory that only the start needed. */
+/** How much memory the server holds, beside what is alive in it. */
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { setV8Flags } from './v8-flags.ts'
+
+/**
+ * Half of the heap may be garbage before V8 looks for it. Left alone it waits until three quarters are, and holds for
+ * minutes of traffic what one busy moment took.
+ */
+export const boundGarbage = (): void => setV8Flags('--heap-growing-percent=100')
 
 /** Whoever waited for the start has its first answers by then. */
 export const SETTLED_MS = 500
@@ -9,7 +16,7 @@ export const SETTLED_MS = 500
 type Collect = (options: Readonly<Record<'type' | 'execution' | 'flavor', string>>) => void
 
 /**
- * Gives it back to the system. V8 keeps the space in which modules were loaded and routes were made, a seventh of an idle
+ * Gives back to the system what only the start needed. V8 keeps the space in which modules were loaded and routes were made, a seventh of an idle
  * server, until memory is short; nothing but a collection of the last resort makes that space small again. It takes about
  * as long as the check of four passwords.
  */

@@ -2,13 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const module = fileURLToPath(new URL('../../server/platform/compile-sooner.ts', import.meta.url))
+const pathOf = (name: string): string =>
+  fileURLToPath(new URL(`../../server/platform/${name}.ts`, import.meta.url))
 
 // In a process of its own, because the flags are of the process.
 it('sets no flag that V8 does not know', () => {
   const script = `
-    const { compileSooner } = await import(${JSON.stringify(module)})
-    compileSooner()
+    const { keepCodeFast } = await import(${JSON.stringify(pathOf('compiled-code'))})
+    const { boundGarbage } = await import(${JSON.stringify(pathOf('memory'))})
+    keepCodeFast()
+    boundGarbage()
     console.log('done')`
   const { stdout, stderr } = spawnSync(
     process.execPath,
