@@ -30,11 +30,14 @@ export interface Storage {
   readonly dialect: Dialect
   /** For reads only: a write through it would bypass the guards and, on SQLite, fail. */
   readonly db: Kysely<Tables>
-  /** All statements in one transaction of their own; resolves when it is durable. */
+  /**
+   * All statements or none; resolves when they are durable. Short lists that come at the same moment may share a
+   * transaction, as if one came after the other. One that fails, or waits for a lock, does not hold up its neighbours.
+   */
   commit(statements: readonly Statement[]): Promise<StatementResult[]>
   /**
-   * As `commit`, for inserts that take no lock another writer waits for (audit, tokens, sessions): the
-   * appends of many callers share one transaction. One that fails does not fail its neighbours.
+   * As `commit`, for inserts that take no lock another writer waits for (audit, tokens, sessions): the appends of many
+   * callers share one transaction, and none of them waits for commits.
    */
   append(statements: readonly Statement[]): Promise<StatementResult[]>
   /**

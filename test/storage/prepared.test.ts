@@ -1,5 +1,6 @@
 /** Queries and statements that are compiled once take other values each time, on both databases. */
 
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
@@ -7,6 +8,16 @@ import { backends } from '../support/backends.ts'
 
 const find = preparedQuery('test-meta', (db, { name }: { name: string }) =>
   db.selectFrom('meta').select(['name', 'value']).where('name', '=', name),
+)
+const fromTheEnd = preparedQuery(
+  'test-meta-from-the-end',
+  (db, { suffix, length }: { suffix: string; length: number }) =>
+    db
+      .selectFrom('meta')
+      .select('name')
+      .where(sql<boolean>`length(name) < ${length}`)
+      .where(sql<boolean>`substr(name, 2) = ${suffix}`)
+      .orderBy('name', 'desc'),
 )
 const put = preparedStatement((db, { name, value }: { name: string; value: string }) =>
   db.insertInto('meta').values({ name, value }),
@@ -48,6 +59,39 @@ describe.each(backends)('prepared on $name', (backend) => {
   it('queries refuse a value that no database takes, and go on', async () => {
     await expect(find(storage.db, { name: 'no\u0000body' })).rejects.toThrow()
     expect(await find(storage.db, { name: 'nobody' })).toEqual([])
+  })
+
+  it('queries asked at the same moment have each its own answer', async () => {
+    const odd = ['a"b', 'c\\d', '{e,f}', 'NULL', '', ' ', '$1']
+    await storage.commit(odd.map((name) => put(storage.db, { name, value: `of ${name}` })))
+    const names = [...odd, 'nobody', ...odd]
+    const rows = await Promise.all(names.map((name) => find(storage.db, { name })))
+    expect(rows).toEqual(
+      names.map((name) => (name === 'nobody' ? [] : [{ name, value: `of ${name}` }])),
+    )
+  })
+
+  it('queries asked beside one that no database takes are answered', async () => {
+    const [one, none] = await Promise.allSettled([
+      find(storage.db, { name: 'one' }),
+      find(storage.db, { name: 'no\u0000body' }),
+    ])
+    expect(one).toMatchObject({ status: 'fulfilled', value: [{ value: 'a' }] })
+    expect(none.status).toBe('rejected')
+  })
+
+  it('queries with numbers have several rows or none each, in their order', async () => {
+    await storage.commit(
+      ['x', 'y', 'z'].map((name) => put(storage.db, { name: `${name} row`, value: '1' })),
+    )
+    const answers = await Promise.all(
+      [1, 3, 9].map((length) => fromTheEnd(storage.db, { suffix: ' row', length })),
+    )
+    expect(answers.map((rows) => rows.map(({ name }) => name))).toEqual([
+      [],
+      [],
+      ['z row', 'y row', 'x row'],
+    ])
   })
 
   it('statements keep what was written into them and their guard', async () => {

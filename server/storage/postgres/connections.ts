@@ -5,6 +5,8 @@ import pg from 'pg'
 const CONNECT_MS = 10_000
 const STATEMENT_MS = 30_000
 const LOCK_MS = 10_000
+/** Of a transaction that several share: long before PostgreSQL looks for a deadlock, which takes it a second. */
+const SHARED_LOCK_MS = 25
 const IDLE_IN_TRANSACTION_MS = 30_000
 /** Longer than any limit the server keeps itself: it only ends the wait for a server that has gone silent. */
 const SILENCE_MS = 45_000
@@ -16,11 +18,16 @@ export function readingPool(url: string, max: number): pg.Pool {
 
 /** For writes, whatever the database has for a default: not every statement says in which kind of transaction it runs. */
 export function writingPool(url: string, max: number): pg.Pool {
-  return pool(url, max, {
-    options:
-      '-c default_transaction_read_only=off -c default_transaction_isolation=read\\ committed',
-  })
+  return pool(url, max, { options: WRITING })
 }
+
+/** For transactions that several share: one that has to wait for a row goes on alone. */
+export function sharedPool(url: string, max: number): pg.Pool {
+  return pool(url, max, { options: WRITING, lock_timeout: SHARED_LOCK_MS })
+}
+
+const WRITING =
+  '-c default_transaction_read_only=off -c default_transaction_isolation=read\\ committed'
 
 /** For migrations, which may take as long as they need. */
 export function migratingClient(url: string): pg.Client {

@@ -14,6 +14,11 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
 }
 
+/** Somebody else held a row for longer than was waited for it; nothing was written. */
+export class LockTimeoutError extends Error {
+  override readonly name = 'LockTimeoutError'
+}
+
 export function isPassing(error: unknown): boolean {
   return error instanceof pg.DatabaseError && PASSING.includes(error.code ?? '')
 }
@@ -30,6 +35,7 @@ export function errorOf(error: unknown): unknown {
   const plain = new Error(`PostgreSQL ${error.code}: ${error.message}`)
   if (error.code === '23505') return new ConstraintError('unique', error.table ?? '', plain)
   if (error.code === '23503') return new ConstraintError('foreign-key', error.table ?? '', plain)
+  if (error.code === '55P03') return new LockTimeoutError(plain.message)
   return plain
 }
 

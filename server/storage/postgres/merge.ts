@@ -1,90 +1,157 @@
 /**
- * Makes one insert of several rows out of many inserts of one row: with an append per request that is most of what
- * a group holds, and PostgreSQL's work per statement is larger than its work per row.
+ * Makes one statement out of many of the same text: with a list per request they are most of what a group holds, and
+ * PostgreSQL's work per statement is larger than its work per row.
  *
- * Only plain inserts are merged and moved, and only past one another: they do not see each other's rows, except
- * that a foreign key may now be checked too early. That is an error, after which the group is run as it was.
+ * Only plain inserts, and guards that look at other tables than those, are merged and moved, and only past one another:
+ * they do not see each other's rows, except that a foreign key may now be checked too early. That is an error, after
+ * which the group is run as it was. Guards come behind the inserts: what they saw is to be so at the commit.
  * Announcements are heard after the commit, wherever they stand: they are in nobody's way, and equal ones are one.
  */
 
-import type { Statement, StatementResult } from '../contract.ts'
+import { GuardFailedError, type Statement, type StatementResult } from '../contract.ts'
+import { areValues, forMany, rowsOfEach, type Value } from './for-many.ts'
 import { isAnnouncement } from './listener.ts'
 
 /** As Kysely compiles an insert of one row with nothing else to it. */
-const PLAIN_INSERT = /^(insert into "\w+" \([^()]*\) values )\([^()]*\)$/
+const PLAIN_INSERT = /^(insert into "(\w+)" \([^()]*\) values )\([^()]*\)$/
 /** The protocol counts parameters in 16 bits. */
 const PARAMETERS = 60_000
 
+const NOTHING: StatementResult = { count: 0, rows: [] }
+
 export interface Merged {
   readonly statements: readonly Statement[]
-  /** Turns the results of `statements` into those of the list that was merged. */
+  /**
+   * Turns the results of `statements` into those of the list that was merged. Throws where a guard did not hold: to be
+   * called before the commit.
+   */
   readonly split: (results: readonly StatementResult[]) => StatementResult[]
 }
 
-interface Bucket {
-  readonly first: Statement
-  /** The text before the values, where more rows may join. */
-  readonly head: string | undefined
-  readonly parameters: unknown[]
+interface PlainInsert {
+  /** The text before the values. */
+  readonly head: string
+  readonly table: string
 }
 
-export function mergeInserts(list: readonly Statement[]): Merged {
+/** Statements that become one. */
+interface Bucket {
+  readonly members: Statement[]
+  readonly insert: PlainInsert | undefined
+}
+
+/** What stands between two statements that nothing may pass. */
+interface Stretch {
+  readonly inserts: Map<string, Bucket>
+  readonly guards: Map<string, Bucket>
+}
+
+const newStretch = (): Stretch => ({ inserts: new Map(), guards: new Map() })
+
+export function merge(list: readonly Statement[]): Merged {
   const buckets: Bucket[] = []
-  const owners: number[] = []
-  const heads = new Map<string, string | undefined>()
-  let open = new Map<string, number>()
-  const announced = new Map<unknown, number>()
-  const add = (first: Statement, head?: string): number =>
-    buckets.push({ first, head, parameters: [...first.parameters] }) - 1
-  for (const one of list) {
+  const owners: { readonly bucket: Bucket; readonly index: number }[] = []
+  const announced = new Map<unknown, Bucket>()
+  const plain = new Map<string, PlainInsert | undefined>()
+  let stretch = newStretch()
+
+  const endStretch = (): void => {
+    buckets.push(...stretch.guards.values())
+    stretch = newStretch()
+  }
+  const join = (one: Statement, open: Map<string, Bucket>, insert?: PlainInsert): Bucket => {
+    const before = open.get(one.sql)
+    if (before !== undefined && hasRoom(before)) {
+      before.members.push(one)
+      return before
+    }
+    const bucket = { members: [one], insert }
+    open.set(one.sql, bucket)
+    if (insert !== undefined) buckets.push(bucket)
+    return bucket
+  }
+  const place = (one: Statement): Bucket => {
     if (isAnnouncement(one)) {
       const [topic] = one.parameters
-      const place = announced.get(topic) ?? add(one)
-      announced.set(topic, place)
-      owners.push(place)
-      continue
+      const bucket = announced.get(topic) ?? { members: [one], insert: undefined }
+      if (!announced.has(topic)) buckets.push(bucket)
+      announced.set(topic, bucket)
+      return bucket
     }
-    if (!heads.has(one.sql)) heads.set(one.sql, headOf(one))
-    const head = one.expect === undefined ? heads.get(one.sql) : undefined
-    // Nothing moves past a statement that is not a plain insert.
-    if (head === undefined) open = new Map()
-    const owner = open.get(one.sql)
-    const bucket = owner === undefined ? undefined : buckets[owner]
-    if (owner !== undefined && bucket !== undefined && hasRoom(bucket)) {
-      bucket.parameters.push(...one.parameters)
-      owners.push(owner)
-    } else {
-      const place = add(one, head)
-      if (head !== undefined) open.set(one.sql, place)
-      owners.push(place)
-    }
+    if (!plain.has(one.sql)) plain.set(one.sql, plainInsert(one))
+    const insert = one.expect === undefined ? plain.get(one.sql) : undefined
+    const isMovable = insert !== undefined || isGuard(one)
+    if (!isMovable || meets(one, insert, stretch)) endStretch()
+    if (isMovable) return join(one, insert ? stretch.inserts : stretch.guards, insert)
+    const bucket = { members: [one], insert: undefined }
+    buckets.push(bucket)
+    return bucket
   }
+  for (const one of list) {
+    const bucket = place(one)
+    owners.push({ bucket, index: bucket.members.length - 1 })
+  }
+  endStretch()
+
   return {
     statements: buckets.map(joined),
-    split: (results) =>
-      owners.map((owner) => {
-        const { count = 0, rows = [] } = results[owner] ?? {}
-        return buckets[owner]?.head === undefined ? { count, rows } : { count: 1, rows }
-      }),
+    split: (results) => {
+      const own = new Map(
+        buckets.map((bucket, index) => [bucket, resultsOf(bucket, results[index])]),
+      )
+      return owners.map(({ bucket, index }) => own.get(bucket)?.[index] ?? NOTHING)
+    },
   }
 }
 
-function headOf({ sql, parameters }: Statement): string | undefined {
-  const head = PLAIN_INSERT.exec(sql)?.[1]
+function plainInsert({ sql, parameters }: Statement): PlainInsert | undefined {
+  const [, head, table] = PLAIN_INSERT.exec(sql) ?? []
+  if (head === undefined || table === undefined) return undefined
   // A parameter used twice could not be numbered anew.
-  return head !== undefined && sql === head + tuple(1, parameters.length) ? head : undefined
+  return sql === head + tuple(1, parameters.length) ? { head, table } : undefined
 }
 
-function hasRoom({ first, parameters }: Bucket): boolean {
-  return parameters.length + first.parameters.length <= PARAMETERS
+function isGuard({ sql, parameters, expect }: Statement): boolean {
+  return expect !== undefined && sql.startsWith('select ') && areValues(parameters)
 }
 
-function joined({ first, head, parameters }: Bucket): Statement {
+/** Whether a guard of the stretch looks at what the insert writes, or the guard at what an insert of it has. */
+function meets(one: Statement, insert: PlainInsert | undefined, stretch: Stretch): boolean {
+  if (insert !== undefined)
+    return [...stretch.guards.keys()].some((sql) => sql.includes(insert.table))
+  return [...stretch.inserts.values()].some((other) => one.sql.includes(other.insert?.table ?? ''))
+}
+
+function hasRoom({ members }: Bucket): boolean {
+  return (members.length + 1) * (members[0]?.parameters.length ?? 0) <= PARAMETERS
+}
+
+function joined({ members, insert }: Bucket): Statement {
+  const [first, ...others] = members as [Statement, ...Statement[]]
+  if (others.length === 0) return first
+  if (insert === undefined)
+    return forMany(
+      first.sql,
+      members.map(({ parameters }) => parameters as readonly Value[]),
+    )
   const width = first.parameters.length
-  if (head === undefined || parameters.length === width) return first
-  const tuples: string[] = []
-  for (let start = 1; start <= parameters.length; start += width) tuples.push(tuple(start, width))
-  return { sql: head + tuples.join(', '), parameters }
+  const tuples = members.map((_, index) => tuple(index * width + 1, width))
+  return {
+    sql: insert.head + tuples.join(', '),
+    parameters: members.flatMap(({ parameters }) => parameters),
+  }
+}
+
+function resultsOf({ members, insert }: Bucket, result: StatementResult | undefined) {
+  const { count, rows } = result ?? NOTHING
+  if (members.length === 1) return [{ count, rows }]
+  if (insert !== undefined) return members.map(() => ({ count: 1, rows: [] }))
+  const each = rowsOfEach(rows, members.length)
+  return members.map(({ expect }, index): StatementResult => {
+    const own = each[index] ?? []
+    if (expect !== undefined && own.length !== expect.rows) throw new GuardFailedError(expect.guard)
+    return { count: own.length, rows: own }
+  })
 }
 
 function tuple(start: number, width: number): string {

@@ -16,16 +16,20 @@ import { runPreparedBy } from '../prepared.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { adoptRestored } from './adopt.ts'
-import { AppendQueue } from './append.ts'
-import { migratingClient, readingPool, writingPool } from './connections.ts'
+import { migratingClient, readingPool, sharedPool, writingPool } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
+import { gatherReads, type Read } from './gathered-reads.ts'
+import { GroupQueue, inTransactions, withSavepoints } from './groups.ts'
 import { announcement, RealmListener } from './listener.ts'
 import { ASKED_TOPIC, freeOf, isFencedOff, type Query, SoleWriter } from './sole-writer.ts'
 import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
 
 const READERS = 8
-const WRITERS = 8
+const WRITERS = 6
+const SHARED = 2
+/** Longer lists would hold their rows, and everybody else of the group, for too long. */
+const SHORT = 20
 /** Any number will do as long as nobody else uses it: "iamctl" in hexadecimal. */
 const MIGRATION_LOCK = 0x69616d63746c
 
@@ -54,18 +58,19 @@ function postgresStorage(
 ): Storage {
   const reading = watched(readingPool(url, readers), logger)
   const writing = watched(writingPool(url, WRITERS), logger)
+  const shared = watched(sharedPool(url, SHARED), logger)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reading }) })
-  runPreparedBy(db, async (name, text, values) => {
-    const { rows } = await reading.query({ name, text, values: [...values] })
-    return rows
-  })
+  const read: Read = async (name, text, values) =>
+    (await reading.query({ name, text, values: [...values] })).rows
+  runPreparedBy(db, gatherReads(read))
   const soleWriter = new SoleWriter({
     read: queryOf(reading),
     write: queryOf(writing),
     tell: announcement(ASKED_TOPIC),
   })
   const database = { pool: writing, label, names: new StatementNames(), soleWriter }
-  const queue = new AppendQueue(database)
+  const appends = new GroupQueue(database, withSavepoints(database))
+  const commits = new GroupQueue({ ...database, pool: shared }, inTransactions(database))
   listener.subscribe((topic) => {
     if (topic === ASKED_TOPIC) void soleWriter.asked()
   })
@@ -98,13 +103,19 @@ function postgresStorage(
     await soleWriter.close()
     await listener.close()
     await writing.end()
+    await shared.end()
     await reading.end()
   }
   return {
     dialect: postgres,
     db,
-    commit: (statements) => write(statements, () => transact(database, (run) => run(statements))),
-    append: (statements) => write(statements, () => queue.push(statements)),
+    commit: (statements) =>
+      write(statements, () =>
+        statements.length > SHORT
+          ? transact(database, (run) => run(statements))
+          : commits.push(statements),
+      ),
+    append: (statements) => write(statements, () => appends.push(statements)),
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,
     listening: () => listener.listening,

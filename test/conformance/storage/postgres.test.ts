@@ -78,24 +78,66 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     await backend.close()
   })
 
-  it('does not let one append wait for another that is held up', async () => {
+  /** Holds a name that others want to insert; resolves to what lets it go. */
+  const hold = async (name: string): Promise<() => Promise<unknown>> => {
     const client = new pg.Client({ connectionString: backend.url })
     await client.connect()
     cleanups.push(() => client.end())
     await client.query('begin')
-    await client.query(`insert into meta (name, value) values ('held', '0')`)
-    const held = storage.append([insertMeta(storage.db, 'held', '1')])
-    await expect
-      .poll(async () => {
-        const { rows } = await sql`select 1 from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(storage.db)
-        return rows.length
-      })
-      .toBe(1)
-    await storage.append([insertMeta(storage.db, 'free', '1')])
-    await client.query('rollback')
+    await client.query(`insert into meta (name, value) values ($1, '0')`, [name])
+    return () => client.query('rollback')
+  }
+  const waiting = async (): Promise<number> => {
+    const { rows } = await sql`select 1 from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(storage.db)
+    return rows.length
+  }
+
+  it.each(['commit', 'append'] as const)(
+    'does not let one %s wait for another that is held up',
+    async (method) => {
+      const letGo = await hold('held')
+      const held = storage[method]([insertMeta(storage.db, 'held', '1')])
+      await expect.poll(waiting).toBe(1)
+      await storage[method]([insertMeta(storage.db, 'free', '1')])
+      await letGo()
+      await held
+      expect(await metaNames(storage.db)).toEqual(expect.arrayContaining(['free', 'held']))
+    },
+  )
+
+  it('commits lists that come at the same moment together, one that is held up apart', async () => {
+    const letGo = await hold('held')
+    const held = storage.commit([insertMeta(storage.db, 'held', '1')])
+    const names = ['a', 'b', 'c', 'd', 'e']
+    await Promise.all(names.map((name) => storage.commit([insertMeta(storage.db, name, '1')])))
+    await letGo()
     await held
-    expect(await metaNames(storage.db)).toEqual(expect.arrayContaining(['free', 'held']))
+    await Promise.all(names.map((name) => storage.commit([insertMeta(storage.db, `${name}2`, '')])))
+    const { rows } = await sql<{
+      names: string
+    }>`select string_agg(name, ' ' order by name) as names
+      from meta where name <> 'held' group by xmin::text order by names`.execute(storage.db)
+    expect(rows.map((row) => row.names)).toEqual([...names, 'a2 b2 c2 d2 e2'].sort())
+  })
+
+  it('commits what can be committed of lists that come at the same moment', async () => {
+    await storage.commit([insertRealm(storage.db, 'a')])
+    const taken = (name: string) => ({
+      ...statement(storage.db.selectFrom('realms').select('name').where('name', '=', name)),
+      expect: { rows: 1, guard: `realm:${name}` },
+    })
+    const settled = await Promise.allSettled([
+      storage.commit([taken('a'), insertMeta(storage.db, 'a', '1')]),
+      storage.commit([taken('b'), insertMeta(storage.db, 'b', '1')]),
+      storage.commit([taken('a'), insertMeta(storage.db, 'a', '2')]),
+      storage.commit([taken('a'), insertMeta(storage.db, 'c', '1')]),
+    ])
+    const reasons = settled.map((one) => (one.status === 'rejected' ? String(one.reason) : ''))
+    expect(reasons.filter((reason) => reason === '')).toHaveLength(2)
+    expect(reasons[1]).toContain('realm:b')
+    expect(reasons.filter((reason) => reason.includes('unique'))).toHaveLength(1)
+    expect(await metaNames(storage.db)).toEqual(['a', 'c'])
   })
 
   it('tells every node of a committed change, and of no other', async () => {
@@ -218,10 +260,12 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
           .set((eb) => ({ seq: eb('seq', '+', 1) }))
           .where('name', '=', name),
       )
-    const pause = { sql: 'select pg_sleep($1::bigint / 1000.0)', parameters: [50] }
+    const pause = { sql: 'select pg_sleep($1::bigint / 1000.0)', parameters: [2] }
+    // Too long to be committed together.
+    const pauses = Array.from({ length: 25 }, () => pause)
     await Promise.all([
-      storage.commit([raise('a'), pause, raise('b')]),
-      storage.commit([raise('b'), pause, raise('a')]),
+      storage.commit([raise('a'), ...pauses, raise('b')]),
+      storage.commit([raise('b'), ...pauses, raise('a')]),
     ])
     const rows = await storage.db.selectFrom('realms').select('seq').execute()
     expect(rows).toEqual([{ seq: 2 }, { seq: 2 }])

@@ -1,0 +1,148 @@
+/**
+ * Group commit: while a transaction is on its way the lists that arrive wait, and become the next one; where there are
+ * few of them, a second transaction does not wait for the first. All of a group go out together in the hope that none
+ * fails; when one does, they are run again apart, because an error aborts a whole transaction here.
+ */
+
+import { setTimeout } from 'node:timers/promises'
+import {
+  OutcomeUnknownError,
+  type Statement,
+  type StatementResult,
+  StorageUnavailableError,
+} from '../contract.ts'
+import { Pace } from '../pace.ts'
+import { isRecord } from '../statements.ts'
+import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
+import { merge } from './merge.ts'
+import { isFenced } from './sole-writer.ts'
+import { type Database, type Run, runAlone, transact } from './transaction.ts'
+
+/** Bounds how long the first of a group waits for the last. */
+const GROUP = 1_000
+
+/** How many go on at the same time where few write: who comes second would wait for two. */
+const TRANSACTIONS = 2
+
+interface Job {
+  readonly statements: readonly Statement[]
+  readonly resolve: (results: StatementResult[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Runs jobs so that none fails for another; resolves when the next group may begin. */
+export type Apart = (group: readonly Job[]) => Promise<void>
+
+export class GroupQueue {
+  readonly #database: Database
+  readonly #apart: Apart
+  readonly #pace = new Pace()
+  #queue: Job[] = []
+  #underWay = 0
+
+  constructor(database: Database, apart: Apart) {
+    this.#database = database
+    this.#apart = apart
+  }
+
+  push(statements: readonly Statement[]): Promise<StatementResult[]> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ statements, resolve, reject })
+      if (this.#underWay >= (this.#pace.isQuiet ? TRANSACTIONS : 1)) return
+      this.#underWay += 1
+      setImmediate(() => void this.#run())
+    })
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const delay = this.#pace.delay()
+      if (delay > 0) await setTimeout(delay)
+      const group = this.#queue.splice(0, GROUP)
+      this.#pace.begin(group.length)
+      await this.#settle(group)
+    }
+    this.#underWay -= 1
+  }
+
+  /** Never throws. */
+  async #settle(group: readonly Job[]): Promise<void> {
+    try {
+      const results = await runAtOnce(this.#database, group)
+      let start = 0
+      for (const { statements, resolve } of group) {
+        const end = start + statements.length
+        resolve(results.slice(start, end))
+        start = end
+      }
+    } catch (error) {
+      if (isOneJobsFault(error, group)) await this.#apart(group)
+      else for (const { reject } of group) reject(error)
+    }
+  }
+}
+
+/** One that is alone knows its fault, unless it was not given the time to wait for a lock. */
+function isOneJobsFault(error: unknown, group: readonly Job[]): boolean {
+  if (error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError) return false
+  return group.length > 1 || error instanceof LockTimeoutError
+}
+
+async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
+  const { statements, split } = merge(group.flatMap(({ statements }) => statements))
+  const [first, ...others] = statements
+  // Audit events alone, which are most of what is appended, are one insert. Whoever is told that its outcome is unknown
+  // has written nothing else.
+  if (first !== undefined && others.length === 0 && isRecord(first))
+    return split(await runAlone(database, first))
+  return transact(database, async (run) => split(await run(statements)))
+}
+
+/** Each in a transaction of its own, in which it may wait for locks; nobody else waits with it. */
+export const inTransactions =
+  (database: Database): Apart =>
+  async (group) => {
+    for (const { statements, resolve, reject } of group)
+      void transact(database, (run) => run(statements)).then(resolve, reject)
+  }
+
+type Outcome = { readonly results: StatementResult[] } | { readonly error: unknown }
+
+/** All in one transaction, with a savepoint each. */
+export const withSavepoints =
+  (database: Database): Apart =>
+  async (group) => {
+    try {
+      const outcomes = await transact(database, (run) => runApart(run, group))
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index]
+        if (outcome !== undefined && 'results' in outcome) resolve(outcome.results)
+        else reject(outcome?.error)
+      }
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+
+async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  let before: Statement[] = []
+  for (const { statements } of group) {
+    try {
+      const results = await run([...before, SAVEPOINT, ...statements])
+      const own = results.slice(before.length + 1)
+      before = [RELEASE]
+      outcomes.push({ results: own })
+    } catch (error) {
+      if (error instanceof ConnectionLostError || isPassing(error) || isFenced(error)) throw error
+      before = [ROLL_BACK, RELEASE]
+      outcomes.push({ error: errorOf(error) })
+    }
+  }
+  await run(before)
+  return outcomes
+}
+
+const SAVEPOINT: Statement = { sql: 'savepoint job', parameters: [] }
+const ROLL_BACK: Statement = { sql: 'rollback to savepoint job', parameters: [] }
+const RELEASE: Statement = { sql: 'release savepoint job', parameters: [] }
