@@ -37,9 +37,9 @@ export async function loadEngine(): Promise<PasswordEngine> {
 export async function loadThreadedEngine(): Promise<PasswordEngine> {
   await import('@node-rs/argon2')
   // Where many wait, some sign-ins go on together: for all but the first one the code and its data are still in the caches,
-  // which every hash empties. The first waits for the last, an eighth of a second at most where each waits for longer
+  // which every hash empties. The first waits for the last, a fifth of a second at most where each waits for longer
   // anyway. And a thread has its next ones while it is at work, so that it never waits for the event loop.
-  const [most, ahead] = [12, 1]
+  const [most, ahead] = [16, 1]
   const { call, close } = createThreadCalls<Argon2Question, string | boolean>({
     entry: threadEntry(import.meta.url, './argon2-thread.ts', 'argon2.js'),
     name: 'argon2',
