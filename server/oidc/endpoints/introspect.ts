@@ -43,8 +43,8 @@ const answerSchema = {
   additionalProperties: true,
 } as const
 
-const isFor = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): boolean =>
-  client.clientId === clientId || [claims['aud']].flat().includes(clientId)
+const isFor = ({ clientId }: TokenClient, { claims: { aud }, client }: VerifiedToken): boolean =>
+  client.clientId === clientId || (Array.isArray(aud) ? aud.includes(clientId) : aud === clientId)
 
 export const introspect = (parts: IntrospectParts): Endpoint => {
   const { issuers, verifier, grantsStore, clock, recorder, authenticateClient } = parts
