@@ -14,7 +14,7 @@ import {
 import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
 import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
-import { merge } from './merge.ts'
+import { type Merged, merge } from './merge.ts'
 import { isFenced } from './sole-writer.ts'
 import { type Database, type Run, runAlone, transact } from './transaction.ts'
 
@@ -88,8 +88,15 @@ function isOneJobsFault(error: unknown, group: readonly Job[]): boolean {
   return group.length > 1 || error instanceof LockTimeoutError
 }
 
+const asItIs = (statements: readonly Statement[]): Merged => ({
+  statements,
+  split: (results) => [...results],
+})
+
 async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
-  const { statements, split } = merge(group.flatMap(({ statements }) => statements))
+  const list = group.flatMap((job) => job.statements)
+  // Of one that is alone the caller is told the first thing that failed: it stays in its order.
+  const { statements, split } = group.length > 1 ? merge(list) : asItIs(list)
   const [first, ...others] = statements
   // Audit events alone, which are most of what is appended, are one insert. Whoever is told that its outcome is unknown
   // has written nothing else.

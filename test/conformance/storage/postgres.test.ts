@@ -121,6 +121,17 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     expect(rows.map((row) => row.names)).toEqual([...names, 'a2 b2 c2 d2 e2'].sort())
   })
 
+  it('tells of a list that is alone the first thing that failed', async () => {
+    const none = {
+      ...statement(storage.db.selectFrom('realms').select('name').where('name', '=', 'b')),
+      expect: { rows: 1, guard: 'realm:b' },
+    }
+    await storage.commit([insertMeta(storage.db, 'a', '1')])
+    const twice = insertMeta(storage.db, 'a', '2')
+    await expect(storage.commit([none, twice])).rejects.toThrow('realm:b')
+    await expect(storage.commit([twice, none])).rejects.toThrow('unique')
+  })
+
   it('commits what can be committed of lists that come at the same moment', async () => {
     await storage.commit([insertRealm(storage.db, 'a')])
     const taken = (name: string) => ({
