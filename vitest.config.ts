@@ -17,6 +17,7 @@ const unit = [
 ]
 const processes = ['test/{process,peers}/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
 const never = ['test/bench/**']
+const chance = 'test/support/setup-chance.ts'
 
 export default defineConfig({
   test: {
@@ -33,7 +34,15 @@ export default defineConfig({
     reporters: ['default', new SummaryReporter()],
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'unit', include: unit, exclude: [...processes, ...never] } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: unit,
+          exclude: [...processes, ...never],
+          setupFiles: chance,
+        },
+      },
       {
         extends: true,
         test: {
@@ -41,7 +50,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...processes, ...never],
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: 'test/support/setup-server.ts',
+          setupFiles: [chance, 'test/support/setup-server.ts'],
         },
       },
       {
@@ -51,7 +60,7 @@ export default defineConfig({
           include: processes,
           exclude: never,
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: 'test/support/end-processes.ts',
+          setupFiles: [chance, 'test/support/end-processes.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.

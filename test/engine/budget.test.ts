@@ -1,14 +1,14 @@
 /** How many requests a plan and an apply take, whatever the size of the realm (design.md part 4), as the client counts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
+import { isLong } from '../support/chance.ts'
 import { injectedApi } from '../support/injected-api.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { apply, filesOf, planOf } from './files.ts'
 
-const long = process.env['IAMCTL_TEST_LONG'] === '1'
 /** The largest takes a while: on one database unless there is time. */
 const sizesOn = (backend: string): readonly number[] =>
-  long || backend === 'sqlite' ? [10, 1000, 10_000] : [10, 1000]
+  isLong || backend === 'sqlite' ? [10, 1000, 10_000] : [10, 1000]
 
 const source = 'budget'
 

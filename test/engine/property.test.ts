@@ -13,6 +13,7 @@ import type { Prune, RealmPlan } from '#cli/plan/plan.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { kinds } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'
+import { isLong } from '../support/chance.ts'
 import { injectedApi } from '../support/injected-api.ts'
 import { faultsOf } from '../support/integrity.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -33,13 +34,11 @@ import {
 } from './state.ts'
 import { environment } from './values.ts'
 
-const { IAMCTL_TEST_SEED: seed, IAMCTL_TEST_PATH: path } = process.env
+const { IAMCTL_TEST_PATH: path } = process.env
 /** On each database. */
 const usual = 50
-const numRuns = Number(
-  process.env['IAMCTL_TEST_PAIRS'] ?? (process.env['IAMCTL_TEST_LONG'] === '1' ? 1000 : usual),
-)
-const isLong = numRuns > usual
+const numRuns = Number(process.env['IAMCTL_TEST_PAIRS'] ?? (isLong ? 1000 : usual))
+const isMany = numRuns > usual
 
 /** Of fewer pairs, none may have what is rare: one in thirty renames a workload identity, which needs a client. */
 const certain = 400
@@ -204,7 +203,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
   }
 
   it(`is what the files say, and nothing else has changed (${numRuns} pairs)`, {
-    timeout: isLong ? 7_200_000 : 300_000,
+    timeout: isMany ? 7_200_000 : 300_000,
   }, async () => {
     const prunes = fc.constantFrom<Prune>('owned', 'owned', 'owned', 'all', 'none')
     await fc.assert(
@@ -213,11 +212,10 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
       ),
       {
         numRuns: path === undefined ? numRuns : 1,
-        ...(seed === undefined ? {} : { seed: Number(seed) }),
         ...(path === undefined ? {} : { path }),
         // To make what fails smaller takes minutes: for who asks for the one case.
         endOnFailure: path === undefined,
-        interruptAfterTimeLimit: isLong ? 7_100_000 : 240_000,
+        interruptAfterTimeLimit: isMany ? 7_100_000 : 240_000,
         markInterruptAsFailure: true,
       },
     )

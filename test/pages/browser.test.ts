@@ -8,6 +8,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Branding } from '#server/http/branding.ts'
 import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { isLong } from '../support/chance.ts'
 import { examples } from './examples.ts'
 import { exampleServer, rtlLocale } from './server.ts'
 
@@ -124,7 +125,7 @@ const looks = [
 const isLookedAt =
   (scheme: string) =>
   (_example: string, index: number): boolean =>
-    process.env['IAMCTL_TEST_LONG'] === '1' || (index % 2 === 0) === (scheme === 'light')
+    isLong || (index % 2 === 0) === (scheme === 'light')
 
 describe('the pages in a browser', () => {
   it.each(looks)(

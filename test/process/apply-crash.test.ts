@@ -12,6 +12,7 @@ import { desiredOf } from '#schemas/desired.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { flatten } from '#schemas/realm-document.ts'
 import { backends } from '../support/backends.ts'
+import { isLong, randomFrom, seed } from '../support/chance.ts'
 import { newHome } from '../support/cli.ts'
 import { faultsOf } from '../support/integrity.ts'
 import { spawnCli } from '../support/processes.ts'
@@ -23,11 +24,9 @@ import {
   startServerProcess,
   temporaryFolder,
 } from '../support/server-process.ts'
-import { randomFrom } from '../support/writers.ts'
 
-const long = process.env['IAMCTL_TEST_LONG'] === '1'
 /** On each database. */
-const kills = long ? 100 : 5
+const kills = isLong ? 100 : 5
 const minutes = 60_000
 
 /** Two states of a realm that share some documents, change others and have some of their own. */
@@ -80,7 +79,6 @@ describe.each(backends)('an apply that is killed ($name)', (backend) => {
   it(`leaves the realm as it was or as the files say, ${kills} times`, {
     timeout: 30 * minutes,
   }, async () => {
-    const seed = Number(process.env['IAMCTL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
     const random = randomFrom(seed)
     const installation = await newInstallation(backend)
     const folder = temporaryFolder()

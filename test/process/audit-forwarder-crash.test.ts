@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../support/backends.ts'
+import { isLong } from '../support/chance.ts'
 import { withStorage } from '../support/sealed-values.ts'
 import {
   newInstallation,
@@ -46,7 +47,7 @@ const getTokens = async (url: string, count: number): Promise<void> => {
 }
 
 /** The other database by `npm run test:long`. */
-const tried = process.env['IAMCTL_TEST_LONG'] === '1' ? backends : backends.slice(0, 1)
+const tried = isLong ? backends : backends.slice(0, 1)
 
 describe.each(tried)('a server that is killed while it forwards ($name)', (backend) => {
   it('loses no event, and keeps their order', { timeout: 4 * minute }, async () => {

@@ -5,14 +5,14 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
+import { isLong, randomFrom, seed } from '../support/chance.ts'
 import { findWritten } from '../support/expected-state.ts'
 import { faultsOf } from '../support/integrity.ts'
 import { withStorage } from '../support/sealed-values.ts'
 import { newInstallation, startServerProcess } from '../support/server-process.ts'
-import { createWriter, randomFrom } from '../support/writers.ts'
+import { createWriter } from '../support/writers.ts'
 
-const long = process.env['IAMCTL_TEST_LONG'] === '1'
-const kills = long ? 50 : 5
+const kills = isLong ? 50 : 5
 const minutes = 60_000
 
 /** What the killed server had sent may still be under way in PostgreSQL. */
@@ -35,7 +35,6 @@ describe.each(backends)('a server that is killed while clients write ($name)', (
   it(`loses nothing and leaves nothing half, ${kills} times`, {
     timeout: 20 * minutes,
   }, async () => {
-    const seed = Number(process.env['IAMCTL_TEST_SEED'] ?? Math.floor(Math.random() * 2 ** 32))
     const random = randomFrom(seed)
     const installation = await newInstallation(backend)
     const { databaseUrl } = installation

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type Backend, backends } from '../support/backends.ts'
 import type { Browserless } from '../support/browserless.ts'
+import { isLong } from '../support/chance.ts'
 import { spawnCli } from '../support/processes.ts'
 import {
   bytesOf,
@@ -138,7 +139,7 @@ const expectRotated = async ({ databaseUrl, keys }: Keyed, oldKeys: string): Pro
 }
 
 /** The other database by `npm run test:long`. */
-const tried = process.env['IAMCTL_TEST_LONG'] === '1' ? backends : backends.slice(0, 1)
+const tried = isLong ? backends : backends.slice(0, 1)
 
 describe.each(tried)('rotating the master key on $name', (backend) => {
   it('seals everything anew; the old key opens nothing, hashes and secrets stay', async () => {

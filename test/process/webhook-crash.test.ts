@@ -14,6 +14,7 @@ import {
   type Receiver,
 } from '../events/receiver.ts'
 import { backends } from '../support/backends.ts'
+import { isLong, randomFrom, seed } from '../support/chance.ts'
 import { withStorage } from '../support/sealed-values.ts'
 import {
   newInstallation,
@@ -22,9 +23,8 @@ import {
   temporaryFolder,
 } from '../support/server-process.ts'
 
-const long = process.env['IAMCTL_TEST_LONG'] === '1'
-const kills = long ? 50 : 5
-const events = long ? 5000 : 500
+const kills = isLong ? 50 : 5
+const events = isLong ? 5000 : 500
 const receivers = 20
 const minute = 60_000
 
@@ -118,6 +118,7 @@ describe.each(backends)(
       await setUp(first, receiver)
       await first.stop()
 
+      const random = randomFrom(seed)
       let acknowledged = 0
       for (let kill = 1; kill <= kills; kill += 1) {
         const server = await start()
@@ -126,7 +127,7 @@ describe.each(backends)(
           acknowledged += 1
         })
         // At any moment between the first deliveries and the last.
-        const some = before + 1 + Math.floor(Math.random() * ((events / kills) * receivers))
+        const some = before + 1 + Math.floor(random() * ((events / kills) * receivers))
         const enough = async (): Promise<void> => {
           await expect
             .poll(() => receiver.received.length, { timeout: 5000, interval: 2 })
@@ -160,7 +161,7 @@ describe.each(backends)(
         Math.min(...[...arrivals(receiver).values()].map((own) => own.size))
       await expect
         .poll(async () => [told(), await pending()], {
-          timeout: long ? 20 * minute : minute,
+          timeout: isLong ? 20 * minute : minute,
           interval: 500,
         })
         .toEqual([await expected(), 0])

@@ -6,14 +6,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RealmExport } from '#schemas/wire.ts'
 import { backends } from '../support/backends.ts'
+import { isLong, randomFrom } from '../support/chance.ts'
 import { faultsOf } from '../support/integrity.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { randomFrom } from '../support/writers.ts'
 
-const long = process.env['IAMCTL_TEST_LONG'] !== undefined
 const given = process.env['SEED']
 const seeds =
-  given === undefined ? Array.from({ length: long ? 60 : 3 }, (_, i) => i + 1) : [Number(given)]
+  given === undefined ? Array.from({ length: isLong ? 60 : 3 }, (_, i) => i + 1) : [Number(given)]
 
 /** Few, so that they are taken, left and taken again. */
 const names = ['a', 'b', 'c', 'd']
@@ -134,7 +133,7 @@ describe.each(backends)('random histories on $name', (backend) => {
   afterAll(() => server.close())
 
   // What goes back is decided before a database is asked: on the others one history is enough.
-  const tried = long || backend === backends[0] ? seeds : seeds.slice(0, 1)
+  const tried = isLong || backend === backends[0] ? seeds : seeds.slice(0, 1)
 
   it.each(tried)('go back to any revision (seed %i)', async (seed) => {
     const realm = `seed-${seed}`

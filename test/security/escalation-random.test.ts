@@ -14,6 +14,7 @@ import { effectivePermissions, type Permission, permissionKeys } from '#schemas/
 import { Problem } from '#schemas/problems.ts'
 import type { Operation } from '#server/resources/operations.ts'
 import { backends } from '../support/backends.ts'
+import { isLong, randomFrom } from '../support/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'
 
@@ -26,18 +27,11 @@ const writing: readonly Permission[] = [
   'manage-realm',
 ]
 
-const long = process.env['IAMCTL_TEST_LONG'] !== undefined
-const seeds = long ? 100 : 6
+const seeds = isLong ? 100 : 6
 
-/** A small generator of numbers (mulberry32): the same seed gives the same attack. */
-const randomFrom = (seed: number) => {
-  let state = seed
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
+/** The same seed gives the same attack. */
+const choicesFrom = (seed: number) => {
+  const next = randomFrom(seed)
   const below = (end: number): number => Math.floor(next() * end)
   return {
     below,
@@ -62,7 +56,7 @@ describe.each(backends)('random writes on $name', (backend) => {
   afterAll(() => server.close())
 
   const attack = async (seed: number): Promise<{ accepted: number; refused: number }> => {
-    const random = randomFrom(seed)
+    const random = choicesFrom(seed)
     const realm = `realm-${seed}`
     await server.createRealm(realm)
     const granted = [
@@ -217,7 +211,7 @@ describe.each(backends)('random writes on $name', (backend) => {
     return { accepted, refused }
   }
 
-  const limit = long ? 600_000 : 30_000
+  const limit = isLong ? 600_000 : 30_000
   it('never make anybody hold more than they or the writer held', { timeout: limit }, async () => {
     const total = { accepted: 0, refused: 0 }
     for (let seed = 1; seed <= seeds; seed += 1) {

@@ -3,6 +3,7 @@
  * acknowledged, and of the write that was under way when the server died either all or nothing.
  */
 import type { Browserless } from './browserless.ts'
+import type { Random } from './chance.ts'
 import { type Expected, moved, namesOf, readUserLine, userLine } from './expected-state.ts'
 
 export interface Writer {
@@ -26,19 +27,6 @@ interface Step {
   readonly body?: unknown
   readonly status: number
   readonly after: Expected
-}
-
-type Random = () => number
-
-/** mulberry32: a small generator whose whole sequence follows from the seed. */
-export const randomFrom = (seed: number): Random => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 /** What a step is chosen with. */

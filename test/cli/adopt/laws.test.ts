@@ -11,11 +11,11 @@ import { placeKey } from '#cli/plan/names.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { flatten, sectionKinds } from '#schemas/realm-document.ts'
 import { seeds } from '#schemas/seeds.ts'
+import { isLong } from '../../support/chance.ts'
 import { write } from '../fmt/generated.ts'
 import { mended, rawRealm, settled } from '../plan/realms.ts'
 import { exportOf, source } from '../plans/case.ts'
 
-const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'iamctl-adopt-laws-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

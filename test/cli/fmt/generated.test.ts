@@ -6,6 +6,7 @@ import { format } from '#cli/fmt/format.ts'
 import { readDocuments } from '#cli/load/nodes.ts'
 import { createSource } from '#cli/load/source.ts'
 import { toJson } from '#cli/load/tree.ts'
+import { isLong } from '../../support/chance.ts'
 import { realmFile } from './generated.ts'
 
 const read = (text: string) => {
@@ -13,7 +14,6 @@ const read = (text: string) => {
   return { values: documents.map(toJson), diagnostics }
 }
 
-const isLong = Boolean(process.env['IAMCTL_TEST_LONG'])
 const runs = isLong ? 10_000 : 300
 
 describe('generated files', () => {

@@ -12,11 +12,11 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { flatten, sectionOf } from '#schemas/realm-document.ts'
 import { kindNamed } from '#schemas/registry.ts'
+import { isLong } from '../../support/chance.ts'
 import { applied, born, exportOf, Refused, type Stored } from './paper-server.ts'
 import { mended, rawRealm, settled } from './realms.ts'
 
 const source = 'estate'
-const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
 const runs = { numRuns: isLong ? 2000 : 100 }
 const patience = { timeout: isLong ? 900_000 : 60_000 }
 

@@ -1,0 +1,25 @@
+/**
+ * What tests by chance are tried with. `npm test` tries the same every time, so that only a change can make it fail;
+ * `npm run test:long` tries more, and something new every time. IAMCTL_TEST_SEED repeats what failed.
+ */
+
+export const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
+
+const given = process.env['IAMCTL_TEST_SEED']
+
+const chosen = isLong ? Math.floor(Math.random() * 2 ** 31) : 2026
+
+export const seed = given === undefined ? chosen : Number(given)
+
+export type Random = () => number
+
+/** mulberry32: a small generator whose whole sequence follows from the seed. */
+export const randomFrom = (seed: number): Random => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
