@@ -50,12 +50,13 @@ const membershipsOf = preparedQuery('memberships', (db, { userId }: { userId: st
   db.selectFrom('organization_members').select('organization_id').where('user_id', '=', userId),
 )
 
-/** Those that are enabled, by name. */
+/** Those that are enabled, by name. Nothing is read where the realm has none. */
 export const organizationsOf = async (
   { db }: Pick<Storage, 'db'>,
   view: RealmView,
   userId: string,
 ): Promise<OrganizationRecord[]> => {
+  if ((await view.list(Organization.kind)).length === 0) return []
   const rows = await membershipsOf(db, { userId })
   const found = await Promise.all(
     rows.map(({ organization_id }) => openOrganization(view, organization_id)),
