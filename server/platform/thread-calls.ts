@@ -45,9 +45,12 @@ export const createThreadCalls = <Question, Answer>({
   const waiting: Waiting<Question, Answer>[] = []
   let isDispatching = false
 
-  /** A thread takes its part of what waits and not all of it: the others will be idle in a moment. */
-  const next = ({ worker, given }: Thread<Question, Answer>): void => {
-    const part = waiting.splice(0, Math.min(most, Math.ceil(waiting.length / size)))
+  /** A thread takes its part of what waits where others are idle, and all of it where they are at work. */
+  const next = (thread: Thread<Question, Answer>): void => {
+    const { worker, given } = thread
+    const atWork = [...threads].filter((other) => other !== thread && other.given.length > 0)
+    const takers = size - atWork.length
+    const part = waiting.splice(0, Math.min(most, Math.ceil(waiting.length / takers)))
     if (part.length > 0) {
       if (given.length === 0) worker.ref()
       given.push(part)
