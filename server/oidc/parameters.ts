@@ -13,10 +13,9 @@ const longestForm = 64 * 1024
 
 /** As the URL standard has it; only what is no good UTF-8 needs its parser, which costs several times as much. */
 const decoded = (text: string): string => {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
-  if (!spaced.includes('%')) return spaced
+  if (!text.includes('%')) return text
   try {
-    return decodeURIComponent(spaced)
+    return decodeURIComponent(text)
   } catch {
     return new URLSearchParams(`=${text}`).get('') ?? ''
   }
@@ -55,11 +54,12 @@ export class Parameters {
 const asItIs = (text: string): string => text
 
 export const parseParameters = (text: string): Parameters => {
-  // Looked for once: most forms have neither.
-  const read = text.includes('%') || text.includes('+') ? decoded : asItIs
+  // Both are looked for once: most forms have neither. A plus separates nothing, so it may become a space before the rest.
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  const read = text.includes('%') ? decoded : asItIs
   const values = new Map<string, string | readonly string[]>()
   let count = 0
-  for (const part of text.split('&')) {
+  for (const part of spaced.split('&')) {
     if (part === '') continue
     count += 1
     if (count > mostParameters) throw invalidRequest('there are too many parameters')

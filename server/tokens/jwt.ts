@@ -64,6 +64,9 @@ const longest = 64_000
 
 const TAIL = 40
 
+/** What tokens are found by: the end of the signature differs, and a whole one takes as long to hash as all the rest. */
+export const tokenEnd = (token: string): string => token.slice(-TAIL)
+
 interface Verified extends VerifiedJwt {
   readonly key: RealmKey
 }
@@ -87,10 +90,9 @@ export type ReadJwt = (keys: RealmKeySet, token: string) => Promise<VerifiedJwt 
 
 /** A signature that was good stays good as long as the realm has the key: the last `most` are not verified again. */
 export const createReadJwt = (most = 1000): ReadJwt => {
-  // Found by the end of the signature, which differs: a whole token takes as long to hash as everything else here.
   const known = new Map<string, Verified & { readonly token: string }>()
   return async (keys, token) => {
-    const end = token.slice(-TAIL)
+    const end = tokenEnd(token)
     const before = known.get(end)
     if (before?.token === token && keys.find(before.key.kid) === before.key) return before
     const verified = await verify(keys, token)

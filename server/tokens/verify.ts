@@ -13,7 +13,7 @@ import type { TokenGrantRow } from '#server/storage/token-tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import type { Claims } from './claims/mapper.ts'
 import { clientOf, type TokenClient } from './client.ts'
-import { createReadJwt } from './jwt.ts'
+import { createReadJwt, tokenEnd } from './jwt.ts'
 import { createLiveness, type Standing } from './liveness.ts'
 import type { Issuer } from './realm.ts'
 
@@ -45,6 +45,17 @@ export interface VerifierParts {
   readonly keys: RealmKeys
 }
 
+/** What was found out about a token, as of a moment at which the realm was seen. */
+interface Judged {
+  readonly token: string
+  readonly verified: VerifiedToken
+  /** When time alone ends it. */
+  readonly until: number
+}
+
+/** How many tokens are remembered of one moment. */
+const KEPT = 1000
+
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && refusal(value) === undefined ? value : undefined
 
@@ -52,21 +63,35 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
   const readJwt = createReadJwt()
   const liveness = createLiveness(db)
 
-  /** The grant behind a token, where nothing has ended it. */
-  const liveGrant = ({ settings }: Issuer, { grant }: Standing): LiveGrant | undefined => {
-    const now = clock.now()
-    if (!grant || grant.row.expires_at <= now) return undefined
-    const { row, user, session, notBefore } = grant
-    if (notBefore !== null && row.created_at < notBefore) return undefined
-    const isSessionAlive =
-      session && session.expires_at > now && session.last_access > idleSince(settings, now)
-    if (row.offline === 0 && row.sid !== null && !isSessionAlive) return undefined
-    if (row.user_id !== null && (user?.enabled !== 1 || user.locked !== 0)) return undefined
-    return { grant: row, user }
+  /** When time alone ends a grant: its own, or that of the session which it hangs on. */
+  const endOf = (
+    { settings }: Issuer,
+    { row, session }: NonNullable<Standing['grant']>,
+  ): number => {
+    if (row.offline !== 0 || row.sid === null) return row.expires_at
+    if (!session) return 0
+    const idleAt = session.last_access - idleSince(settings, 0)
+    return Math.min(row.expires_at, session.expires_at, idleAt)
   }
 
-  const grant: Verifier['grant'] = async (issuer, grantId) =>
-    liveGrant(issuer, await liveness({ realm: issuer.name, grantId }, issuer.mark))
+  /** The grant behind a token, where nothing has ended it. */
+  const liveGrant = (
+    issuer: Issuer,
+    { grant }: Standing,
+  ): (LiveGrant & { readonly until: number }) | undefined => {
+    if (!grant) return undefined
+    const { row, user, notBefore } = grant
+    const until = endOf(issuer, grant)
+    if (until <= clock.now()) return undefined
+    if (notBefore !== null && row.created_at < notBefore) return undefined
+    if (row.user_id !== null && (user?.enabled !== 1 || user.locked !== 0)) return undefined
+    return { grant: row, user, until }
+  }
+
+  const grant: Verifier['grant'] = async (issuer, grantId) => {
+    const live = liveGrant(issuer, await liveness({ realm: issuer.name, grantId }, issuer.mark))
+    return live && { grant: live.grant, user: live.user }
+  }
 
   const signed: Verifier['signed'] = async ({ view, url }, token) => {
     const read = await readJwt(await keys.of(view), token)
@@ -85,37 +110,66 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     return account?.doc.enabled ? account : undefined
   }
 
+  const judge = async (issuer: Issuer, token: string): Promise<Judged | undefined> => {
+    const read = await signed(issuer, token)
+    if (read?.typ !== 'at+jwt') return undefined
+    const { claims } = read
+    const [clientId, jti, gid] = [text(claims['client_id']), text(claims['jti']), claims['gid']]
+    const { exp, iat } = claims
+    if (typeof exp !== 'number' || typeof iat !== 'number' || clientId === undefined)
+      return undefined
+    const expiresAt = exp * 1000
+    if (expiresAt <= clock.now() || jti === undefined) return undefined
+    const document = await issuer.view.get(Client.kind, clientId)
+    const client = document && clientOf(document)
+    if (!client?.doc.enabled) return undefined
+    const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
+    if (gid === undefined && !account) return undefined
+    const standing = await liveness(
+      {
+        realm: issuer.name,
+        jti,
+        clientId: client.id,
+        ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
+      },
+      issuer.mark,
+    )
+    const { revoked, clientNotBefore } = standing
+    if (revoked || (clientNotBefore !== null && iat * 1000 < clientNotBefore)) return undefined
+    if (account) return { token, verified: { claims, client, account }, until: expiresAt }
+    const live = liveGrant(issuer, standing)
+    if (!live) return undefined
+    const { grant, user } = live
+    return {
+      token,
+      verified: { claims, client, grant, user },
+      until: Math.min(expiresAt, live.until),
+    }
+  }
+
+  /** An issuer with a mark is the realm as of one moment: what was found out stays true until the next one, or its end. */
+  const judged = new WeakMap<Issuer, Map<string, Judged>>()
+
+  const judgedOf = (issuer: Issuer): Map<string, Judged> => {
+    const before = judged.get(issuer)
+    if (before) return before
+    const none = new Map<string, Judged>()
+    judged.set(issuer, none)
+    return none
+  }
+
   return {
     grant,
     signed,
     accessToken: async (issuer, token) => {
-      const read = await signed(issuer, token)
-      if (read?.typ !== 'at+jwt') return undefined
-      const { claims } = read
-      const [clientId, jti, gid] = [text(claims['client_id']), text(claims['jti']), claims['gid']]
-      const { exp, iat } = claims
-      if (typeof exp !== 'number' || typeof iat !== 'number' || clientId === undefined)
-        return undefined
-      if (exp * 1000 <= clock.now() || jti === undefined) return undefined
-      const document = await issuer.view.get(Client.kind, clientId)
-      const client = document && clientOf(document)
-      if (!client?.doc.enabled) return undefined
-      const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
-      if (gid === undefined && !account) return undefined
-      const standing = await liveness(
-        {
-          realm: issuer.name,
-          jti,
-          clientId: client.id,
-          ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
-        },
-        issuer.mark,
-      )
-      const { revoked, clientNotBefore } = standing
-      if (revoked || (clientNotBefore !== null && iat * 1000 < clientNotBefore)) return undefined
-      if (account) return { claims, client, account }
-      const live = liveGrant(issuer, standing)
-      return live && { claims, client, ...live }
+      if (issuer.mark === undefined) return (await judge(issuer, token))?.verified
+      const known = judgedOf(issuer)
+      const end = tokenEnd(token)
+      const before = known.get(end)
+      if (before?.token === token && clock.now() < before.until) return before.verified
+      const found = await judge(issuer, token)
+      if (found && known.size < KEPT) known.set(end, found)
+      return found?.verified
     },
   }
 }
