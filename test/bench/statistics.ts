@@ -13,11 +13,16 @@ export const median = (values: readonly number[]): number => quantile(values, 0.
 export const medianRatio = (ours: readonly number[], theirs: readonly number[]): number =>
   median(ours.map((value, round) => value / (theirs[round] ?? Number.NaN)))
 
+export const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** For many short rounds that take turns: what disturbs single ones is in both sides alike. */
+export const meanRatio = (ours: readonly number[], theirs: readonly number[]): number =>
+  mean(ours) / mean(theirs)
+
 /** Of the straight line with the least squares through the points. */
 export const slope = (points: readonly (readonly [number, number])[]): number => {
-  const mean = (of: 0 | 1): number =>
-    points.reduce((sum, point) => sum + point[of], 0) / points.length
-  const [x, y] = [mean(0), mean(1)]
+  const [x, y] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))]
   const sum = (of: (dx: number, dy: number) => number): number =>
     points.reduce((total, point) => total + of(point[0] - x, point[1] - y), 0)
   return sum((dx, dy) => dx * dy) / sum((dx) => dx * dx)

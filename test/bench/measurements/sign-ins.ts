@@ -10,13 +10,13 @@ import { connect, type Load, type Request, runLoad, sendLoad } from '../load.ts'
 import type { Measurement } from '../measurement.ts'
 import { repeatLoad } from '../repeating.ts'
 import { type Credentials, openForm, openFormAgain } from '../sign-in.ts'
-import { quantile } from '../statistics.ts'
+import { mean, meanRatio, quantile } from '../statistics.ts'
 
 const ROUNDS = 7
 /** Several times as long as a sign-in takes here: a round begins and ends with less than all of them under way. */
 const ROUND_MS = 5_000
 /** Long enough for the code of a sign-in to be compiled. */
-const WARM_UP_MS = 25_000
+const WARM_UP_MS = 45_000
 /** Enough that the hasher always has work waiting, as in a storm. */
 const CONNECTIONS = 64
 const password = 'a quiet sentence about lamps 17'
@@ -48,8 +48,7 @@ interface Way {
   readonly before: Load[]
 }
 
-const mean = (loads: readonly Load[]): number =>
-  loads.reduce((sum, { perSecond }) => sum + perSecond, 0) / loads.length
+const rates = (loads: readonly Load[]): number[] => loads.map(({ perSecond }) => perSecond)
 
 const rawWay = (engine: PasswordEngine, hash: string): Way => {
   const most = availableParallelism() * (engine.perCore ?? 1)
@@ -138,10 +137,10 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
         return {
           what: way.what,
           on: way.on,
-          'per s': mean(way.loads),
+          'per s': mean(rates(way.loads)),
           'p50 ms': quantile(times, 0.5),
           'p99 ms': quantile(times, 0.99),
-          'of the engine': mean(way.loads) / mean(way.before),
+          'of the engine': meanRatio(rates(way.loads), rates(way.before)),
         }
       }),
     }
