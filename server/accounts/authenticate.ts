@@ -101,7 +101,7 @@ export interface AuthenticatorParts {
 }
 
 /** More than the hasher takes for a core: others wait for the disk meanwhile. */
-const PER_CORE = 40
+const PER_CORE = 56
 const MAX_WAITING = 1000
 const MAX_WAIT_MS = 10_000
 const FIRST_PAUSE_MS = 10

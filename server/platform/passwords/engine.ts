@@ -52,7 +52,8 @@ export async function loadThreadedEngine(): Promise<PasswordEngine> {
     async (phc, password) => (await call({ phc, password })) === true,
     async (password) => String(await call({ password })),
   )
-  return Object.freeze({ ...made, perCore: most * (1 + ahead), close })
+  // What its threads have, and as many that wait for the one which is ready first.
+  return Object.freeze({ ...made, perCore: most * (2 + ahead), close })
 }
 
 export async function loadNodeRsEngine(): Promise<PasswordEngine> {
