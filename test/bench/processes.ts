@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
@@ -96,14 +96,40 @@ export const rssOf = (pid: number): number => {
   }
 }
 
-/** Processor time a process has used so far, in ms; clock ticks are 10 ms on every Linux. Elsewhere not a number. */
+/** Processor time in what the system tells of a process or a thread, in ms; clock ticks are 10 ms on every Linux. */
+const cpuIn = (stat: string): number => {
+  // The name, in parentheses, may hold spaces; after it come state and ten numbers, then the two times.
+  const fields = stat.replace(/^.*\) /s, '').split(' ')
+  return 10 * (Number(fields[11]) + Number(fields[12]))
+}
+
+/** Processor time a process has used so far, in ms. Linux only; elsewhere not a number. */
 export const cpuOf = (pid: number): number => {
   try {
-    // The name, in parentheses, may hold spaces; after it come state and ten numbers, then the two times.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-    return 10 * (Number(fields[11]) + Number(fields[12]))
+    return cpuIn(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** As `cpuOf`, of the threads of a process that have this name. */
+export const cpuOfThreads = (pid: number, name: string): number => {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+      .map((thread) => readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8'))
+      .filter((stat) => stat.includes(`(${name})`))
+      .reduce((sum, stat) => sum + cpuIn(stat), 0)
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** As `cpuOf`, of everything on this machine. */
+export const cpuOfAll = (): number => {
+  try {
+    const [first = ''] = readFileSync('/proc/stat', 'utf8').split('\n')
+    const [user, nice, system, , , irq, softirq] = first.trim().split(/\s+/).slice(1).map(Number)
+    return 10 * [user, nice, system, irq, softirq].reduce<number>((sum, n) => sum + Number(n), 0)
   } catch {
     return Number.NaN
   }
