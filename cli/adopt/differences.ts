@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Desired, desiredOf } from '#schemas/desired.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
-import { flatten, sectionOf } from '#schemas/realm-document.ts'
+import { sectionOf } from '#schemas/realm-document.ts'
 import { seedOf } from '#schemas/seeds.ts'
 import type { Place } from '#schemas/wire.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
@@ -32,8 +32,8 @@ export interface AdoptScope {
   readonly unmanaged: boolean
 }
 
-export const filesOf = ({ value }: LoadedRealm): DesiredRealm => {
-  const { entries, listings } = flatten(value)
+export const filesOf = ({ flat }: LoadedRealm): DesiredRealm => {
+  const { entries, listings } = flat
   return { desired: entries.map(desiredOf), listings }
 }
 

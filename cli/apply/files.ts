@@ -92,7 +92,7 @@ export interface WantedRealms {
 }
 
 const secretKey = (realm: string, { kind, key, pointer }: SecretPlace): string =>
-  [realm, kind, key, pointer].join('\n')
+  `${realm}\n${kind}\n${key}\n${pointer}`
 
 /** What the files ask for, with every secret at hand: all are fetched before the first request. */
 export const wantedRealms = async (

@@ -73,14 +73,14 @@ const drafted = async (
   options: PlanningOptions,
 ): Promise<RealmPlan> => {
   const { realm } = wanted.loaded
-  const tools = wanting(wanted, options)
   const reply = await engine.compare(
     realm,
     comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
   )
+  if (reply !== null && nothingDiffers(reply, options)) return unchanged(realm, reply, options)
+  const tools = wanting(wanted, options)
   if (reply === null)
     return planRealm(wanted, actualOfNewRealm(realm), { ...tools, differingSecrets: [] })
-  if (nothingDiffers(reply, options)) return unchanged(realm, reply, options)
   const sections = sectionsOf(wanted)
   const exported = await engine.exportRealm(realm, {
     builtIns: true,

@@ -3,8 +3,6 @@
  * where there are any, else from git. What is not known is left out; nothing of it can make an apply fail.
  */
 
-import { execa } from 'execa'
-
 type Env = Readonly<Record<string, string | undefined>>
 
 /** How the common pipelines tell; the first that is set wins. */
@@ -32,6 +30,7 @@ const withoutCredentials = (remote: string): string =>
   remote.replace(/^([a-z+]+:\/\/)[^/@]*@/i, '$1')
 
 const git = async (cwd: string, ...args: string[]): Promise<string | undefined> => {
+  const { execa } = await import('execa')
   const { stdout, failed } = await execa('git', args, {
     cwd,
     reject: false,

@@ -1,6 +1,5 @@
 /** The secrets of a saved plan, from where it says that each comes: fetched before the first request. */
 
-import { flatten } from '#schemas/realm-document.ts'
 import { splitSecrets } from '#schemas/walk.ts'
 import type { SecretPlace } from '#schemas/wire.ts'
 import { hasErrors } from '../diagnostics.ts'
@@ -30,11 +29,9 @@ const keyOf = (realm: string, { kind, key, pointer }: SecretPlace): string =>
 const literalIn = (realms: readonly LoadedRealm[], asked: Asked): string | undefined => {
   if (asked.source.from !== 'literal') return undefined
   const loaded = realms.find(({ realm }) => realm === asked.realm)
-  const entry =
-    loaded &&
-    flatten(loaded.value).entries.find(
-      ({ kind, key }) => kind.kind === asked.kind && key === asked.key,
-    )
+  const entry = loaded?.flat.entries.find(
+    ({ kind, key }) => kind.kind === asked.kind && key === asked.key,
+  )
   return entry && splitSecrets(entry.kind, entry.value).secrets[asked.pointer]
 }
 

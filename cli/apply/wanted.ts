@@ -1,7 +1,8 @@
 /** What the files ask of one realm: its documents in canonical form, the lists that are there, and its secrets. */
 
 import { type Desired, desiredOf } from '#schemas/desired.ts'
-import { type FlatRealm, flatten, sectionOf } from '#schemas/realm-document.ts'
+import type { Kind } from '#schemas/kind.ts'
+import { type FlatRealm, sectionOf } from '#schemas/realm-document.ts'
 import { sectionHash } from '#schemas/section-hash.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { CompareRequest, SecretPlace } from '#schemas/wire.ts'
@@ -27,17 +28,14 @@ export interface Wanted {
 
 export type SourceOf = (text: string, pointer: string, loaded: LoadedRealm) => SecretSource
 
-const initialPointers = ({ kind }: Desired): ReadonlySet<string> =>
-  new Set(
-    secretFields(kind).flatMap(({ pointer, mark }) => (mark.store === 'initial' ? [pointer] : [])),
-  )
+const isInitial = (kind: Kind, pointer: string): boolean =>
+  secretFields(kind).some((field) => field.pointer === pointer && field.mark.store === 'initial')
 
 export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
-  const { entries, listings } = flatten(loaded.value)
+  const { entries, listings } = loaded.flat
   const desired = entries.map(desiredOf)
-  const secrets = desired.flatMap((document) => {
-    const initial = initialPointers(document)
-    return Object.entries(document.secrets).map(([pointer, text]) => {
+  const secrets = desired.flatMap((document) =>
+    Object.entries(document.secrets).map(([pointer, text]) => {
       const sourcePointer = `${document.pointer}${pointer}`
       return {
         kind: document.kind.kind,
@@ -47,10 +45,10 @@ export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
         source: sourceOf(text, sourcePointer, loaded),
         text,
         formerKey: document.renamedFrom,
-        initial: initial.has(pointer),
+        initial: isInitial(document.kind, pointer),
       }
-    })
-  })
+    }),
+  )
   return { loaded, desired, listings, secrets }
 }
 

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { Doc } from '#schemas/json-schema.ts'
+import { flatten } from '#schemas/realm-document.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles } from './files.ts'
@@ -50,13 +51,17 @@ const loadedRealm = (
   { realm, files }: RealmParts,
   node: Node,
   parts: readonly RealmPart[],
-): LoadedRealm => ({
-  realm,
-  value: toJson(node) as Doc,
-  placeOf: (pointer, what) => placeAtPointer(node, pointer, what),
-  files,
-  parts,
-})
+): LoadedRealm => {
+  const value = toJson(node) as Doc
+  return {
+    realm,
+    value,
+    flat: flatten(value),
+    placeOf: (pointer, what) => placeAtPointer(node, pointer, what),
+    files,
+    parts,
+  }
+}
 
 /** The documents of one layer that name a realm, by its name. */
 const partsByRealm = (documents: readonly Node[], layer: number): [string, RealmPart][] => {

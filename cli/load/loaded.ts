@@ -1,6 +1,7 @@
 /** Realms as they stand in a person's files, with the way back from every value to its line. */
 
 import type { Doc } from '#schemas/json-schema.ts'
+import type { FlatRealm } from '#schemas/realm-document.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { MapNode } from './tree.ts'
 
@@ -30,6 +31,8 @@ export interface LoadedRealm {
    * resolved, secrets as they are written (`${env:NAME}` …).
    */
   readonly value: Doc
+  /** The documents of `value`. */
+  readonly flat: FlatRealm
   /** The place of what a JSON pointer into `value` names: of the value, or of the key before it. */
   placeOf(pointer: string, what?: 'value' | 'key'): Place | undefined
   readonly files: readonly string[]

@@ -67,6 +67,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
   let last = 0
   let nodes = 0
   let repeated = 0
+  const keys = new Map<string, string>()
 
   const report = (
     code: string,
@@ -78,6 +79,13 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
   }
 
   const isOver = (): boolean => repeated > mostRepeated
+
+  /** Thousands of entries have the same few keys: each is kept once. */
+  const oneOf = (key: string): string => {
+    const known = keys.get(key)
+    if (known === undefined) keys.set(key, key)
+    return known ?? key
+  }
 
   /** The full name of a tag without the prefix that all of YAML's own have; others whole. */
   const tagOf = (event: ScalarEvent | SequenceEvent | MappingEvent): string | null => {
@@ -257,7 +265,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
       )
     else if (node.value === '__proto__')
       report('yaml-key', 'the key __proto__ is not allowed', placeOfNode(node))
-    else return node.value
+    else return oneOf(node.value)
     return undefined
   }
 

@@ -124,17 +124,19 @@ const nameOf = (kind: Kind, entry: MapNode): Node =>
   entry.pairs.get(kind.keyFields[0] ?? '')?.value ?? entry
 
 const findDuplicates = (realm: MapNode, diagnostics: Diagnostic[]): void => {
-  const seen = new Map<string, Node>()
+  const seenOfKinds = new Map<Kind, Map<string, Node>>()
   const visit = (kind: Kind, list: Node | undefined, parentKey: string): void => {
     if (list?.type !== 'list') return
     const children = childrenOf(kind)
+    const seen = seenOfKinds.get(kind) ?? new Map<string, Node>()
+    seenOfKinds.set(kind, seen)
     for (const entry of list.items) {
       const own = entry.type === 'map' ? ownKey(kind, entry) : null
       if (entry.type !== 'map' || own === null) continue
       const key = kind.parentKind === null ? own : `${parentKey}/${own}`
-      const first = seen.get(`${kind.kind}\n${key}`)
+      const first = seen.get(key)
       const name = nameOf(kind, entry)
-      if (first === undefined) seen.set(`${kind.kind}\n${key}`, name)
+      if (first === undefined) seen.set(key, name)
       else
         diagnostics.push(
           twice('duplicate-entry', `${called(kind, key)} stands in two places`, first, name),

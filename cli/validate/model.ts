@@ -7,7 +7,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { compact, complete } from '#schemas/normalize.ts'
-import { type Entry, type FlatRealm, flatten } from '#schemas/realm-document.ts'
+import type { Entry, FlatRealm } from '#schemas/realm-document.ts'
 import { seedOf, seeds } from '#schemas/seeds.ts'
 import { secretFields, splitSecrets } from '#schemas/walk.ts'
 
@@ -56,8 +56,10 @@ const declare = (entry: Entry, sound: boolean): Declared => {
 }
 
 /** `isSound` says of the pointer of an entry whether it fits its schema. */
-export const createModel = (realm: Doc, isSound: (pointer: string) => boolean): Model => {
-  const { entries, listings }: FlatRealm = flatten(realm)
+export const createModel = (
+  { entries, listings }: FlatRealm,
+  isSound: (pointer: string) => boolean,
+): Model => {
   const declared = entries.map((entry) => declare(entry, isSound(entry.pointer)))
   const byKey = new Table<Declared>()
   const newKeys = new Table<string>()

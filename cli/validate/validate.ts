@@ -111,7 +111,7 @@ export const createValidator = (): Validator => {
     const { findings, misshapen } = checkSchema(loaded.value)
     const unsound = new Set(misshapen.map((pointer) => locate(pointer).entry))
     const wrong = new Set(findings.map(({ pointer }) => pointer))
-    const model = createModel(loaded.value, (pointer) => !unsound.has(pointer))
+    const model = createModel(loaded.flat, (pointer) => !unsound.has(pointer))
     const all: readonly Finding[] = [
       ...findings,
       ...checkRules(model),

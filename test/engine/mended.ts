@@ -68,6 +68,7 @@ const errorsIn = (value: Doc): string[] =>
     .validateRealm({
       realm: 'any',
       value,
+      flat: flatten(value),
       // The pointer itself is what is asked for.
       placeOf: (file) => ({ file, line: 1, column: 1 }),
       files: [],

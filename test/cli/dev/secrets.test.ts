@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeSecret, openMadeUpSecrets } from '#cli/dev/made-up-secrets.ts'
 import { environmentNames, testUsers } from '#cli/dev/test-users.ts'
 import type { Loaded } from '#cli/load/loaded.ts'
+import { flatten } from '#schemas/realm-document.ts'
 
 const emptyFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-secrets-'))
@@ -14,7 +15,16 @@ const emptyFolder = (): string => {
 }
 
 const loadedWith = (users: readonly object[]): Loaded => ({
-  realms: [{ realm: 'acme', value: { users }, placeOf: () => undefined, files: [], parts: [] }],
+  realms: [
+    {
+      realm: 'acme',
+      value: { users },
+      flat: flatten({ users }),
+      placeOf: () => undefined,
+      files: [],
+      parts: [],
+    },
+  ],
   diagnostics: [],
   textOf: () => undefined,
 })
