@@ -24,27 +24,53 @@ const distinct = (sorted: unknown[]): unknown[] =>
 export const isStored = (schema: JsonSchema): boolean =>
   !schema.readOnly && schema['x-only'] !== 'rest' && !schema['x-secret']
 
+interface Field {
+  readonly schema: JsonSchema
+  readonly isStored: boolean
+  /** In its neat form; undefined where there is none. */
+  readonly default: unknown
+}
+
+const fieldOf = (schema: JsonSchema): Field => ({
+  schema,
+  isStored: isStored(schema),
+  default: 'default' in schema ? tidy(schema, schema.default) : undefined,
+})
+
+const fieldsOfSchemas = new WeakMap<JsonSchema, ReadonlyMap<string, Field>>()
+
+/** The fields that a schema declares, in its order; found out once, because documents are many. */
+const fieldsOf = (schema: JsonSchema): ReadonlyMap<string, Field> => {
+  const known = fieldsOfSchemas.get(schema)
+  if (known) return known
+  const fields = new Map(
+    Object.entries(schema.properties ?? {}).map(([name, inner]) => [name, fieldOf(inner)]),
+  )
+  fieldsOfSchemas.set(schema, fields)
+  return fields
+}
+
+const equal = (a: unknown, b: unknown): boolean =>
+  Object.is(a, b) || (typeof b === 'object' && isDeepStrictEqual(a, b))
+
 const tidyObject = (
   schema: JsonSchema,
   value: Record<string, unknown>,
 ): Record<string, unknown> => {
-  const declared = Object.keys(schema.properties ?? {})
-  const rest = Object.keys(value)
-    .filter((name) => !schema.properties?.[name])
-    .sort()
+  const fields = fieldsOf(schema)
   const tidied: Record<string, unknown> = {}
-  for (const name of [...declared, ...rest]) {
+  const add = (name: string, field: Field): void => {
     const inner = value[name]
+    if (inner === undefined || inner === null || !field.isStored) return
+    const neat = tidy(field.schema, inner)
+    if (field.default === undefined || !equal(neat, field.default)) tidied[name] = neat
+  }
+  for (const [name, field] of fields) add(name, field)
+  const others = Object.keys(value).filter((name) => !fields.has(name))
+  for (const name of others.sort()) {
     const described = propertySchema(schema, name)
-    if (inner === undefined || inner === null || (described && !isStored(described))) continue
-    const neat = described ? tidy(described, inner) : inner
-    if (
-      described &&
-      'default' in described &&
-      isDeepStrictEqual(neat, tidy(described, described.default))
-    )
-      continue
-    tidied[name] = neat
+    if (described) add(name, fieldOf(described))
+    else if (value[name] !== undefined && value[name] !== null) tidied[name] = value[name]
   }
   return tidied
 }
@@ -77,9 +103,9 @@ const fill = (schema: JsonSchema, value: unknown): unknown => {
   }
   if (!isObject(value) || !schema.properties) return value
   const filled: Record<string, unknown> = { ...value }
-  for (const [name, described] of Object.entries(schema.properties)) {
-    if (!isStored(described)) continue
-    const inner = fill(described, value[name])
+  for (const [name, field] of fieldsOf(schema)) {
+    if (!field.isStored) continue
+    const inner = fill(field.schema, value[name])
     if (inner !== undefined) filled[name] = inner
   }
   return filled

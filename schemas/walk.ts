@@ -33,8 +33,8 @@ export const walk = (schema: JsonSchema, value: unknown, visit: Visit, pointer =
 
 /** The schema of one property, also where an object is a map. */
 export const propertySchema = (schema: JsonSchema, name: string): JsonSchema | undefined => {
-  const own = schema.properties?.[name]
-  if (own) return own
+  const { properties } = schema
+  if (properties && Object.hasOwn(properties, name)) return properties[name]
   for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {}))
     if (new RegExp(pattern, 'u').test(name)) return inner
   return isObject(schema.additionalProperties) ? schema.additionalProperties : undefined
@@ -175,7 +175,8 @@ export const splitSecrets = (
     const bearing = secretive(schema)
     if (bearing.size === 0) return value
     const kept: Record<string, unknown> = {}
-    for (const [name, inner] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
+      const inner = value[name]
       const described = bearing.get(name)
       if (described === undefined) kept[name] = inner
       else if (!described['x-secret'])

@@ -47,6 +47,11 @@ describe('the canonical form', () => {
     })
   })
 
+  it('keeps a field that no schema knows, also one with the name of what every object has', () => {
+    const doc = { clientId: 'a', constructor: 'b', zeal: 1, attributes: { toString: 'c' } }
+    expect(compact(Client, doc)).toEqual(doc)
+  })
+
   it('is a fixed point, also through its complete form', () => {
     fc.assert(
       fc.property(clients, (doc) => {
