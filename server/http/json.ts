@@ -57,7 +57,9 @@ const unexpected = (text: string, offset: number, wanted: string): Fault =>
 /** Walks the tokens with a stack of the open objects (their names) and arrays (null). */
 const check = (text: string): void => {
   const open: (Set<string> | null)[] = []
-  const skip = (offset: number): number => matchEnd(blank, text, offset)
+  // Most tokens have no blank before them.
+  const skip = (offset: number): number =>
+    text.charCodeAt(offset) > 0x20 ? offset : matchEnd(blank, text, offset)
   const expect = (offset: number, char: string): number => {
     if (text[offset] !== char) throw unexpected(text, offset, `"${char}"`)
     return skip(offset + 1)

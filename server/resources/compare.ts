@@ -106,13 +106,15 @@ const differing = async (
       'initial',
   )
   if (lasting.length === 0) return []
-  const stored = new Map(documents.map((one) => [placeOf(one.kind, one.key), one]))
-  const strange = lasting.filter(({ kind, key }) => !stored.has(placeOf(kind, key)))
-  for (const one of await runtimeSealed(db, realm, strange))
-    stored.set(placeOf(one.kind, one.key), one)
+  const stored = new Map(lasting.map(({ kind }) => [kind, new Map<string, Sealed>()]))
+  const ownOf = ({ kind, key }: Place): Sealed | undefined => stored.get(kind)?.get(key)
+  for (const one of documents) stored.get(one.kind)?.set(one.key, one)
+  const strange = lasting.filter((secret) => ownOf(secret) === undefined)
+  for (const one of await runtimeSealed(db, realm, strange)) stored.get(one.kind)?.set(one.key, one)
   const found: SecretPlace[] = []
-  for (const [i, { kind, key, pointer, value }] of lasting.entries()) {
-    const own = stored.get(placeOf(kind, key))
+  for (const [i, secret] of lasting.entries()) {
+    const { kind, key, pointer, value } = secret
+    const own = ownOf(secret)
     const kept: Readonly<Record<string, StoredSecret>> = JSON.parse(own?.sealed ?? '{}')
     if (own && !vault.matches({ realm, kind, id: own.id }, pointer, kept[pointer], value))
       found.push({ kind, key, pointer })

@@ -29,10 +29,18 @@ export function textErrors(value: unknown, pointer = ''): FieldError[] {
       ? []
       : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
   }
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) =>
+  if (isStorable(value)) return []
+  return Object.entries(value as object).flatMap(([name, inner]) =>
     textErrors(inner, `${pointer}/${pointerSegment(name)}`),
   )
+}
+
+/** Asked first: a pointer to every value of a large body costs more. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return refusal(value) === undefined
+  if (typeof value !== 'object' || value === null) return true
+  for (const name in value) if (!isStorable(value[name as keyof typeof value])) return false
+  return true
 }
 
 /** Why a value cannot be stored; undefined when it can. */
