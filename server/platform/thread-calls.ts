@@ -5,6 +5,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
+import { threadLimits } from './memory.ts'
 
 export interface ThreadCalls<Question, Answer> {
   call(question: Question): Promise<Answer>
@@ -62,7 +63,7 @@ export const createThreadCalls = <Question, Answer>({
   }
 
   const start = (): void => {
-    const worker = new Worker(entry, { name })
+    const worker = new Worker(entry, { name, resourceLimits: threadLimits })
     const thread: Thread<Question, Answer> = { worker, given: [] }
     threads.add(thread)
     let cause: unknown

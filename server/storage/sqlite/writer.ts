@@ -4,6 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
+import { threadLimits } from '#server/platform/memory.ts'
 import { threadEntry } from '#server/platform/thread-entry.ts'
 import {
   ConstraintError,
@@ -51,7 +52,11 @@ export class SqliteWriter {
   /** Resolves when the thread has opened the database. */
   static async start({ file, entry = findEntry(), onDeath }: WriterOptions): Promise<SqliteWriter> {
     const workerData: WriterData = { file }
-    const worker = new Worker(entry, { workerData, name: 'sqlite-writer' })
+    const worker = new Worker(entry, {
+      workerData,
+      name: 'sqlite-writer',
+      resourceLimits: threadLimits,
+    })
     const writer = new SqliteWriter(worker, onDeath ?? (() => {}))
     try {
       await writer.#ready.promise
