@@ -1,7 +1,5 @@
 /** Progress of work that takes a while: a spinner for each step on a terminal, nothing elsewhere. */
 
-import { Listr } from 'listr2'
-
 export interface Step<T> {
   readonly title: string
   /** May tell how far it is, behind the title. */
@@ -18,6 +16,11 @@ export const runSteps = async <T>(
   options: { readonly quiet: boolean },
 ): Promise<T[]> => {
   const results: T[] = []
+  if (!isWatched(options)) {
+    for (const { work } of steps) results.push(await work(() => undefined))
+    return results
+  }
+  const { Listr } = await import('listr2')
   const tasks = steps.map(({ title, work, done }) => ({
     title,
     task: async (_context: unknown, task: { title: string }) => {
@@ -28,7 +31,6 @@ export const runSteps = async <T>(
       task.title = done(result)
     },
   }))
-  const renderer = isWatched(options) ? 'default' : 'silent'
-  await new Listr(tasks, { renderer, registerSignalListeners: false }).run()
+  await new Listr(tasks, { renderer: 'default', registerSignalListeners: false }).run()
   return results
 }
