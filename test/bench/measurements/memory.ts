@@ -1,6 +1,6 @@
 /**
  * Memory under traffic that does not end: what a server holds minute by minute, and how fast that grows once it is warm.
- * `BENCH_MINUTES` says how long; ten unless given.
+ * `BENCH_MINUTES` says how long it is warm; ten unless given.
  */
 
 import type { Backend, Server } from '../backends.ts'
@@ -11,9 +11,9 @@ import * as party from '../relying-party.ts'
 import { slope } from '../statistics.ts'
 
 const MINUTES = Number(process.env['BENCH_MINUTES'] ?? 10)
-const SAMPLES = 20
-/** Before it the heap finds its size and code is still being compiled. */
-const WARM_UP = 0.3
+/** Before it the heap finds its size, code is compiled, and the first round of housekeeping has what it needs. */
+const WARM_UP_MINUTES = 6
+const SAMPLE_MINUTES = 0.5
 const CONNECTIONS = 16
 
 interface Sample {
@@ -55,7 +55,7 @@ const traffic = async ({ url }: Server, ms: number): Promise<number> => {
 }
 
 const rowsOf = (on: string, samples: readonly Sample[], requests: number): Row[] => {
-  const warm = samples.filter(({ minutes }) => minutes >= WARM_UP * MINUTES)
+  const warm = samples.filter(({ minutes }) => minutes >= WARM_UP_MINUTES)
   const perMinute = (of: (sample: Sample) => number): number =>
     slope(warm.map((sample) => [sample.minutes, of(sample)]))
   return [
@@ -86,8 +86,8 @@ const measureOn = async (
     const since = performance.now()
     const samples = [await sampleOf(server, since)]
     let requests = 0
-    for (let n = 0; n < SAMPLES; n += 1) {
-      requests += await traffic(server, (MINUTES * 60_000) / SAMPLES)
+    while ((samples.at(-1)?.minutes ?? 0) < WARM_UP_MINUTES + MINUTES) {
+      requests += await traffic(server, SAMPLE_MINUTES * 60_000)
       const sample = await sampleOf(server, since)
       samples.push(sample)
       progress(`${name} ${sample.minutes.toFixed(1)} min, RSS ${sample.rss.toFixed(0)} MB`)
@@ -101,10 +101,10 @@ const measureOn = async (
 export const measureMemory: Measurement = async ({ backends, progress }) => {
   const rows = await Promise.all(backends.map((backend) => measureOn(backend, progress)))
   return {
-    title: `memory over ${MINUTES} minutes of traffic`,
+    title: `memory over ${MINUTES} minutes of traffic, after ${WARM_UP_MINUTES} of warming up`,
     notes: [
       `both at the same time, ${CONNECTIONS} connections each, with client_credentials, refresh, introspection, userinfo and JWKS in turn`,
-      `growth is the slope of a straight line through what came after ${WARM_UP * MINUTES} minutes`,
+      `growth is the slope of a straight line through what came after the first ${WARM_UP_MINUTES} minutes`,
     ],
     rows: rows.flat(),
   }

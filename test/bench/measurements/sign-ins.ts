@@ -13,7 +13,7 @@ import { repeatLoad } from '../repeating.ts'
 import { type Credentials, openForm, openFormAgain } from '../sign-in.ts'
 import { mean, meanRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 10
+const ROUNDS = 12
 /** Several times as long as a sign-in takes here: a round begins and ends with less than all of them under way. */
 const ROUND_MS = 5_000
 /** Long enough for the code of a sign-in to be compiled. */
@@ -45,8 +45,8 @@ interface Way {
   readonly on: string
   readonly run: (ms: number) => Promise<Load>
   readonly loads: Load[]
-  /** Of the engine alone, each just before the load of the same place: the machine changes its speed within a minute. */
-  readonly before: Load[]
+  /** Of the engine alone, just before and just after each load: the machine changes its speed within a minute. */
+  readonly around: Load[]
   /** Whose threads hash. */
   readonly pid: number
   /** Processor time of hashing, and of everything on this machine, in ms: a share that its changes of speed leave alone. */
@@ -58,7 +58,7 @@ type Kind = Pick<Way, 'what' | 'on' | 'pid' | 'run'>
 const wayOf = (kind: Kind): Way => ({
   ...kind,
   loads: [],
-  before: [],
+  around: [],
   spent: { hashing: 0, all: 0 },
 })
 
@@ -130,19 +130,22 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
       ways.push(...(await waysOn(await database.serve(), name)))
     }
     for (const way of ways) await way.run(WARM_UP_MS)
+    let engineAlone = await raw.run(ROUND_MS)
     for (let round = 0; round < ROUNDS; round += 1)
       for (const way of ways) {
-        way.before.push(await raw.run(ROUND_MS))
+        way.around.push(engineAlone)
         const [hashed, used] = [cpuOfThreads(way.pid, 'argon2'), cpuOfAll()]
         way.loads.push(await way.run(ROUND_MS))
         way.spent.hashing += cpuOfThreads(way.pid, 'argon2') - hashed
         way.spent.all += cpuOfAll() - used
+        engineAlone = await raw.run(ROUND_MS)
+        way.around.push(engineAlone)
       }
     return {
       title: 'sign-ins with a password',
       notes: [
         `${ROUNDS} interleaved rounds of ${ROUND_MS} ms; ${CONNECTIONS} users, one address`,
-        'ratios are of all rounds to as many of the engine, each just before the round',
+        'ratios are of all rounds to those of the engine, one just before and one just after each',
         'hashing is the part of the time of all processors, the generator and PostgreSQL included, in which passwords are hashed',
         'a sign-in reserves, hashes, and commits session, counters and audit event; the aim is 90 % of the engine',
       ],
@@ -154,7 +157,7 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
           'per s': mean(rates(way.loads)),
           'p50 ms': quantile(times, 0.5),
           'p99 ms': quantile(times, 0.99),
-          'of the engine': meanRatio(rates(way.loads), rates(way.before)),
+          'of the engine': meanRatio(rates(way.loads), rates(way.around)),
           'hashing, of all cpu': way.spent.hashing / way.spent.all,
         }
       }),
