@@ -9,6 +9,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { setImmediate as breathe } from 'node:timers/promises'
 import type { Selectable } from 'kysely'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -17,12 +18,14 @@ import type { AuditBlockRow } from '#server/storage/audit-tables.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { inSlices, insertRows } from '#server/storage/statements.ts'
 import type { AuditEventRow } from '#server/storage/tables.ts'
-import type { Outbox } from './outbox.ts'
+import type { Outbox, Position } from './outbox.ts'
 
 export const chainCursor = 'audit-chain'
 
 /** Of all realms together, in one transaction. */
 const batch = 1000
+/** How many rows are read at a time: a few milliseconds, and no more than dies young. */
+const page = 125
 
 export interface Leaf {
   readonly id: number
@@ -63,6 +66,14 @@ export const leafOf = (row: EventRow): Leaf => ({
   digest: digestOf(row),
 })
 
+/** What a block needs of an event. */
+interface Settled extends Leaf {
+  readonly realm: string
+  readonly at: number
+}
+
+const settledOf = (row: EventRow): Settled => ({ ...leafOf(row), realm: row.realm, at: row.at })
+
 const textOf = (leaves: readonly Leaf[]): string =>
   leaves.map(({ id, eventId, digest }) => `${id} ${eventId} ${digest}`).join('\n')
 
@@ -91,6 +102,9 @@ export const hashOf = (key: Uint8Array, block: Omit<AuditBlockRow, 'hash' | 'lea
     ]),
   )
 
+/** The newest block of a realm, as far as the next one continues it. */
+type Head = Pick<AuditBlockRow, 'realm' | 'n' | 'last_id' | 'hash'>
+
 export interface ChainParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly outbox: Pick<Outbox, 'read' | 'cursor' | 'advance'>
@@ -106,7 +120,7 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
   const { storage, outbox, clock, logger, chainKey } = parts
   const { db } = storage
 
-  const heads = async (realms: readonly string[]): Promise<Map<string, AuditBlockRow>> => {
+  const heads = async (realms: readonly string[]): Promise<Map<string, Head>> => {
     const newest = db
       .selectFrom('audit_blocks')
       .select(['realm', (eb) => eb.fn.max('n').as('n')])
@@ -120,7 +134,7 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
           .onRef('newest.realm', '=', 'audit_blocks.realm')
           .onRef('newest.n', '=', 'audit_blocks.n'),
       )
-      .selectAll('audit_blocks')
+      .select(['audit_blocks.realm', 'audit_blocks.n', 'audit_blocks.last_id', 'audit_blocks.hash'])
       .execute()
     return new Map(rows.map((row) => [row.realm, row]))
   }
@@ -140,8 +154,8 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
 
   const blockOf = async (
     realm: string,
-    events: readonly EventRow[],
-    head: AuditBlockRow | undefined,
+    events: readonly Settled[],
+    head: Head | undefined,
   ): Promise<AuditBlockRow | undefined> => {
     const sorted = events.toSorted((a, b) => a.id - b.id)
     const [lowest] = sorted
@@ -151,7 +165,7 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
     const fresh = sorted.filter(({ id }) => !sealed.has(id))
     const [first, last] = [fresh[0], fresh.at(-1)]
     if (!first || !last) return undefined
-    const leaves = textOf(fresh.map(leafOf))
+    const leaves = textOf(fresh)
     const block = {
       realm,
       n: (head?.n ?? 0) + 1,
@@ -166,7 +180,7 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
     return { ...block, leaves, hash: hashOf(chainKey, block) }
   }
 
-  const blocksOf = async (events: readonly EventRow[]): Promise<AuditBlockRow[]> => {
+  const blocksOf = async (events: readonly Settled[]): Promise<AuditBlockRow[]> => {
     const groups = Map.groupBy(events, ({ realm }) => realm)
     const blocks: AuditBlockRow[] = []
     for (const part of inSlices([...groups.keys()])) {
@@ -185,10 +199,26 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
     return blocks
   }
 
+  /** The next events of all realms, and the position after them. */
+  const readBatch = async (
+    from: Position,
+  ): Promise<{ events: readonly Settled[]; position: Position }> => {
+    const events: Settled[] = []
+    let position = from
+    while (events.length < batch) {
+      const read = await outbox.read(position, page)
+      events.push(...read.events.map(settledOf))
+      position = read.position
+      if (read.events.length < page) break
+      await breathe()
+    }
+    return { events, position }
+  }
+
   /** How many blocks it made of the next events; nothing when there are none. */
   const step = async (): Promise<number | undefined> => {
     const from = await outbox.cursor(chainCursor)
-    const { events, position } = await outbox.read(from, batch)
+    const { events, position } = await readBatch(from)
     if (events.length === 0) return undefined
     const blocks = await blocksOf(events)
     await storage.commit([

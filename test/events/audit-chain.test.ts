@@ -116,6 +116,16 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     })
   })
 
+  it('takes a thousand events into a block, however many are read at a time', async () => {
+    await seal()
+    const before = (await blocks()).length
+    await record(2_300)
+    await seal()
+    const made = (await blocks()).slice(before)
+    expect(made.map(({ events }) => events)).toEqual([1_000, 1_000, 300])
+    expect((await verify()).fault).toBeNull()
+  })
+
   it('is made once, however many nodes seal at the same moment', async () => {
     await record(20)
     await Promise.allSettled([seal(), seal(), seal()])
