@@ -13,11 +13,13 @@ import { repeatLoad } from '../repeating.ts'
 import { type Credentials, openForm, openFormAgain } from '../sign-in.ts'
 import { mean, meanRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 12
+const ROUNDS = 24
+/** What has no aim is measured in one round of so many. */
+const SELDOM = 3
 /** Several times as long as a sign-in takes here: a round begins and ends with less than all of them under way. */
 const ROUND_MS = 5_000
-/** Long enough for the code of a sign-in to be compiled. */
-const WARM_UP_MS = 45_000
+/** Until hardly any code of a sign-in is compiled any more. */
+const WARM_UP_MS = 90_000
 /** Enough that the hasher always has work waiting, as in a storm. */
 const CONNECTIONS = 96
 const password = 'a quiet sentence about lamps 17'
@@ -44,6 +46,8 @@ interface Way {
   readonly what: string
   readonly on: string
   readonly run: (ms: number) => Promise<Load>
+  /** It takes part in one round of so many. */
+  readonly every: number
   readonly loads: Load[]
   /** Of the engine alone, just before and just after each load: the machine changes its speed within a minute. */
   readonly around: Load[]
@@ -53,9 +57,10 @@ interface Way {
   readonly spent: { hashing: number; all: number }
 }
 
-type Kind = Pick<Way, 'what' | 'on' | 'pid' | 'run'>
+type Kind = Pick<Way, 'what' | 'on' | 'pid' | 'run'> & Partial<Pick<Way, 'every'>>
 
 const wayOf = (kind: Kind): Way => ({
+  every: SELDOM,
   ...kind,
   loads: [],
   around: [],
@@ -102,6 +107,7 @@ const waysOn = async ({ url, pid }: Server, on: string): Promise<Way[]> => {
       on,
       pid,
       run: (ms) => repeatLoad(url, forms, 303, { ms }),
+      every: 1,
     }),
     wayOf({
       what: `GET and POST /login, ${CONNECTIONS} at once, always new browsers`,
@@ -132,7 +138,7 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
     for (const way of ways) await way.run(WARM_UP_MS)
     let engineAlone = await raw.run(ROUND_MS)
     for (let round = 0; round < ROUNDS; round += 1)
-      for (const way of ways) {
+      for (const way of ways.filter(({ every }) => round % every === 0)) {
         way.around.push(engineAlone)
         const [hashed, used] = [cpuOfThreads(way.pid, 'argon2'), cpuOfAll()]
         way.loads.push(await way.run(ROUND_MS))
@@ -144,7 +150,7 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
     return {
       title: 'sign-ins with a password',
       notes: [
-        `${ROUNDS} interleaved rounds of ${ROUND_MS} ms; ${CONNECTIONS} users, one address`,
+        `${ROUNDS} interleaved rounds of ${ROUND_MS} ms for what has an aim, ${ROUNDS / SELDOM} for the rest; ${CONNECTIONS} users, one address`,
         'ratios are of all rounds to those of the engine, one just before and one just after each',
         'hashing is the part of the time of all processors, the generator and PostgreSQL included, in which passwords are hashed',
         'a sign-in reserves, hashes, and commits session, counters and audit event; the aim is 90 % of the engine',
