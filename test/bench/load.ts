@@ -48,28 +48,36 @@ export interface LoadOptions {
   readonly ms: number
   /** Ends it early. */
   readonly most?: number
+  /** The rate is that between so many and `ms`, while all workers are busy; else that of everything. */
+  readonly settleMs?: number
 }
 
 /** Runs `work` with so many workers; the worker's number is given, and how many pieces were begun before. */
 export const runLoad = async (
   workers: number,
-  { ms, most = Number.POSITIVE_INFINITY }: LoadOptions,
+  { ms, most = Number.POSITIVE_INFINITY, settleMs }: LoadOptions,
   work: (worker: number, begun: number) => Promise<unknown>,
 ): Promise<Load> => {
   const times: number[] = []
   const start = performance.now()
   let begun = 0
+  let settled = 0
   const loop = async (worker: number): Promise<void> => {
     for (let now = performance.now(); now < start + ms && begun < most; ) {
       begun += 1
       await work(worker, begun - 1)
       const done = performance.now()
       times.push(done - now)
+      if (done >= start + (settleMs ?? 0) && done < start + ms) settled += 1
       now = done
     }
   }
   await Promise.all(Array.from({ length: workers }, (_, worker) => loop(worker)))
-  return { perSecond: (1000 * times.length) / (performance.now() - start), times }
+  const perSecond =
+    settleMs === undefined
+      ? (1000 * times.length) / (performance.now() - start)
+      : (1000 * settled) / (ms - settleMs)
+  return { perSecond, times }
 }
 
 /** As `runLoad`, each worker with a connection of its own. */
