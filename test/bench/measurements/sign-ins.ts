@@ -13,9 +13,9 @@ import { repeatLoad } from '../repeating.ts'
 import { type Credentials, openForm, openFormAgain } from '../sign-in.ts'
 import { mean, meanRatio, quantile } from '../statistics.ts'
 
-const ROUNDS = 18
+const ROUNDS = 8
 /** What has no aim is measured in one round of so many. */
-const SELDOM = 6
+const SELDOM = 4
 const ROUND = { ms: 6_000, settleMs: 1_000 }
 /** Until hardly any code of a sign-in is compiled any more. */
 const WARM_UP = { ms: 90_000 }
@@ -48,13 +48,17 @@ interface Way {
   readonly run: (options: LoadOptions) => Promise<Load>
   /** It takes part in one round of so many. */
   readonly every: number
-  readonly loads: Load[]
-  /** Of the engine alone, just before and just after each load: the machine changes its speed within a minute. */
-  readonly around: Load[]
+  readonly rounds: Round[]
+  /** Of the engine alone, just before and just after each round: the machine changes its speed within a minute. */
+  readonly around: Round[]
   /** Whose threads hash. */
   readonly pid: number
-  /** Processor time of hashing, and of everything on this machine, in ms: a share that its changes of speed leave alone. */
-  readonly spent: { hashing: number; all: number }
+}
+
+interface Round extends Load {
+  /** Processor time of hashing, and of everything on this machine, in ms. */
+  readonly hashing: number
+  readonly cpu: number
 }
 
 type Kind = Pick<Way, 'what' | 'on' | 'pid' | 'run'> & Partial<Pick<Way, 'every'>>
@@ -62,12 +66,24 @@ type Kind = Pick<Way, 'what' | 'on' | 'pid' | 'run'> & Partial<Pick<Way, 'every'
 const wayOf = (kind: Kind): Way => ({
   every: SELDOM,
   ...kind,
-  loads: [],
+  rounds: [],
   around: [],
-  spent: { hashing: 0, all: 0 },
 })
 
-const rates = (loads: readonly Load[]): number[] => loads.map(({ perSecond }) => perSecond)
+const roundOf = async ({ pid, run }: Way): Promise<Round> => {
+  const [hashed, used] = [cpuOfThreads(pid, 'argon2'), cpuOfAll()]
+  const load = await run(ROUND)
+  return { ...load, hashing: cpuOfThreads(pid, 'argon2') - hashed, cpu: cpuOfAll() - used }
+}
+
+const rates = (rounds: readonly Round[]): number[] => rounds.map(({ perSecond }) => perSecond)
+
+const sum = (rounds: readonly Round[], of: (round: Round) => number): number =>
+  rounds.reduce((total, round) => total + of(round), 0)
+
+/** What the machine takes away, or gives again, is in neither of the two. */
+const perCpuSecond = (rounds: readonly Round[]): number =>
+  (1000 * sum(rounds, ({ times }) => times.length)) / sum(rounds, ({ cpu }) => cpu)
 
 const rawWay = (engine: PasswordEngine, hash: string): Way => {
   const most = availableParallelism() * (engine.perCore ?? 1)
@@ -136,15 +152,12 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
       ways.push(...(await waysOn(await database.serve(), name)))
     }
     for (const way of ways) await way.run(way.every === 1 ? WARM_UP : SHORT_WARM_UP)
-    let engineAlone = await raw.run(ROUND)
+    let engineAlone = await roundOf(raw)
     for (let round = 0; round < ROUNDS; round += 1)
       for (const way of ways.filter(({ every }) => round % every === 0)) {
         way.around.push(engineAlone)
-        const [hashed, used] = [cpuOfThreads(way.pid, 'argon2'), cpuOfAll()]
-        way.loads.push(await way.run(ROUND))
-        way.spent.hashing += cpuOfThreads(way.pid, 'argon2') - hashed
-        way.spent.all += cpuOfAll() - used
-        engineAlone = await raw.run(ROUND)
+        way.rounds.push(await roundOf(way))
+        engineAlone = await roundOf(raw)
         way.around.push(engineAlone)
       }
     return {
@@ -152,19 +165,22 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
       notes: [
         `${ROUNDS} interleaved rounds of ${ROUND.ms} ms for what has an aim, ${ROUNDS / SELDOM} for the rest, without the first ${ROUND.settleMs} ms and what ends after the last; ${CONNECTIONS} users, one address`,
         'ratios are of all rounds to those of the engine, one just before and one just after each',
+        'per cpu s: by the time that all processors were at work, for whatever process, instead of by the clock',
         'hashing is the part of the time of all processors, the generator and PostgreSQL included, in which passwords are hashed',
         'a sign-in reserves, hashes, and commits session, counters and audit event; the aim is 90 % of the engine',
       ],
-      rows: ways.map((way) => {
-        const times = way.loads.flatMap((load) => load.times)
+      rows: ways.map(({ what, on, rounds, around }) => {
+        const times = rounds.flatMap((round) => round.times)
         return {
-          what: way.what,
-          on: way.on,
-          'per s': mean(rates(way.loads)),
+          what,
+          on,
+          'per s': mean(rates(rounds)),
           'p50 ms': quantile(times, 0.5),
           'p99 ms': quantile(times, 0.99),
-          'of the engine': meanRatio(rates(way.loads), rates(way.around)),
-          'hashing, of all cpu': way.spent.hashing / way.spent.all,
+          'of the engine': meanRatio(rates(rounds), rates(around)),
+          'per cpu s': perCpuSecond(rounds),
+          'of the engine’s': perCpuSecond(rounds) / perCpuSecond(around),
+          'hashing, of all cpu': sum(rounds, (one) => one.hashing) / sum(rounds, (one) => one.cpu),
         }
       }),
     }
