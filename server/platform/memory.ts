@@ -12,8 +12,8 @@ import { setV8Flags } from './v8-flags.ts'
 export const boundGarbage = (): void => setV8Flags('--heap-growing-percent=100')
 
 /**
- * Of a thread that answers questions: nothing outlives its answer. Left alone V8 doubles the space for new objects every
- * few minutes of traffic, from 4 to 100 MB, because some question is always under way when it looks.
+ * Of a thread that answers questions: nothing outlives its answer. Left alone V8 doubles the space for new objects again
+ * and again, because some question is always under way when it looks: from 4 to 27 MB in four minutes of traffic.
  */
 export const threadLimits: ResourceLimits = { maxYoungGenerationSizeMb: 12 }
 
