@@ -2,7 +2,6 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { SecretPlace } from '#schemas/wire.ts'
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
 import { type Estate, findEstate } from '../load/estate.ts'
 import { estateFileName } from '../load/files.ts'
@@ -11,6 +10,7 @@ import type { Loaded } from '../load/loaded.ts'
 import { resolveSecrets, sourceOf } from '../load/secrets.ts'
 import { createValidator } from '../validate/validate.ts'
 import type { SecretOf } from './planning.ts'
+import { secretsAtHand } from './secrets-at-hand.ts'
 import { type Wanted, wantedOf } from './wanted.ts'
 
 export interface FileOptions {
@@ -91,15 +91,12 @@ export interface WantedRealms {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-const secretKey = (realm: string, { kind, key, pointer }: SecretPlace): string =>
-  `${realm}\n${kind}\n${key}\n${pointer}`
-
 /** What the files ask for, with every secret at hand: all are fetched before the first request. */
 export const wantedRealms = async (
   { loaded, estate, diagnostics }: ReadFiles,
   { env, allowExec }: SecretOptions,
 ): Promise<WantedRealms> => {
-  if (hasErrors(diagnostics)) return { wanted: [], secretOf: unknownSecret, diagnostics: [] }
+  if (hasErrors(diagnostics)) return { wanted: [], secretOf: secretsAtHand([]), diagnostics: [] }
   const wanted = loaded.realms.map((realm) =>
     wantedOf(realm, (text, pointer) =>
       sourceOf(text, {
@@ -124,19 +121,15 @@ export const wantedRealms = async (
     })),
     { env, allowExec, root: estate.root },
   )
-  const values = new Map(
-    asked.map(({ realm, secret }, i) => [
-      secretKey(realm.realm, secret),
-      resolved.values[i] ?? null,
-    ]),
-  )
   return {
     wanted,
-    secretOf: (realm, place) => values.get(secretKey(realm, place)) ?? unknownSecret(realm, place),
+    secretOf: secretsAtHand(
+      asked.map(({ realm: { realm }, secret }, i) => ({
+        realm,
+        place: secret,
+        value: resolved.values[i],
+      })),
+    ),
     diagnostics: resolved.diagnostics,
   }
-}
-
-const unknownSecret: SecretOf = (realm, { kind, key, pointer }) => {
-  throw new Error(`the secret ${pointer} of ${kind} "${key}" in realm ${realm} is not at hand`)
 }

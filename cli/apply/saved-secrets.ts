@@ -10,6 +10,7 @@ import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
 import { resolveSecrets } from '../load/secrets.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { SecretOf } from './planning.ts'
+import { secretsAtHand } from './secrets-at-hand.ts'
 
 export interface SavedSecretOptions {
   readonly cwd: string
@@ -21,9 +22,6 @@ interface Asked extends SecretPlace {
   readonly realm: string
   readonly source: SecretSource
 }
-
-const keyOf = (realm: string, { kind, key, pointer }: SecretPlace): string =>
-  [realm, kind, key, pointer].join('\n')
 
 /** What a file says literally is read there again. */
 const literalIn = (realms: readonly LoadedRealm[], asked: Asked): string | undefined => {
@@ -62,11 +60,5 @@ export const savedSecrets = async (
       hint: 'set what is named as it was when the plan was made, or plan anew',
       diagnostics,
     })
-  const known = new Map(asked.map((secret, i) => [keyOf(secret.realm, secret), values[i]]))
-  return (realm, place) => {
-    const value = known.get(keyOf(realm, place))
-    if (value === undefined || value === null)
-      throw new Error(`the secret ${place.pointer} of ${place.kind} "${place.key}" is not at hand`)
-    return value
-  }
+  return secretsAtHand(asked.map((place, i) => ({ realm: place.realm, place, value: values[i] })))
 }

@@ -29,17 +29,18 @@ export function textErrors(value: unknown, pointer = ''): FieldError[] {
       ? []
       : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
   }
-  if (isStorable(value)) return []
+  if (hasOnlyStorableText(value)) return []
   return Object.entries(value as object).flatMap(([name, inner]) =>
     textErrors(inner, `${pointer}/${pointerSegment(name)}`),
   )
 }
 
 /** Asked first: a pointer to every value of a large body costs more. */
-function isStorable(value: unknown): boolean {
+function hasOnlyStorableText(value: unknown): boolean {
   if (typeof value === 'string') return refusal(value) === undefined
   if (typeof value !== 'object' || value === null) return true
-  for (const name in value) if (!isStorable(value[name as keyof typeof value])) return false
+  for (const name in value)
+    if (!hasOnlyStorableText(value[name as keyof typeof value])) return false
   return true
 }
 
