@@ -7,7 +7,12 @@ import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { keepCodeFast } from '#server/platform/compiled-code.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { boundGarbage, giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
+import {
+  boundGarbage,
+  boundNewObjects,
+  giveBackMemory,
+  SETTLED_MS,
+} from '#server/platform/memory.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
@@ -51,6 +56,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     const background = await startBackground(parts)
     keepCodeFast()
     boundGarbage()
+    const endBound = boundNewObjects()
     const settled = setTimeout(giveBackMemory, SETTLED_MS).unref()
     const stop = async (): Promise<void> => {
       clearTimeout(settled)
@@ -60,6 +66,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await stopping
       await parts.close()
+      endBound()
     }
     return { admin, stop }
   } catch (error) {

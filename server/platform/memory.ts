@@ -1,6 +1,7 @@
 /** How much memory the server holds, beside what is alive in it. */
 
-import { setFlagsFromString } from 'node:v8'
+import { PerformanceObserver } from 'node:perf_hooks'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ResourceLimits } from 'node:worker_threads'
 import { setV8Flags } from './v8-flags.ts'
@@ -16,6 +17,32 @@ export const boundGarbage = (): void => setV8Flags('--heap-growing-percent=100')
  * and again, because some question is always under way when it looks: from 4 to 27 MB in four minutes of traffic.
  */
 export const threadLimits: ResourceLimits = { maxYoungGenerationSizeMb: 12 }
+
+/** Of both halves of the space for new objects. */
+const NEW_OBJECTS_BYTES = 32 * 2 ** 20
+
+/**
+ * Of the main thread. Left alone V8 doubles the space for new objects up to 128 MB, with requests under way whenever it
+ * looks, and what they hold outside of the heap stays for as long. How large it may become is asked on the command line
+ * only; whether it doubles when it is full, before every collection. Returns what ends it.
+ */
+export const boundNewObjects = (): (() => void) => {
+  let isGrowing = true
+  const setGrowing = (wanted: boolean): void => {
+    if (wanted === isGrowing) return
+    isGrowing = wanted
+    setV8Flags(`--semi-space-growth-factor=${wanted ? 2 : 1}`)
+  }
+  const collections = new PerformanceObserver(() => {
+    const space = getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')
+    setGrowing((space?.space_size ?? 0) < NEW_OBJECTS_BYTES)
+  })
+  collections.observe({ entryTypes: ['gc'] })
+  return () => {
+    collections.disconnect()
+    setGrowing(true)
+  }
+}
 
 /** Whoever waited for the start has its first answers by then. */
 export const SETTLED_MS = 500

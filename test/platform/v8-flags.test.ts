@@ -9,9 +9,10 @@ const pathOf = (name: string): string =>
 it('sets no flag that V8 does not know', () => {
   const script = `
     const { keepCodeFast } = await import(${JSON.stringify(pathOf('compiled-code'))})
-    const { boundGarbage } = await import(${JSON.stringify(pathOf('memory'))})
+    const { boundGarbage, boundNewObjects } = await import(${JSON.stringify(pathOf('memory'))})
     keepCodeFast()
     boundGarbage()
+    boundNewObjects()()
     console.log('done')`
   const { stdout, stderr } = spawnSync(
     process.execPath,
