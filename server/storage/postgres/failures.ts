@@ -6,13 +6,19 @@ import { ConstraintError, StorageUnavailableError } from '../contract.ts'
 /** Deadlock, or a conflict of isolation: the same list may well pass the next time. */
 const PASSING = ['40001', '40P01']
 
-/** The server ends the session, or has become a standby: another connection may do better. */
-const SESSION_LOST = /^(08...|57P0.|25006)$/
+/** The server ends the session: another connection may do better. */
+const SESSION_LOST = /^(08...|57P0.)$/
+
+/** The server has become a standby. */
+const READ_ONLY = '25006'
 
 /** The connection was lost while statements were on the way; the transaction has not been committed. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
 }
+
+/** The server takes no writes, and has written nothing: another connection may lead to one that does. */
+export class ReadOnlyServerError extends ConnectionLostError {}
 
 /** Somebody else held a row for longer than was waited for it; nothing was written. */
 export class LockTimeoutError extends Error {
@@ -27,6 +33,13 @@ export function isPassing(error: unknown): boolean {
 export function isConnectionLoss(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return SESSION_LOST.test(error.code ?? '')
   return !(error instanceof RangeError || error instanceof TypeError)
+}
+
+/** A connection that is of no use any more is told of as lost, whatever the reason. */
+export function classified(error: unknown): unknown {
+  if (error instanceof pg.DatabaseError && error.code === READ_ONLY)
+    return new ReadOnlyServerError(error.message)
+  return isConnectionLoss(error) ? new ConnectionLostError(reasonOf(error)) : error
 }
 
 /** The error a caller gets: typed where the contract has a type, else the server's words alone. */

@@ -13,9 +13,11 @@ import {
 } from '../contract.ts'
 import {
   ConnectionLostError,
+  classified,
   errorOf,
   isConnectionLoss,
   isPassing,
+  ReadOnlyServerError,
   reasonOf,
   unusable,
 } from './failures.ts'
@@ -64,7 +66,7 @@ export async function transact<T>(database: Database, work: (run: Run) => Promis
 
 /**
  * One statement that is a transaction by itself: one round trip instead of two. Nobody knows what became of it when the
- * connection is lost, so it is never repeated then.
+ * connection is lost, so it is repeated only where the server has refused it.
  */
 export async function runAlone(
   database: Database,
@@ -79,6 +81,7 @@ export async function runAlone(
   } catch (error) {
     const lost = error instanceof ConnectionLostError
     client.release(lost)
+    if (error instanceof ReadOnlyServerError) return transact(database, (run) => run([statement]))
     throw lost ? outcomeUnknown(label, error) : errorOf(error)
   }
 }
@@ -158,11 +161,6 @@ async function send(
 
 function bind(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value
-}
-
-function classified(error: unknown): unknown {
-  if (!isConnectionLoss(error)) return error
-  return new ConnectionLostError(reasonOf(error))
 }
 
 async function commit(client: pg.PoolClient, label: string): Promise<void> {

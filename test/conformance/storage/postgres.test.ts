@@ -3,7 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { OutcomeUnknownError, type Storage } from '#server/storage/contract.ts'
+import {
+  OutcomeUnknownError,
+  type Storage,
+  StorageUnavailableError,
+} from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import { backends, type OpenBackend } from '../../support/backends.ts'
@@ -77,6 +81,22 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
     await backend.close()
   })
+
+  /** Refuses as many audit events as a standby does. */
+  const beStandby = async (times: number): Promise<void> => {
+    await asAdmin(backend.url, 'create sequence reached')
+    await asAdmin(
+      backend.url,
+      `create function refuse() returns trigger language plpgsql as $$ begin
+        if nextval('reached') <= ${times} then
+          raise 'cannot execute INSERT in a read-only transaction' using errcode = '25006';
+        end if;
+        return new;
+      end $$`,
+    )
+    const trigger = 'create trigger refuse before insert on audit_events'
+    await asAdmin(backend.url, `${trigger} for each row execute function refuse()`)
+  }
 
   /** Holds a name that others want to insert; resolves to what lets it go. */
   const hold = async (name: string): Promise<() => Promise<unknown>> => {
@@ -247,6 +267,19 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
       expect(await eventTypes()).toEqual([...written, 'Y'])
     },
   )
+
+  it('writes an audit event once when the first server that it reaches has become a standby', async () => {
+    await beStandby(1)
+    await storage.append(insertRows(storage.db, 'audit_events', [eventRow('a', 'X')]))
+    expect(await eventTypes()).toEqual(['X'])
+  })
+
+  it('says that nothing was written, not that it is unknown, where there are only standbys', async () => {
+    await beStandby(99)
+    const event = insertRows(storage.db, 'audit_events', [eventRow('a', 'X')])
+    await expect(storage.append(event)).rejects.toBeInstanceOf(StorageUnavailableError)
+    expect(await eventTypes()).toEqual([])
+  })
 
   it('records events whatever transactions are by default', async () => {
     const { pathname } = new URL(backend.url)
