@@ -36,7 +36,7 @@ import { environment } from './values.ts'
 
 const { IAMCTL_TEST_PATH: path } = process.env
 /** On each database. */
-const usual = 30
+const usual = 50
 const numRuns = Number(process.env['IAMCTL_TEST_PAIRS'] ?? (isLong ? 1000 : usual))
 const isMany = numRuns > usual
 
