@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
 import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
-import { keepCodeFast } from '#server/platform/compiled-code.ts'
+import { keepCodeFast, keepTickLayout } from '#server/platform/compiled-code.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import {
   boundGarbage,
@@ -46,6 +46,7 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
+  keepTickLayout()
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
   settleShapes()
