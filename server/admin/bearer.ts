@@ -86,6 +86,11 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
     )
   }
 
+  /** What a client has by default it has in every token, however it came by this one. */
+  const isPlanOnly = ({ claims, client }: VerifiedToken): boolean =>
+    client.doc.defaultScopes.includes(planScope) ||
+    parseScope(String(claims['scope'] ?? '')).includes(planScope)
+
   const presented: AdminTokens['presented'] = ({ headers: { authorization } }) =>
     /^(bearer|dpop)\b/i.test(authorization ?? '')
 
@@ -123,7 +128,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
         actor: client.id,
         tokenRealm: issuer.name,
         permissions: await permissionsOf(issuer.view, client.doc),
-        planOnly: parseScope(String(claims['scope'] ?? '')).includes(planScope),
+        planOnly: isPlanOnly(verified),
       }
     },
   }

@@ -141,6 +141,34 @@ describe.each(backends)('token exchange on $name', (backend) => {
     expect(await refusal(app, offline, { scope: 'offline_access' })).toEqual([400, 'invalid_scope'])
   })
 
+  it('keeps the defaults of the client: a token that may only plan does not lose that', async () => {
+    const audience = `${site.server.baseUrl}/admin`
+    await site.admin('POST', '/client-scopes', { name: 'admin:plan' })
+    const planner = await site.client({
+      clientId: 'planner',
+      grantTypes: ['client_credentials', 'token-exchange'],
+      serviceAccountsEnabled: true,
+      defaultScopes: ['admin:plan'],
+      audiences: [audience],
+    })
+    const { body: role } = await site.admin('POST', '/roles', { name: 'deployer' })
+    await site.admin('PUT', `/admin-roles/${role.roleId}`, { permissions: ['realm-admin'] })
+    const path = `/clients/${planner.id}/service-account/roles`
+    await site.admin('POST', path, { name: 'deployer' })
+    const subject = await site.token(planner, { scope: 'openid' })
+    const { body } = await exchange(planner, subject, { scope: 'openid', audience })
+    expect(body.scope).toBe('openid admin:plan')
+    const bearers = [body.access_token, await mint(planner, { scope: ['openid'] })]
+    for (const token of bearers) {
+      const send = (method: string, about?: object) =>
+        site.server.anonymous.send(method, '/admin/realms/acme/roles', about, {
+          authorization: `Bearer ${token}`,
+        })
+      expect((await send('GET')).status).toBe(200)
+      expect((await send('POST', { name: 'grown' })).status).toBe(403)
+    }
+  })
+
   it('lasts no longer than what it came from', async () => {
     const subject = await ofAlice()
     now += 200_000

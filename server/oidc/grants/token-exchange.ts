@@ -41,6 +41,7 @@ const allowedAudiences = ({ clientId, doc }: TokenClient, form: Parameters): rea
   return wanted
 }
 
+/** The client's defaults stay: one of them, as `admin:plan`, may be what keeps a token from doing more. */
 const scopeOf = (
   client: TokenClient,
   { scope: held }: ExchangedToken,
@@ -50,7 +51,8 @@ const scopeOf = (
   const wanted = parseScope(asked)
   if (wanted.some((one) => !held.includes(one)))
     throw invalidScope('the subject_token does not have this scope')
-  return wanted
+  const kept = held.filter((one) => client.doc.defaultScopes.includes(one))
+  return [...new Set([...wanted, ...kept])]
 }
 
 const authenticationOf = (
