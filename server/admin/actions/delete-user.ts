@@ -22,7 +22,7 @@ export const deleteUser = (parts: UserParts): Action => ({
     const deletion = await parts.lastAdmin.aroundData(
       context.view,
       [user],
-      parts.users.deleteStatements(user.id),
+      [...parts.sessions.revokeAllOf(user.id), ...parts.users.deleteStatements(user.id)],
     )
     if (!asksForMatch(context)) return parts.recorder.commit(deletion, [event])
     try {

@@ -233,6 +233,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       return {
         prepared,
         statements: [
+          ...endSessions(tools, gone),
           ...deletions(tools, gone),
           ...releases(tools, released),
           ...users.saveStatements(saved),
