@@ -142,7 +142,10 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const signer = createSigner()
     const realmKeys = createRealmKeys({ storage, keyring, signer, clock })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })
-    const subjects = createSubjects({ reveal: vault.reveal })
+    const subjects = createSubjects({
+      reveal: vault.reveal,
+      key: deriveKey(root, 'pairwise-subjects'),
+    })
 
     const issuers = createIssuers({ copy, baseUrl: config.http.baseUrl, master: masterRealm })
     const mint = createMint({ storage, clock, keys: realmKeys, subjects })

@@ -8,7 +8,10 @@ const spec = fields({
     description: 'What the `sub` of a user is.',
   }),
   attribute: text('The attribute, where the strategy is attribute.', { maxLength: 255 }),
-  salt: secret({ minLength: 16, description: 'Of pairwise subjects; made when left out.' }),
+  salt: secret({
+    minLength: 16,
+    description: 'Of pairwise subjects; one of the server and the realm when left out.',
+  }),
 })
 
 export type SubjectClaimDoc = Static<typeof spec>

@@ -27,24 +27,27 @@ export interface Subjects {
 export interface SubjectParts {
   /** Opens a sealed secret of a document. */
   readonly reveal: (place: StoredDocument, pointer: string, stored: StoredSecret) => string | null
+  /** What the salt of a realm is made of that was given none. */
+  readonly key: Uint8Array
 }
 
 /** A service account is named by its client's id, which no user's subject can be taken for (RFC 9700 §4.15). */
 export const subjectOfClient = ({ id }: TokenClient): string => id
 
-/** The host that all redirect URIs share; a client with several is a sector of its own. */
-const sectorOf = ({ clientId, doc }: TokenClient): string => {
-  const hosts = new Set(doc.redirectUris.map((uri) => URL.parse(uri)?.host || uri))
+/**
+ * The host that all redirect URIs share, without its port (OIDC Core §8.1); a client with several is a sector of its own,
+ * by its id, which is no host that another could have.
+ */
+const sectorOf = ({ id, doc }: TokenClient): string => {
+  const hosts = new Set(doc.redirectUris.map((uri) => URL.parse(uri)?.hostname || uri))
   const [host] = hosts
-  return hosts.size === 1 && host !== undefined ? host : clientId
+  return hosts.size === 1 && host !== undefined ? host : id
 }
 
-export const createSubjects = ({ reveal }: SubjectParts): Subjects => {
-  const saltOf = (document: StoredDocument | undefined): Uint8Array => {
-    const stored = document?.secrets['/salt']
-    const salt = document && stored ? reveal(document, '/salt', stored) : null
-    if (salt === null) throw new SubjectMissingError('the realm has no salt for pairwise subjects')
-    return Buffer.from(salt)
+export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
+  const saltOf = (document: StoredDocument): string => {
+    const stored = document.secrets['/salt']
+    return (stored && reveal(document, '/salt', stored)) ?? hmacSha256(key, document.id)
   }
 
   return {
@@ -57,7 +60,8 @@ export const createSubjects = ({ reveal }: SubjectParts): Subjects => {
         username: () => user.username,
         email: () => user.email,
         attribute: () => fieldsOf(user).attributes[realm?.attribute ?? '']?.[0],
-        pairwise: () => hmacSha256(saltOf(document), `${sectorOf(client)}\n${user.id}`),
+        pairwise: () =>
+          document && hmacSha256(Buffer.from(saltOf(document)), `${sectorOf(client)}\n${user.id}`),
       }
       const subject = values[strategy]()
       if (!subject) throw new SubjectMissingError(`the user has no ${strategy} to be the subject`)

@@ -406,13 +406,16 @@ describe.each(backends)('on $name', (backend) => {
     expect((await send('GET', '/workload-identity/pipeline')).status).toBe(404)
   })
 
-  it('the subject strategy gets a salt, which stays, when it becomes pairwise', async () => {
+  it('the subject strategy keeps the salt that it is given, and needs none', async () => {
     expect((await send('GET', '/subject-claim')).body).toMatchObject({
       strategy: 'userId',
       saltSet: false,
     })
     const set = await send('PUT', '/subject-claim', { strategy: 'pairwise' })
-    expect(set.body).toEqual({ strategy: 'pairwise', attribute: null, salt: null, saltSet: true })
+    expect(set.body).toEqual({ strategy: 'pairwise', attribute: null, salt: null, saltSet: false })
+    const salt = 'a salt that came from elsewhere'
+    const given = await send('PUT', '/subject-claim', { strategy: 'pairwise', salt })
+    expect(given.body).toEqual({ ...set.body, saltSet: true })
     const wrong = await send('PUT', '/subject-claim', { strategy: 'attribute' })
     expect(wrong.body.errors[0].field).toBe('/attribute')
   })

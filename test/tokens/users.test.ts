@@ -176,20 +176,35 @@ describe.each(backends)('tokens about users on $name', (backend) => {
     const nameless = await world.user({ username: 'nameless' })
     await expect(idToken(client, ['openid'], nameless)).rejects.toThrow(SubjectMissingError)
 
-    await world.admin('PUT', '/subject-claim', { strategy: 'pairwise' })
-    const at = (clientId: string, host: string) =>
-      world.client({ clientId, redirectUris: [`https://${host}/${clientId}`] })
-    const [one, same, other] = [
+    await world.admin('PUT', '/subject-claim', { strategy: 'userId' })
+  })
+
+  it('name the user pairwise, per sector, where the realm or the client asks for it (OIDC Core §8.1)', async () => {
+    const at = (clientId: string, ...hosts: string[]) =>
+      world.client({
+        clientId,
+        redirectUris: hosts.map((host) => `https://${host}/${clientId}`),
+        subjectClaim: 'pairwise',
+      })
+    const clients = [
       await at('one', 'a.example'),
-      await at('same', 'a.example'),
+      await at('same', 'a.example:8443'),
       await at('other', 'b.example'),
+      // A client with several hosts, and one whose host is the name of the first.
+      await at('c.example', 'd.example', 'e.example'),
+      await at('named', 'c.example'),
     ]
-    const subs = await Promise.all(
-      [one, same, other].map(async (each) => (await idToken(each, ['openid']))['sub']),
-    )
-    expect(subs[0]).toBe(subs[1])
-    expect(subs[0]).not.toBe(subs[2])
-    expect(subs[0]).not.toContain(ann.id)
+    const subjects = () =>
+      Promise.all(clients.map(async (each) => (await idToken(each, ['openid']))['sub']))
+    const [one, same, ...others] = await subjects()
+    expect(one).toBe(same)
+    expect(new Set([one, ...others]).size).toBe(4)
+    expect(one).not.toContain(ann.id)
+    await world.admin('PUT', '/subject-claim', { strategy: 'pairwise' })
+    expect(await subjects()).toEqual([one, same, ...others])
+    const salt = 'a salt that came from elsewhere'
+    await world.admin('PUT', '/subject-claim', { strategy: 'pairwise', salt })
+    expect(await subjects()).not.toContain(one)
     await world.admin('PUT', '/subject-claim', { strategy: 'userId' })
   })
 

@@ -10,7 +10,6 @@ import { identityProvider } from './identity-provider.ts'
 import { role } from './role.ts'
 import { samlClient } from './saml-client.ts'
 import { withSharedRules } from './shared-rules.ts'
-import { subjectClaim } from './subject-claim.ts'
 import { type UserBehaviourParts, user } from './user.ts'
 import { webhook } from './webhook.ts'
 
@@ -24,7 +23,6 @@ export const createBehaviours = (parts: UserBehaviourParts): Behaviours =>
     'identity-provider': identityProvider,
     role,
     'saml-client': samlClient,
-    'subject-claim': subjectClaim,
     user: user(parts),
     webhook,
   })
