@@ -63,3 +63,8 @@ export const newId: () => string = createIdSource(systemClock)
 export function isUuid(text: string): boolean {
   return UUID.test(text)
 }
+
+/** When an id of ours was made, in epoch milliseconds. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}

@@ -8,7 +8,7 @@ import { fieldsOf } from '#server/accounts/user-record.ts'
 import type { SigningAlgorithm } from '#server/keys/algorithms.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import { newId } from '#server/platform/ids.ts'
+import { createIdSource, newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { audienceOf } from './audience.ts'
@@ -152,6 +152,8 @@ const openJson = (claims: Claims): string => JSON.stringify(claims).slice(0, -1)
 
 export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint => {
   const remembered = rememberPerClient<string>()
+  /** They tell when a token was issued more exactly than `iat`, by the clock that `notBefore` is set by. */
+  const newTokenId = createIdSource(clock)
 
   const inputOf = async (
     { view }: Issuer,
@@ -247,7 +249,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
             )
       const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
       const iat = Math.floor(clock.now() / 1000)
-      const jti = newId()
+      const jti = newTokenId()
       const more: Claims = {
         ...claims,
         ...authenticationClaims(authentication),

@@ -6,6 +6,7 @@
 import { Client } from '#schemas/kinds/client.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { timeOfId } from '#server/platform/ids.ts'
 import { idleSince } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -115,9 +116,8 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     if (read?.typ !== 'at+jwt') return undefined
     const { claims } = read
     const [clientId, jti, gid] = [text(claims['client_id']), text(claims['jti']), claims['gid']]
-    const { exp, iat } = claims
-    if (typeof exp !== 'number' || typeof iat !== 'number' || clientId === undefined)
-      return undefined
+    const { exp } = claims
+    if (typeof exp !== 'number' || clientId === undefined) return undefined
     const expiresAt = exp * 1000
     if (expiresAt <= clock.now() || jti === undefined) return undefined
     const document = await issuer.view.get(Client.kind, clientId)
@@ -135,7 +135,9 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
       issuer.mark,
     )
     const { revoked, clientNotBefore } = standing
-    if (revoked || (clientNotBefore !== null && iat * 1000 < clientNotBefore)) return undefined
+    // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
+    const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
+    if (revoked || !isSince) return undefined
     if (account) return { token, verified: { claims, client, account }, until: expiresAt }
     const live = liveGrant(issuer, standing)
     if (!live) return undefined
