@@ -200,6 +200,21 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(refusal(await use(named.body.refresh_token, foreign))).toEqual([400, 'invalid_target'])
   })
 
+  it('give no resource that the client may not ask for any more', async () => {
+    const [api, more] = ['https://api.example/', 'https://more.example/']
+    const both = await issueGrant(site, app, ann, { data: { resources: [api, more] } })
+    const one = await issueGrant(site, app, ann, { data: { resources: [api] } })
+    const allow = (...resources: string[]) =>
+      site.admin('PUT', `/clients/${app.id}/allowed-resources`, resources)
+    await allow(more)
+    const { body } = await use(both.refreshToken)
+    expect(claimsOf(body.access_token)['aud']).toContain(more)
+    expect(claimsOf(body.access_token)['aud']).not.toContain(api)
+    expect(refusal(await use(one.refreshToken))).toEqual([400, 'invalid_target'])
+    await allow(api, more)
+    expect((await use(one.refreshToken)).status).toBe(200)
+  })
+
   it('are for the client that they were issued to, and a stranger ends nothing', async () => {
     const { refreshToken } = await issueGrant(site, app, ann)
     expect(refusal(await use(refreshToken, {}, other))).toEqual(refused)

@@ -39,7 +39,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
     return {
       user,
       scope,
-      resources: narrowedResources(resources, context.resources),
+      resources: narrowedResources(client, resources, context.resources),
       authentication: authenticationOf(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       idToken: {},

@@ -80,7 +80,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       return {
         user,
         scope,
-        resources: narrowedResources(data.resources ?? [], context.resources),
+        resources: narrowedResources(client, data.resources ?? [], context.resources),
         authentication: authenticationOf(grant, data),
         ...(data.claims ? { claims: data.claims } : {}),
         idToken: {

@@ -99,7 +99,7 @@ export const refreshToken = (parts: RefreshParts): Grant => {
     if (grant.offline && !allowedScopes(client).has(offlineScope))
       throw refused('the client may not have offline access any more')
     const scope = narrowedScope(grantsStore.scopeOf(grant), form.get('scope'))
-    const resources = narrowedResources(data.resources ?? [], context.resources)
+    const resources = narrowedResources(client, data.resources ?? [], context.resources)
     const until = endsAt(issuer, client, grant)
     if (until <= clock.now()) throw refused('the grant has ended')
     const succeed = isRotated(issuer, client, data.jkt) ? rotated : kept
