@@ -270,6 +270,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       realmKeys,
       issuers,
       mint,
+      subjects,
       logouts,
       verifier: createVerifier({ storage, clock, keys: realmKeys }),
       grantsStore,

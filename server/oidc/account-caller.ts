@@ -10,6 +10,7 @@ import { xsrfHeader } from '#server/http/cookies.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { noToken, refuseScope, refuseToken } from './bearer.ts'
 import type { OidcParts } from './parts.ts'
@@ -17,7 +18,7 @@ import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
 export interface AccountCallerParts
   extends UserTokenParts,
-    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf'> {}
+    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf' | 'subjects'> {}
 
 export interface Account {
   readonly user: UserRow
@@ -46,7 +47,8 @@ export type AccountCaller = (
 
 /**
  * A client that the user has to allow things reaches the account only where the user has allowed that: consents given
- * to others are none of its business. Clients of the house need no scope beside `openid`.
+ * to others are none of its business. So does one with pairwise subjects, to which the account would tell who the user
+ * is. Other clients of the house need no scope beside `openid`.
  */
 const accountScope = 'account'
 
@@ -57,8 +59,11 @@ export const requestAddress = ({ url }: Issuer, request: FastifyRequest): string
 }
 
 export const createAccountCaller = (parts: AccountCallerParts): AccountCaller => {
-  const { sessions, users, cookies, csrf } = parts
+  const { sessions, users, cookies, csrf, subjects } = parts
   const browser = createBrowser(cookies, csrf)
+
+  const needsScope = async ({ view }: Issuer, client: TokenClient): Promise<boolean> =>
+    client.doc.consentRequired || (await subjects.isPairwise(view, client))
 
   const byToken: AccountCaller = async (issuer, request, reply) => {
     const address = requestAddress(issuer, request)
@@ -66,7 +71,7 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
     // Whoever exchanged the user's token acts for the user elsewhere, not upon the account.
     if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
       throw refuseToken(issuer, 'it was exchanged')
-    if (token.client.doc.consentRequired && !token.scope.includes(accountScope))
+    if (!token.scope.includes(accountScope) && (await needsScope(issuer, token.client)))
       throw refuseScope(issuer, accountScope)
     const { acr, auth_time: signedIn, sid } = token.claims
     // The row as it stands in its table: it may be written back.

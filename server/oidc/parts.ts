@@ -20,6 +20,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuers } from '#server/tokens/realm.ts'
+import type { Subjects } from '#server/tokens/subject.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 
 export interface OidcParts {
@@ -31,6 +32,7 @@ export interface OidcParts {
   readonly realmKeys: RealmKeys
   readonly signingKeys: Pick<SigningKeys, 'prepare'>
   readonly mint: Mint
+  readonly subjects: Pick<Subjects, 'isPairwise'>
   readonly verifier: Verifier
   readonly grantsStore: GrantsStore
   readonly vault: Vault

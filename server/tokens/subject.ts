@@ -22,6 +22,8 @@ export class SubjectMissingError extends Error {
 
 export interface Subjects {
   subjectOf(view: RealmView, client: TokenClient, user: UserRow): Promise<string>
+  /** Whether the client is to know the user by nothing that others know: no id and no name (OIDC Core §8). */
+  isPairwise(view: RealmView, client: TokenClient): Promise<boolean>
 }
 
 export interface SubjectParts {
@@ -50,11 +52,17 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
     return (stored && reveal(document, '/salt', stored)) ?? hmacSha256(key, document.id)
   }
 
+  const choiceOf = async (view: RealmView, { doc }: TokenClient) => {
+    const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
+    const realm = document ? contentOf<SubjectClaimDoc>(document) : undefined
+    return { document, realm, strategy: doc.subjectClaim ?? realm?.strategy ?? 'userId' }
+  }
+
   return {
+    isPairwise: async (view, client) => (await choiceOf(view, client)).strategy === 'pairwise',
+
     subjectOf: async (view, client, user) => {
-      const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
-      const realm = document ? contentOf<SubjectClaimDoc>(document) : undefined
-      const strategy = client.doc.subjectClaim ?? realm?.strategy ?? 'userId'
+      const { document, realm, strategy } = await choiceOf(view, client)
       const values: Record<typeof strategy, () => string | null | undefined> = {
         userId: () => user.id,
         username: () => user.username,

@@ -184,12 +184,11 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect((await left(ann)).length).toBe(2)
   })
 
-  it('are for a client that itself needs consent only where the user allowed it the account', async () => {
-    const guest = await site.client({
-      clientId: 'guest',
-      consentRequired: true,
-      scopes: ['account'],
-    })
+  it.each([
+    ['needs consent itself', { clientId: 'guest', consentRequired: true }],
+    ['is not to know who the user is', { clientId: 'blind', subjectClaim: 'pairwise' }],
+  ] as const)('are for a client that %s only with the scope for the account', async (_, fields) => {
+    const guest = await site.client({ ...fields, scopes: ['account'] })
     const ann = await newcomer()
     const as = async (...scope: string[]) => {
       const { grant } = await issueGrant(site, guest, ann, { scope })

@@ -7,6 +7,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from './fixture.ts'
+import { accessTokenOf, addUser, issueGrant } from './users.ts'
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -50,6 +51,26 @@ describe.each(backends)('introspection and revocation on $name', (backend) => {
         sub: service.id,
         iss: site.issuer,
       })
+  })
+
+  it('names the user, unless the client knows users by pairwise subjects (OIDC Core §8)', async () => {
+    const user = await addUser(site, { username: 'ann' })
+    const pairwise = await site.client({
+      clientId: 'pairwise',
+      audiences: ['api'],
+      subjectClaim: 'pairwise',
+    })
+    const told = async (client: TestClient, token: string) =>
+      (await site.post('/introspect', as(client, token))).body
+    for (const client of [service, pairwise]) {
+      const { grant, refreshToken } = await issueGrant(site, client, user)
+      const token = await accessTokenOf(site, client, user, grant)
+      const username = client === service ? 'ann' : undefined
+      for (const body of [await told(client, token), await told(api, token)])
+        expect([body.active, body.username]).toEqual([true, username])
+      const refresh = await told(client, refreshToken)
+      expect([refresh.active, refresh.username]).toEqual([true, username])
+    }
   })
 
   it('tells a client that the token is not for nothing but that (CVE-2026-37979)', async () => {

@@ -18,7 +18,10 @@ import type { OidcParts } from '../parts.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface IntrospectParts
-  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'clock' | 'recorder'> {
+  extends Pick<
+    OidcParts,
+    'issuers' | 'verifier' | 'grantsStore' | 'clock' | 'recorder' | 'subjects'
+  > {
   readonly authenticateClient: AuthenticateClient
 }
 
@@ -47,7 +50,7 @@ const isFor = ({ clientId }: TokenClient, { claims: { aud }, client }: VerifiedT
   client.clientId === clientId || (Array.isArray(aud) ? aud.includes(clientId) : aud === clientId)
 
 export const introspect = (parts: IntrospectParts): Endpoint => {
-  const { issuers, verifier, grantsStore, clock, recorder, authenticateClient } = parts
+  const { issuers, verifier, grantsStore, clock, recorder, subjects, authenticateClient } = parts
 
   /** Who asks about a token that is good, and none of theirs, may have got it where it should not have been. */
   const recordForeign = async (
@@ -74,7 +77,18 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
   /** The last answer about a token that is remembered; its user is the same object until something is committed. */
   const written = new WeakMap<Claims, { readonly user: unknown; readonly text: string }>()
 
-  const textOf = ({ claims, user }: VerifiedToken): string => {
+  /** The client that asks may be another one: what counts is whom the token was issued to. */
+  const usernameOf = async (
+    { view }: Issuer,
+    client: TokenClient,
+    user: VerifiedToken['user'],
+  ): Promise<object> =>
+    user && !(await subjects.isPairwise(view, client)) ? { username: user.username } : {}
+
+  const textOf = async (
+    issuer: Issuer,
+    { claims, client, user }: VerifiedToken,
+  ): Promise<string> => {
     const before = written.get(claims)
     if (before && before.user === user) return before.text
     const bound = claims['cnf'] !== undefined
@@ -82,7 +96,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
       ...claims,
       active: true,
       token_type: bound ? 'DPoP' : 'Bearer',
-      ...(user ? { username: user.username } : {}),
+      ...(await usernameOf(issuer, client, user)),
     }
     const text = JSON.stringify(answer)
     written.set(claims, { user, text })
@@ -92,7 +106,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
   const accessToken = async (question: Question, value: string): Promise<string | undefined> => {
     const verified = await verifier.accessToken(question.issuer, value)
     if (!verified) return undefined
-    if (isFor(question.caller, verified)) return textOf(verified)
+    if (isFor(question.caller, verified)) return textOf(question.issuer, verified)
     await recordForeign(question, verified)
     return inactiveText
   }
@@ -115,7 +129,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
       scope: grantsStore.scopeOf(live.grant).join(' '),
       iat: Math.floor(token.created_at / 1000),
       exp: Math.floor(token.expires_at / 1000),
-      ...(live.user ? { username: live.user.username } : {}),
+      ...(await usernameOf(issuer, caller, live.user)),
     }
   }
 
