@@ -14,6 +14,7 @@ import type { FoundSession } from '#server/sessions/sessions.ts'
 import { ConstraintError, GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Answer, Visit } from './answer.ts'
+import { askedScopes } from './asked-scopes.ts'
 import type { Authorization, Authorizations } from './authorizations.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Codes } from './codes.ts'
@@ -51,6 +52,7 @@ const silent = {
   account: oauthError('account_selection_required')('the user must choose an account'),
   consent: oauthError('consent_required')('the user must consent'),
 } as const
+const nothing = { statements: [], events: [] } as const
 const usedBefore = oauthError('invalid_request_uri')('the request_uri was used')
 
 export const createFlow = (parts: FlowParts) => {
@@ -97,9 +99,10 @@ export const createFlow = (parts: FlowParts) => {
 
   const consentEvent = (
     { request: http, issuer }: Visit,
-    { client, request }: Journey,
+    { client }: Journey,
     actor: string,
     outcome: AuditEvent['outcome'],
+    detail: string,
   ): AuditEvent => ({
     type: 'GRANT_CONSENT',
     realm: issuer.name,
@@ -108,7 +111,7 @@ export const createFlow = (parts: FlowParts) => {
     outcome,
     resourceType: Client.resourceType,
     resourceId: client.id,
-    detail: outcome === 'SUCCESS' ? request.scope.join(' ') : 'access_denied',
+    detail,
   })
 
   const refuse = async (
@@ -121,6 +124,19 @@ export const createFlow = (parts: FlowParts) => {
     return answer(visit, client, request, error)
   }
 
+  const consented = async (
+    visit: Visit,
+    journey: Journey,
+    userId: string,
+  ): Promise<{ statements: readonly Statement[]; events: readonly AuditEvent[] }> => {
+    const { client, request } = journey
+    const asked = await askedScopes(visit.issuer, client, request)
+    return {
+      statements: await consents.grant(visit.issuer.name, userId, client.id, asked),
+      events: [consentEvent(visit, journey, userId, 'SUCCESS', asked.join(' '))],
+    }
+  }
+
   const complete = async (
     visit: Visit,
     journey: Journey,
@@ -130,14 +146,14 @@ export const createFlow = (parts: FlowParts) => {
     const { issuer } = visit
     const { client, request, waiting } = journey
     const { code, statements } = codes.issue(issuer, client, session, request, organization)
-    const consent: Statement[] = consenting
-      ? await consents.grant(issuer.name, user.id, client.id, request.scope)
-      : []
-    const events = consenting ? [consentEvent(visit, journey, user.id, 'SUCCESS')] : []
+    const consent = consenting ? await consented(visit, journey, user.id) : nothing
     const ended = waiting ? authorizations.end(waiting.handle) : []
     const used = request.pushed === undefined ? [] : pushedRequests.use(issuer.name, request.pushed)
     try {
-      await recorder.append([...ended, ...used, ...consent, ...statements], events)
+      await recorder.append(
+        [...ended, ...used, ...consent.statements, ...statements],
+        consent.events,
+      )
     } catch (error) {
       if (error instanceof GuardFailedError) throw expired()
       if (error instanceof ConstraintError && error.table === 'replay_guards')
@@ -162,7 +178,8 @@ export const createFlow = (parts: FlowParts) => {
       const name = [first_name, last_name].filter(Boolean).join(' ') || undefined
       return pages.account(reply, { ...page, name })
     }
-    const words = await scopeWords(visit.issuer, journey.request.scope)
+    const asked = await askedScopes(visit.issuer, journey.client, journey.request)
+    const words = await scopeWords(visit.issuer, asked)
     return pages.consent(reply, { ...page, ...words })
   }
 
@@ -202,7 +219,7 @@ export const createFlow = (parts: FlowParts) => {
         return proceed(visit, journey, true)
       case 'deny':
         return refuse(visit, journey, accessDenied('the user did not allow it'), [
-          consentEvent(visit, journey, found.user.id, 'FAILURE'),
+          consentEvent(visit, journey, found.user.id, 'FAILURE', 'access_denied'),
         ])
       case 'continue': {
         const chosen = { ...waiting, chosen: found.session.id }

@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { askedScopes } from './asked-scopes.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Consents } from './consents.ts'
 import { accessDenied, oauthError } from './errors.ts'
@@ -89,14 +90,16 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
   }
 
   const mustConsent = async (
+    issuer: Issuer,
     client: TokenClient,
     { user }: FoundSession,
-    { prompt, scope }: AuthorizeRequest,
+    request: AuthorizeRequest,
   ): Promise<boolean> => {
-    if (prompt.includes('consent')) return true
+    if (request.prompt.includes('consent')) return true
     if (!client.doc.consentRequired) return false
     const allowed = await consents.scopesOf(user.id, client.id)
-    return scope.some((one) => !allowed.has(one)) || allowed.size === 0
+    const asked = await askedScopes(issuer, client, request)
+    return asked.some((one) => !allowed.has(one)) || allowed.size === 0
   }
 
   return async (
@@ -131,7 +134,7 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
       if (signedInSince) throw accessDenied('the user is no member of the organization asked for')
       return { kind: 'sign-in' }
     }
-    const asks = !consentsNow && (await mustConsent(client, found, request))
+    const asks = !consentsNow && (await mustConsent(issuer, client, found, request))
     return asks ? { kind: 'consent', found } : { kind: 'nothing', found, organization }
   }
 }

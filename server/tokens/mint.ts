@@ -12,14 +12,9 @@ import { createIdSource, newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { audienceOf } from './audience.ts'
-import {
-  collectAudiences,
-  collectClaims,
-  mappersFor,
-  mappersNamed,
-  type Target,
-} from './claims/collect.ts'
+import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
+import { namedClaims } from './claims/named.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
@@ -172,7 +167,8 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     { issuer, client, user, scope, requestedClaims = [] }: UserinfoRequest,
   ): Promise<Claims> => {
     const ofScopes = await mappersFor(issuer.view, client, scope)
-    const mappers = [...mappersNamed(requestedClaims), ...ofScopes]
+    const named = await namedClaims(issuer.view, client, scope, requestedClaims)
+    const mappers = [...named.flatMap((one) => one.mappers), ...ofScopes]
     const input = mappers.some(({ mapper }) => mapper.usesRoles)
       ? await inputOf(issuer, client, user)
       : { user: mappedUser(user), roles: noRoles, client }

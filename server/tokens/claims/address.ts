@@ -14,6 +14,7 @@ const members: Readonly<Record<string, string>> = {
 
 export const address: ClaimMapper = {
   id: 'oidc-address-mapper',
+  claim: 'address',
   claims: ({ config, user }) =>
     Object.entries(members).flatMap(([member, attribute]) => {
       const source = config[`user.attribute.${attribute}`] ?? attribute

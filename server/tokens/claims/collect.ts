@@ -12,7 +12,7 @@ import { contentOf } from '#server/storage/documents/document.ts'
 import { rememberPerClient, type TokenClient } from '../client.ts'
 import { claimMapper } from './index.ts'
 import type { ClaimMapper, Claims, MappedClaim, MapperConfig, MapperInput } from './mapper.ts'
-import { type StandardClaim, standardClaims, standardScopes } from './standard.ts'
+import { type StandardClaim, standardScopes } from './standard.ts'
 
 export type Target = 'access' | 'id' | 'userinfo'
 
@@ -22,7 +22,7 @@ export interface ActiveMapper {
 }
 
 /** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core, and our own. */
-const ofTheProtocol: ReadonlySet<string> = new Set([
+export const ofTheProtocol: ReadonlySet<string> = new Set([
   'iss',
   'sub',
   'aud',
@@ -70,7 +70,7 @@ const active = ({ protocolMapper, config }: ClaimDoc | ClientMapperDoc): ActiveM
 const standard = ({ mapper, config }: StandardClaim): ActiveMapper[] =>
   active({ protocolMapper: mapper, config } as ClaimDoc)
 
-const ofScope = async (view: RealmView, scope: string): Promise<ActiveMapper[]> => {
+export const mappersOfScope = async (view: RealmView, scope: string): Promise<ActiveMapper[]> => {
   const document = await view.get(ClientScope.kind, scope)
   if (!document) return []
   const found: ActiveMapper[] = (standardScopes[scope] ?? []).flatMap(standard)
@@ -89,17 +89,10 @@ export const mappersFor = (
 ): Promise<readonly ActiveMapper[]> =>
   remembered(view, client, scopes.join(' '), async () => {
     const all: ActiveMapper[] = []
-    for (const scope of scopes) all.push(...(await ofScope(view, scope)))
+    for (const scope of scopes) all.push(...(await mappersOfScope(view, scope)))
     for (const document of await view.list(ClientMapper.kind))
       if (document.parentId === client.id) all.push(...active(contentOf<ClientMapperDoc>(document)))
     return all
-  })
-
-/** Mappers for claims that a request names one by one (OIDC Core §5.5). */
-export const mappersNamed = (names: readonly string[]): readonly ActiveMapper[] =>
-  names.flatMap((name) => {
-    const claim = standardClaims.get(name)
-    return claim ? standard(claim) : []
   })
 
 const place = (into: Record<string, unknown>, { path, value }: MappedClaim): void => {

@@ -34,6 +34,8 @@ export interface ClaimMapper {
   readonly id: ClaimMapperId
   /** Only then are roles and groups read, for tokens that would have none otherwise. */
   readonly usesRoles?: true
+  /** The claim that it makes where `claim.name` does not say. */
+  readonly claim?: string
   /** What it adds to tokens; nothing where there is no value. */
   claims?(input: MapperInput): readonly MappedClaim[]
   /** What it adds to the audience of access tokens. */

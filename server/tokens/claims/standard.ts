@@ -69,7 +69,7 @@ export const standardScopes: Readonly<Record<string, readonly StandardClaim[]>> 
   ],
 }
 
-/** By the name of the claim, for requests that name claims (OIDC Core §5.5). */
+/** By the name of the claim. */
 export const standardClaims: ReadonlyMap<string, StandardClaim> = new Map(
   Object.values(standardScopes).flatMap((claims) => claims.map((one) => [one.claim, one] as const)),
 )

@@ -1,0 +1,15 @@
+/** What a user is asked to allow: the scopes of the request, and those that the claims it names stand for. */
+
+import { namedClaims } from '#server/tokens/claims/named.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { AuthorizeRequest } from './authorize-request.ts'
+
+export const askedScopes = async (
+  { view }: Issuer,
+  client: TokenClient,
+  { scope, idTokenClaims = [], userinfoClaims = [] }: AuthorizeRequest,
+): Promise<readonly string[]> => {
+  const named = await namedClaims(view, client, scope, [...idTokenClaims, ...userinfoClaims])
+  return [...new Set([...scope, ...named.map((one) => one.scope)])]
+}
