@@ -16,6 +16,10 @@ import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Consents } from './consents.ts'
 import { accessDenied, oauthError } from './errors.ts'
 
+/** Milliseconds that the way back from the sign-in may take, and reading what is to be allowed. */
+const wayBack = 5000
+const reading = 5 * 60_000
+
 export const loginRequired = oauthError('login_required')
 const unmet = oauthError('unmet_authentication_requirements')
 
@@ -65,10 +69,18 @@ export interface InteractionParts {
 }
 
 export const createInteraction = ({ storage, clock, mint, consents }: InteractionParts) => {
-  const isTooOld = ({ session }: FoundSession, { maxAge, prompt }: AuthorizeRequest): boolean =>
-    prompt.includes('login') ||
-    maxAge === 0 ||
-    (maxAge !== undefined && clock.now() - session.created_at > maxAge * 1000)
+  const isOlder = ({ session }: FoundSession, seconds: number | undefined, grace = 0): boolean =>
+    seconds !== undefined && clock.now() - session.created_at > seconds * 1000 + grace
+
+  /** Who signed in since may have done so for something else, and longer ago than `max_age` (OIDC Core §3.1.2.1). */
+  const isTooOld = (
+    found: FoundSession,
+    { maxAge, prompt }: AuthorizeRequest,
+    { signedInSince, consentsNow }: { signedInSince: boolean; consentsNow: boolean },
+  ): boolean =>
+    signedInSince
+      ? isOlder(found, maxAge, consentsNow ? reading : wayBack)
+      : prompt.includes('login') || maxAge === 0 || isOlder(found, maxAge)
 
   const isOther = async (
     issuer: Issuer,
@@ -110,7 +122,7 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
   ): Promise<Need> => {
     if (!found) return { kind: 'sign-in' }
     const signedInSince = found.session.id !== priorSession
-    if (!signedInSince && isTooOld(found, request)) return { kind: 'sign-in' }
+    if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
     if (await isOther(issuer, client, found, request)) {
       if (signedInSince) throw loginRequired('another user signed in than the one asked for')
       return { kind: 'sign-in' }

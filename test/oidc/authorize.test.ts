@@ -176,6 +176,41 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       expect(page.away).toBeUndefined()
     })
 
+    it('does not take a sign-in for something else that is older than max_age by now', async () => {
+      const alice = newPerson(site)
+      const form = await alice.open(authorizeUrl(site, client, { max_age: '2' }))
+      await alice.signIn(authorizeUrl(site, client))
+      now += 10_000
+      const handle = new URL(form.url).searchParams.get('authorization')
+      const again = await alice.open(`${site.issuer}/authorize/${handle}`)
+      expect(again.body).toContain('name="password"')
+      const page = await alice.submit(again, { username: 'alice', password })
+      const { auth_time } = claimsOf(await idTokenOf(codeOf(page)))
+      expect(auth_time).toBe(Math.floor(now / 1000))
+    })
+
+    it.each(['0', '1'])('allows for the way back from the sign-in with max_age=%s', async (age) => {
+      const alice = newPerson(site)
+      const form = await alice.open(authorizeUrl(site, client, { max_age: age }))
+      await alice.signIn(authorizeUrl(site, client))
+      now += 3000
+      const handle = new URL(form.url).searchParams.get('authorization')
+      codeOf(await alice.open(`${site.issuer}/authorize/${handle}`))
+    })
+
+    it('allows for reading what is to be allowed, and not for leaving it open', async () => {
+      const url = authorizeUrl(site, client, { max_age: '0', prompt: 'consent' })
+      const alice = newPerson(site)
+      const page = await alice.signIn(url)
+      now += 60_000
+      codeOf(await alice.submit(page, { decision: 'allow' }))
+      const bob = newPerson(site)
+      const open = await bob.signIn(url, 'bob')
+      now += 600_000
+      const late = await bob.submit(open, { decision: 'allow' })
+      expect(late.body).toContain('name="password"')
+    })
+
     it('lets the user choose the account with prompt=select_account', async () => {
       const alice = newPerson(site)
       await alice.signIn(authorizeUrl(site, client))
