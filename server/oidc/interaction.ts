@@ -46,15 +46,29 @@ export interface Progress {
 }
 
 /**
- * The level that the session must have. An essential one that there is not cannot be met by signing in (OIDC Core §5.5.1.1);
- * one that is wished for is tried.
+ * Levels that will do, the preferred first. An essential one that there is not cannot be met by signing in
+ * (OIDC Core §5.5.1.1); one that is wished for is tried.
  */
-export const wantedLevel = ({ essentialAcr, acrValues }: AuthorizeRequest): string | undefined => {
-  if (essentialAcr === undefined || essentialAcr.length === 0) return acrValues?.[0]
-  const offered = levels.find((level) => essentialAcr.includes(level))
-  if (offered === undefined)
+const wantedLevels = ({ essentialAcr, acrValues = [] }: AuthorizeRequest): readonly string[] => {
+  if (essentialAcr === undefined) return acrValues
+  const offered = levels.filter((level) => essentialAcr.includes(level))
+  if (offered.length === 0)
     throw unmet('the authentication context class that is essential is not offered')
   return offered
+}
+
+/** What a sign-in aims at. */
+export const wantedLevel = (request: AuthorizeRequest): string | undefined =>
+  wantedLevels(request)[0]
+
+/** Where nobody can be asked for the preferred one, any other on the list is better than none (OIDC Core §3.1.2.1). */
+const hasOneOf = (
+  wanted: readonly string[],
+  { session }: FoundSession,
+  { prompt }: AuthorizeRequest,
+): boolean => {
+  const enough = prompt.includes('none') ? wanted : wanted.slice(0, 1)
+  return enough.length === 0 || enough.some((level) => isEnough(session.acr, level))
 }
 
 /** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
@@ -120,6 +134,7 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     request: AuthorizeRequest,
     { found, priorSession, chosen, consents: consentsNow = false }: Progress,
   ): Promise<Need> => {
+    const wanted = wantedLevels(request)
     if (!found) return { kind: 'sign-in' }
     const signedInSince = found.session.id !== priorSession
     if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
@@ -128,8 +143,7 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
       return { kind: 'sign-in' }
     }
     const { prompt } = request
-    const wanted = wantedLevel(request)
-    if (wanted !== undefined && !isEnough(found.session.acr, wanted)) {
+    if (!hasOneOf(wanted, found, request)) {
       if (!signedInSince) return { kind: 'sign-in' }
       if (request.essentialAcr)
         throw unmet(

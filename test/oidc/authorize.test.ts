@@ -298,6 +298,28 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     codeOf(await alice.open(authorizeUrl(site, client, asked({ essential: true, value: '1' }))))
     codeOf(await alice.open(authorizeUrl(site, client, asked({ values: ['gold'] }))))
     codeOf(await alice.open(authorizeUrl(site, client, { acr_values: 'gold silver' })))
+    const unknown = await newPerson(site).open(authorizeUrl(site, client, asked(gold)))
+    expect(answerOf(unknown)['error']).toBe('unmet_authentication_requirements')
+    const number = await alice.open(
+      authorizeUrl(site, client, asked({ essential: true, value: 1 })),
+    )
+    expect(answerOf(number)['error']).toBe('unmet_authentication_requirements')
+  })
+
+  it('answers in silence with any of the classes that are wished for', async () => {
+    const alice = newPerson(site)
+    await alice.signIn(authorizeUrl(site, client))
+    const asked = (acr_values: string) => authorizeUrl(site, client, { acr_values, prompt: 'none' })
+    const { acr } = claimsOf(await idTokenOf(codeOf(await alice.open(asked('2 1')))))
+    expect(acr).toBe('1')
+    expect(answerOf(await alice.open(asked('2')))['error']).toBe('login_required')
+  })
+
+  it('goes on with less than the class that is wished for, where only the claim is essential', async () => {
+    const claims = JSON.stringify({ id_token: { acr: { essential: true } } })
+    const url = authorizeUrl(site, client, { acr_values: '2', claims })
+    const page = await newPerson(site).signIn(url)
+    expect(claimsOf(await idTokenOf(codeOf(page)))['acr']).toBe('1')
   })
 
   it.each([

@@ -27,12 +27,13 @@ const memberOf = (claims: Wish, member: string): Wish =>
 const detailsOf = (wishes: Wish, name: string): Wish =>
   wishes[name] === undefined || wishes[name] === null ? {} : objectOf(wishes[name])
 
-const texts = (values: unknown): readonly string[] =>
-  [values].flat().filter((value) => typeof value === 'string')
-
+/** Without values the claim is essential, and every id token has it: no value is (OIDC Core §5.5.1.1). */
 const essentialAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr'> => {
-  const { essential, value, values } = detailsOf(wishes, 'acr')
-  return essential === true ? { essentialAcr: [...texts(value), ...texts(values)] } : {}
+  const { essential, value = [], values = [] } = detailsOf(wishes, 'acr')
+  const wanted = [value, values].flat()
+  return essential === true && wanted.length > 0
+    ? { essentialAcr: wanted.filter((one) => typeof one === 'string') }
+    : {}
 }
 
 const subject = (wishes: Wish): Pick<AuthorizeRequest, 'subject'> => {
