@@ -37,7 +37,8 @@ export const consentsSchema: JsonSchema = {
 
 /** Clients are named by the ids of their documents, except in records. */
 export interface Consents {
-  scopesOf(userId: string, clientId: string): Promise<ReadonlySet<string>>
+  /** Undefined where nothing was ever allowed; a consent may be to no scope at all. */
+  scopesOf(userId: string, clientId: string): Promise<ReadonlySet<string> | undefined>
   /** Adds to what was allowed before. */
   grant(
     realm: string,
@@ -66,13 +67,13 @@ export const createConsents = ({
       .where('user_id', '=', userId)
       .where('client_id', '=', clientId)
       .executeTakeFirst()
-    return new Set(row ? (JSON.parse(row.scopes) as string[]) : [])
+    return row && new Set(JSON.parse(row.scopes) as string[])
   }
 
   return {
     scopesOf,
     grant: async (realm, userId, clientId, added) => {
-      const before = await scopesOf(userId, clientId)
+      const before = (await scopesOf(userId, clientId)) ?? []
       const scopes = JSON.stringify([...new Set([...before, ...added])])
       const now = clock.now()
       return [

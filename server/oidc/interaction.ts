@@ -124,8 +124,9 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     if (request.prompt.includes('consent')) return true
     if (!client.doc.consentRequired) return false
     const allowed = await consents.scopesOf(user.id, client.id)
+    if (!allowed) return true
     const asked = await askedScopes(issuer, client, request)
-    return asked.some((one) => !allowed.has(one)) || allowed.size === 0
+    return asked.some((one) => !allowed.has(one))
   }
 
   return async (

@@ -92,6 +92,15 @@ describe.each(backends)('consent on $name', (backend) => {
     expect((await site.events('GRANT_CONSENT'))[0]).toMatchObject({ outcome: 'FAILURE', actor: id })
   })
 
+  it('is remembered for a request without any scope', async () => {
+    const { person, id } = await newcomer()
+    const silent = url('', { prompt: 'none' })
+    expect(answerOf(await person.open(silent))['error']).toBe('consent_required')
+    codeOf(await person.submit(await person.open(url('')), { decision: 'allow' }))
+    codeOf(await person.open(silent))
+    expect(await consents().list('acme', id)).toMatchObject([{ grantedClientScopes: [] }])
+  })
+
   it('cannot be asked silently', async () => {
     const { person } = await newcomer()
     const page = await person.open(url('openid', { prompt: 'none' }))
