@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { SubjectMissingError } from '#server/tokens/subject.ts'
 import { askedScopes } from './asked-scopes.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Consents } from './consents.ts'
@@ -78,7 +79,7 @@ export const stepsUp = ({ prompt, maxAge, subject }: AuthorizeRequest): boolean 
 export interface InteractionParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
-  readonly mint: Pick<Mint, 'userinfo'>
+  readonly mint: Pick<Mint, 'subject'>
   readonly consents: Pick<Consents, 'scopesOf'>
 }
 
@@ -96,14 +97,18 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
       ? isOlder(found, maxAge, consentsNow ? reading : wayBack)
       : prompt.includes('login') || maxAge === 0 || isOlder(found, maxAge)
 
-  const isOther = async (
+  const subjectOf = async (
     issuer: Issuer,
     client: TokenClient,
     { user }: FoundSession,
-    { subject }: AuthorizeRequest,
-  ): Promise<boolean> =>
-    subject !== undefined &&
-    (await mint.userinfo({ issuer, client, user, scope: [] }))['sub'] !== subject
+  ): Promise<string | SubjectMissingError> => {
+    try {
+      return await mint.subject(issuer, client, user)
+    } catch (error) {
+      if (error instanceof SubjectMissingError) return error
+      throw error
+    }
+  }
 
   /** By id, where the user is a member. */
   const organizationAsked = async (
@@ -139,7 +144,8 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     if (!found) return { kind: 'sign-in' }
     const signedInSince = found.session.id !== priorSession
     if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
-    if (await isOther(issuer, client, found, request)) {
+    const subject = await subjectOf(issuer, client, found)
+    if (request.subject !== undefined && request.subject !== subject) {
       if (signedInSince) throw loginRequired('another user signed in than the one asked for')
       return { kind: 'sign-in' }
     }
@@ -161,6 +167,9 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
       if (signedInSince) throw accessDenied('the user is no member of the organization asked for')
       return { kind: 'sign-in' }
     }
+    // The code could never be redeemed.
+    if (typeof subject !== 'string')
+      throw accessDenied('no token can be issued for this user', { detail: subject.message })
     const asks = !consentsNow && (await mustConsent(issuer, client, found, request))
     return asks ? { kind: 'consent', found } : { kind: 'nothing', found, organization }
   }

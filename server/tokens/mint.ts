@@ -89,6 +89,8 @@ export interface Mint {
   idToken(request: IdTokenRequest): Promise<string>
   /** What userinfo answers, `sub` included; signing it is the endpoint's. */
   userinfo(request: UserinfoRequest): Promise<Claims>
+  /** The `sub` of all of them; a SubjectMissingError where the user has none. */
+  subject(issuer: Issuer, client: TokenClient, user: UserRow): Promise<string>
   /**
    * Any other claims, signed for the client by its own key or the realm's (logout tokens, signed userinfo, JARM); as its
    * id tokens are, unless `alg` says otherwise.
@@ -231,6 +233,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
 
   return {
     sign,
+    subject: ({ view }, client, user) => subjects.subjectOf(view, client, user),
 
     accessToken: async (request) => {
       const { issuer, client, scope, resources = [], authentication, jkt, claims } = request

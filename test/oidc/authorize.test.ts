@@ -9,6 +9,7 @@ import {
   addPerson,
   answerOf,
   authorizeUrl,
+  change,
   codeOf,
   exchange,
   hiddenFields,
@@ -271,6 +272,43 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       const claims = JSON.stringify({ id_token: { sub: { value: aliceId } } })
       const page = await bob.open(authorizeUrl(site, client, { claims, prompt: 'none' }))
       expect(answerOf(page)['error']).toBe('login_required')
+    })
+  })
+
+  describe('a user whom the client has no subject for', () => {
+    let byEmail: TestClient
+    beforeAll(async () => {
+      byEmail = await site.client({
+        clientId: 'by-email',
+        grantTypes: ['authorization_code'],
+        redirectUris: [redirectUri],
+        subjectClaim: 'email',
+      })
+      const id = await addPerson(site, 'nomail')
+      await change(site, `/users/${id}`, { email: null })
+    })
+
+    it('gets no code, and is not asked to allow anything', async () => {
+      const person = newPerson(site)
+      const page = await person.signIn(authorizeUrl(site, byEmail, { prompt: 'consent' }), 'nomail')
+      expect(answerOf(page)).toMatchObject({ error: 'access_denied', state: 'a state' })
+      const silent = await person.open(authorizeUrl(site, byEmail, { prompt: 'none' }))
+      expect(answerOf(silent)).toMatchObject({ error: 'access_denied', iss: site.issuer })
+    })
+
+    it('is not the one who is expected', async () => {
+      const alice = newPerson(site)
+      const code = codeOf(await alice.signIn(authorizeUrl(site, byEmail)))
+      const hint = (await exchange(site, byEmail, code)).body.id_token
+      const person = newPerson(site)
+      await person.signIn(authorizeUrl(site, client), 'nomail')
+      const claims = JSON.stringify({ id_token: { sub: { value: 'x' } } })
+      for (const asked of [{ claims }, { id_token_hint: hint }]) {
+        const silent = authorizeUrl(site, byEmail, { ...asked, prompt: 'none' })
+        expect(answerOf(await person.open(silent))['error']).toBe('login_required')
+        const form = await person.open(authorizeUrl(site, byEmail, asked))
+        expect(form.body).toContain('name="password"')
+      }
     })
   })
 

@@ -117,7 +117,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
         ? await sessions.findBySid(issuer.name, sid, issuer.settings)
         : undefined
     const user = session?.user ?? (await users.find(issuer.name, sub))
-    const same = user && (await mint.userinfo({ issuer, client, user, scope: [] }))['sub'] === sub
+    const same = user && (await mint.subject(issuer, client, user)) === sub
     return same ? user : undefined
   }
 
