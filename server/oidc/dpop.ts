@@ -6,7 +6,7 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTVerifyResult, jwtVerify } from 'jose'
+import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from 'jose'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
@@ -65,6 +65,12 @@ interface Expected {
   readonly needsNonce: boolean
 }
 
+interface Verified {
+  readonly payload: JWTPayload
+  /** The thumbprint of the key that signed. */
+  readonly jkt: string
+}
+
 /** Query and fragment do not count (§4.3), nor does the spelling of the rest. */
 const sameAddress = (given: unknown, address: string): boolean => {
   const url = typeof given === 'string' ? URL.parse(given) : null
@@ -101,29 +107,34 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     }
   }
 
-  const verify = async (proof: string, { invalid }: Expected): Promise<JWTVerifyResult> => {
+  /**
+   * Nothing but the proof is looked at here, so that whatever is thrown is about it (§5, §7.1): a key that cannot be
+   * read or used makes TypeError and DOMException of WebCrypto, not only errors of `jose`.
+   */
+  const verify = async (proof: string, { invalid }: Expected): Promise<Verified> => {
     if (proof.length > longestProof) throw invalid('the proof is too long')
+    const options = {
+      algorithms: [...dpopAlgorithms],
+      typ: 'dpop+jwt',
+      requiredClaims: ['iat', 'jti', 'htm', 'htu'],
+      clockTolerance: window,
+      currentDate: new Date(clock.now()),
+    }
     try {
-      return await jwtVerify(proof, EmbeddedJWK, {
-        algorithms: [...dpopAlgorithms],
-        typ: 'dpop+jwt',
-        requiredClaims: ['iat', 'jti', 'htm', 'htu'],
-        clockTolerance: window,
-        currentDate: new Date(clock.now()),
-      })
-    } catch (error) {
-      if (error instanceof errors.JOSEError) throw invalid('the proof is not valid')
-      throw error
+      const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, options)
+      const { jwk } = protectedHeader
+      if (jwk === undefined || 'crit' in protectedHeader) throw new errors.JWSInvalid()
+      return { payload, jkt: await calculateJwkThumbprint(jwk, 'sha256') }
+    } catch {
+      throw invalid('the proof is not valid')
     }
   }
 
   /** The thumbprint of the key, once everything about the proof is right. */
   const check = async (proof: string, expected: Expected, token?: string): Promise<string> => {
     const { method, address, invalid } = expected
-    const { payload, protectedHeader } = await verify(proof, expected)
+    const { payload, jkt } = await verify(proof, expected)
     const { iat = 0, jti, htm, htu, ath, nonce } = payload
-    if ('crit' in protectedHeader || protectedHeader.jwk === undefined)
-      throw invalid('the proof is not valid')
     if (typeof jti !== 'string' || jti === '' || jti.length > longestId)
       throw invalid('the proof has no jti')
     if (htm !== method || !sameAddress(htu, address))
@@ -132,7 +143,6 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url'))
       throw invalid('the proof is for another token')
     checkNonce(nonce, expected)
-    const jkt = await calculateJwkThumbprint(protectedHeader.jwk, 'sha256')
     await checkFirst(expected, jkt, jti)
     return jkt
   }
