@@ -273,4 +273,25 @@ describe.each(backends)('client assertions on $name', (backend) => {
     const jwt = new SignJWT(good(clientId)).setProtectedHeader({ alg: 'ES256' })
     expect(await refusal(await jwt.sign(stranger.privateKey))).toEqual([401, 'invalid_client'])
   })
+
+  it('takes no signature for good where the key cannot be used, and still finds the one beside it', async () => {
+    const [bad, fine] = await Promise.all([makeKey('ES256', 'one'), makeKey('ES256', 'two')])
+    const unusable = { ...bad.jwk, key_ops: ['verify', 'bogus'] }
+    const add = (clientId: string, jwks: JWK[]) =>
+      site.client({
+        clientId,
+        grantTypes,
+        tokenEndpointAuthMethod: 'private_key_jwt',
+        jwks: { keys: jwks.map(({ kid, ...jwk }) => jwk as Record<string, unknown>) },
+      })
+    await add('unusable', [unusable])
+    await add('unusable-beside', [unusable, fine.jwk])
+    const by = (clientId: string, { privateKey }: typeof bad) =>
+      new SignJWT(good(clientId)).setProtectedHeader({ alg: 'ES256' }).sign(privateKey)
+    expect(await refusal(await by('unusable', bad))).toEqual([401, 'invalid_client'])
+    const [event] = await site.events('CLIENT_LOGIN')
+    expect(event?.detail).toBe('invalid_client: its credentials are wrong')
+    expect(await refusal(await by('unusable-beside', bad))).toEqual([401, 'invalid_client'])
+    expect((await send(await by('unusable-beside', fine))).status).toBe(200)
+  })
 })

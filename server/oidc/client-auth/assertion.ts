@@ -6,22 +6,14 @@
  * A list is refused: an assertion that is also for somebody else could be passed on by them.
  */
 
-import {
-  decodeJwt,
-  decodeProtectedHeader,
-  errors,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  type JWTVerifyResult,
-  jwtVerify,
-} from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { clientSigningAlgorithms } from '../client-keys.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
+import { verifyWithAny } from '../verify-jwt.ts'
 import { assertionType } from '../vocabulary.ts'
 import type { Attempt, Presented } from './method.ts'
 
@@ -65,26 +57,6 @@ export const presentedAssertion = (
     return { clientId: sub, credential }
   } catch {
     throw malformed()
-  }
-}
-
-/** A set may have several keys that fit where the header names none. */
-const verifyWithAny = async (
-  token: string,
-  key: JWTVerifyGetKey,
-  options: JWTVerifyOptions,
-): Promise<JWTVerifyResult> => {
-  try {
-    return await jwtVerify(token, key, options)
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    for await (const one of error)
-      try {
-        return await jwtVerify(token, one, options)
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure
-      }
-    throw new errors.JWSSignatureVerificationFailed()
   }
 }
 
