@@ -77,6 +77,7 @@ const ofSchemas: readonly Code[] = [
   error('maxLength', 'a text is too long'),
   error('minimum', 'a number is too small'),
   error('maximum', 'a number is too large'),
+  error('minItems', 'a list is too short'),
   error('maxItems', 'a list is too long'),
   error('uniqueItems', 'a list holds something twice'),
 ]
@@ -85,6 +86,7 @@ const ofRules: readonly Code[] = [
   error('public-client', 'what a public client cannot do or have, or only it may'),
   error('keys-missing', 'a client authenticates with keys that it does not have'),
   error('private-key', 'a private key stands where a public one belongs'),
+  error('unusable-key', 'a key cannot be read, or is too short'),
   error('secret-storage', 'a client needs its secret back, and the realm keeps hashes'),
   error('exclusive', 'one of two fields is needed, and not both'),
   error('range', 'two limits contradict each other'),

@@ -38,6 +38,7 @@ const harmless = new Set([
   'maxLength',
   'minimum',
   'maximum',
+  'minItems',
   'maxItems',
   'uniqueItems',
 ])

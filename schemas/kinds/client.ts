@@ -74,7 +74,12 @@ const spec = fields({
   jwksUri: text('Where its public keys are published.', { format: 'https-url' }),
   jwks: Type.Optional(
     Type.Object(
-      { keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), { maxItems: 100 }) },
+      {
+        keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+          minItems: 1,
+          maxItems: 100,
+        }),
+      },
       { additionalProperties: false, description: 'Its public keys (RFC 7517).' },
     ),
   ),

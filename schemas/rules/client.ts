@@ -3,6 +3,7 @@
 import { Client, type ClientDoc } from '../kinds/client.ts'
 import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'
+import { keyErrors } from './client-keys.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 
 const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError | false)[] = [
@@ -49,12 +50,6 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
       code: 'public-client',
       message: 'only a public client goes without authentication: set publicClient',
     },
-  ({ jwks }) =>
-    (jwks?.keys ?? []).some((key) => 'd' in key || 'k' in key) && {
-      field: '/jwks',
-      code: 'private-key',
-      message: 'must hold public keys only',
-    },
   (client) =>
     client.backchannelTokenDeliveryMode === 'ping' &&
     client.backchannelClientNotificationEndpoint === undefined && {
@@ -73,6 +68,9 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
 
 export const client = ruleFor<ClientDoc>(
   Client,
-  (value, _key, context) => rules.flatMap((rule) => rule(value, context) || []),
+  (value, _key, context) => [
+    ...rules.flatMap((rule) => rule(value, context) || []),
+    ...keyErrors(value),
+  ],
   [Settings],
 )

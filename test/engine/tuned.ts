@@ -37,7 +37,25 @@ const configFor = (
   }
 }
 
+const keys: readonly Doc[] = [
+  {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'zJp85ieCoUP_iiEj7busD-9Pnod_cDWQ0rXvnqs-L-c',
+    y: 'Cx0TR44dvDFquKEYW7SZ-Ee5vxWuloxnIPN9EXCZpVo',
+  },
+  { kty: 'OKP', crv: 'Ed25519', x: 'FxKcS72oI9IZHz34sot6VVs7xTL_0fDbE43X-PzOu2c', kid: 'two' },
+]
+
 const tunes: Readonly<Record<string, Tune>> = {
+  /** Of members that are made by chance there is no key. */
+  client: ({ doc, secrets }) => {
+    const { jwks, ...rest } = doc
+    const thrown = (jwks as { readonly keys: readonly unknown[] } | undefined)?.keys
+    const given = thrown && { jwks: { keys: keys.slice(0, 1 + (thrown.length % 2)) } }
+    return { doc: { ...rest, ...given }, secrets }
+  },
+
   'identity-provider': ({ doc, secrets }, kind) => {
     const protocol = doc['protocol'] as keyof typeof providerProtocols
     const { required, optional }: ProviderProtocol = providerProtocols[protocol]

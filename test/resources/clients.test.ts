@@ -1,10 +1,16 @@
 /** Rules between the fields of a client. */
 
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-const jwk = { kty: 'RSA', n: 'AQAB', e: 'AQAB' }
+const publicJwk = (modulusLength: number): Record<string, unknown> => ({
+  ...generateKeyPairSync('rsa', { modulusLength }).publicKey.export({ format: 'jwk' }),
+})
+const jwk = publicJwk(2048)
+const offCurve = { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']
 
 const refused: readonly [string, Record<string, unknown>, string][] = [
   [
@@ -25,7 +31,15 @@ const refused: readonly [string, Record<string, unknown>, string][] = [
     { tokenEndpointAuthMethod: 'private_key_jwt' },
     '/tokenEndpointAuthMethod',
   ],
-  ['a private key where public ones belong', { jwks: { keys: [{ ...jwk, d: 'AQ' }] } }, '/jwks'],
+  ...privateMembers.map((member): (typeof refused)[number] => [
+    `a private key where public ones belong, by its ${member}`,
+    { jwks: { keys: [jwk, { ...jwk, [member]: 'AQ' }] } },
+    '/jwks/keys/1',
+  ]),
+  ['keys that are none', { jwks: { keys: [] } }, '/jwks/keys'],
+  ['a key without anything', { jwks: { keys: [{}] } }, '/jwks/keys/0'],
+  ['a key that is not on its curve', { jwks: { keys: [jwk, offCurve] } }, '/jwks/keys/1'],
+  ['an RSA key of 1024 bits', { jwks: { keys: [publicJwk(1024)] } }, '/jwks/keys/0'],
   ['no authentication at all', { tokenEndpointAuthMethod: 'none' }, '/tokenEndpointAuthMethod'],
   [
     'client_secret_jwt while secrets are hashed',
@@ -61,6 +75,17 @@ describe.each(backends)('a client on $name', (backend) => {
     expect(made.status, JSON.stringify(made.body)).toBe(400)
     expect(made.body.errors).toContainEqual(expect.objectContaining({ field }))
     expect((await server.admin.send('GET', `${base}/clients/refused`)).status).toBe(404)
+  })
+
+  it('has the public keys that it was given', async () => {
+    const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const keys = [jwk, { ...curve.publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig' }]
+    const made = await server.admin.send('POST', `${base}/clients`, {
+      clientId: 'keys',
+      tokenEndpointAuthMethod: 'private_key_jwt',
+      jwks: { keys },
+    })
+    expect([made.status, made.body.jwks]).toEqual([201, { keys }])
   })
 
   it('accepts grants by URN and answers their short names', async () => {

@@ -24,7 +24,7 @@ const broken: Readonly<Record<string, Doc>> = {
     serviceAccountsEnabled: true,
     tokenEndpointAuthMethod: 'client_secret_jwt',
     jwksUri: 'https://web.example/jwks',
-    jwks: { keys: [{ kty: 'RSA', d: 'x' }] },
+    jwks: { keys: [{ kty: 'RSA', d: 'x' }, {}, { kty: 'RSA', n: 'AQAB', e: 'AQAB' }] },
   },
   flow: { alias: 'f', authenticationExecutions: [{}, { authenticator: 'x' }, { flowAlias: 'f' }] },
   'identity-provider': {
