@@ -3,13 +3,15 @@
  * time, with a key of the client; never unsigned. What is in them counts and nothing else does.
  */
 
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { errors, type JWTPayload } from 'jose'
 import type { Clock } from '#server/platform/clock.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { type ClientKeys, clientSigningAlgorithms } from './client-keys.ts'
 import type { oauthError } from './errors.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
+import { typeOf, verifyWithAny } from './verify-jwt.ts'
 
 export interface SignedRequestParts {
   readonly clientKeys: ClientKeys
@@ -18,7 +20,7 @@ export interface SignedRequestParts {
 
 /** Claims of the JWT itself, which are no parameters. */
 const envelope = new Set(['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'sub'])
-const types = new Set([undefined, 'JWT', 'jwt', 'oauth-authz-req+jwt'])
+const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt'])
 const longestLife = 3600
 const tolerance = 10
 
@@ -44,17 +46,19 @@ export const createReadSignedRequest =
     refused: ReturnType<typeof oauthError>,
   ): Promise<JWTPayload> => {
     const now = clock.now()
-    const { payload, protectedHeader } = await jwtVerify(token, clientKeys(client), {
+    const { payload, protectedHeader } = await verifyWithAny(token, clientKeys(client), {
       algorithms: [...clientSigningAlgorithms],
       issuer: client.clientId,
       audience: issuer.url,
       clockTolerance: tolerance,
       currentDate: new Date(now),
     }).catch((cause: unknown) => {
-      const detail = cause instanceof errors.JOSEError ? cause.code : 'the keys are out of reach'
+      const ofToken = cause instanceof errors.JOSEError
+      if (!ofToken && !(cause instanceof OutgoingError)) throw cause
+      const detail = ofToken ? cause.code : 'the keys are out of reach'
       throw refused('the request object is not one that the client signed for here', { detail })
     })
-    if (!types.has(protectedHeader.typ))
+    if (!types.has(typeOf(protectedHeader)))
       throw refused('the type of the JWT is not that of a request object')
     const { exp, nbf } = payload
     const seconds = Math.floor(now / 1000)

@@ -2,6 +2,7 @@
 
 import {
   errors,
+  type JWTHeaderParameters,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
   type JWTVerifyResult,
@@ -45,3 +46,7 @@ export const verifyWithAny = async (
     throw new errors.JWSSignatureVerificationFailed()
   }
 }
+
+/** The media type of a JWT, which may stand with `application/` or without, in any case (RFC 7515 §4.1.9). */
+export const typeOf = ({ typ }: JWTHeaderParameters): unknown =>
+  typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ

@@ -213,11 +213,19 @@ describe.each(backends)('client assertions on $name', (backend) => {
       await withSecret(claims, 'x'.repeat(64), 'HS512'),
       await signed(claims, { typ: 'at+jwt' }),
       await signed(claims, { typ: 'dpop+jwt' }),
+      await signed(claims, { typ: 5 }),
       'a.b.c',
       'nonsense',
     ]
     for (const attack of attacks) expect(await refusal(attack)).toEqual([401, 'invalid_client'])
   })
+
+  it.each(['JWT', 'application/jwt', 'application/client-authentication+jwt'])(
+    'takes an assertion that says it is %s (RFC 7515 §4.1.9)',
+    async (typ) => {
+      expect((await send(await signed(good(), { typ }))).status).toBe(200)
+    },
+  )
 
   it('lets a client use only the way that it is registered for', async () => {
     const secret = (await site.admin('POST', `/clients/${byKey.id}/secret`, {})).body.value

@@ -26,6 +26,12 @@ import {
   redirectUri,
 } from './relying-party.ts'
 
+const exportPublic = async ({
+  publicKey,
+}: GenerateKeyPairResult): Promise<Record<string, unknown>> => ({
+  ...(await exportJWK(publicKey)),
+})
+
 describe.each(backends)('requests that do not travel in the open, on $name', (backend) => {
   let offset = 0
   const clock: Clock = { now: () => Date.now() + offset }
@@ -71,7 +77,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
   const pushed = (of: TestClient, request_uri: string): string =>
     `${site.issuer}/authorize?${new URLSearchParams({ client_id: of.clientId, request_uri })}`
 
-  const sign = (claims: JWTPayload, header = {}): Promise<string> =>
+  const sign = (claims: JWTPayload, header = {}, { privateKey } = keys): Promise<string> =>
     new SignJWT({
       iss: 'web',
       aud: site.issuer,
@@ -84,7 +90,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
       ...claims,
     })
       .setProtectedHeader({ alg: 'ES256', kid: 'one', typ: 'oauth-authz-req+jwt', ...header })
-      .sign(keys.privateKey)
+      .sign(privateKey)
   const withObject = (request: string, more: Record<string, string> = {}): string =>
     `${site.issuer}/authorize?${new URLSearchParams({ client_id: 'web', request, ...more })}`
 
@@ -268,6 +274,26 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
       expect(claimsOf(body.id_token)['nonce']).toBe('inside')
     })
 
+    it('need not name their key, whichever of the client it is (RFC 7515 §4.1.4)', async () => {
+      const both = await Promise.all([generateKeyPair('ES256'), generateKeyPair('ES256')])
+      const jwks = { keys: await Promise.all(both.map(exportPublic)) }
+      const two = await site.client({
+        clientId: 'two-keys',
+        grantTypes: ['authorization_code'],
+        redirectUris: [redirectUri],
+        jwks,
+      })
+      const pushSigned = async (by: GenerateKeyPairResult) =>
+        site.post('/par', {
+          client_id: two.clientId,
+          client_secret: two.secret,
+          request: await sign({ iss: 'two-keys', client_id: 'two-keys' }, { kid: undefined }, by),
+        })
+      for (const pair of both) expect((await pushSigned(pair)).status).toBe(201)
+      const { status, body } = await pushSigned(keys)
+      expect([status, body.error]).toEqual([400, 'invalid_request_object'])
+    })
+
     it('may be pushed', async () => {
       const { body } = await site.post('/par', {
         client_id: web.clientId,
@@ -295,6 +321,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
         await sign({ nbf: now + 300 }),
         await sign({ request_uri: 'urn:x' }),
         await sign({}, { typ: 'at+jwt' }),
+        await sign({}, { typ: 5 }),
         await sign({}, { kid: 'two' }),
         await sign({}, { crit: ['exp'] }).catch(() => 'x'),
         hs256,
@@ -309,6 +336,14 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
         expect((await alice.open(withObject(object))).status).toBe(400)
       }
     })
+
+    it.each(['application/oauth-authz-req+jwt', 'OAuth-Authz-Req+JWT', 'application/jwt', 'JWT'])(
+      'may say that they are %s (RFC 7515 §4.1.9)',
+      async (typ) => {
+        const page = await alice.open(withObject(await sign({}, { typ })))
+        expect(answerOf(page)['state']).toBe('signed')
+      },
+    )
 
     it('cannot lead to a redirect URI that is not registered', async () => {
       const object = await sign({ redirect_uri: 'https://evil.example/' })

@@ -13,7 +13,7 @@ import { clientSigningAlgorithms } from '../client-keys.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
-import { verifyWithAny } from '../verify-jwt.ts'
+import { typeOf, verifyWithAny } from '../verify-jwt.ts'
 import { assertionType } from '../vocabulary.ts'
 import type { Attempt, Presented } from './method.ts'
 
@@ -34,7 +34,7 @@ const longestLife = 300
 const longestAssertion = 8192
 const longestId = 255
 const purpose = 'client-assertion'
-const types = new Set([undefined, 'jwt', 'client-authentication+jwt'])
+const types = new Set<unknown>([undefined, 'jwt', 'client-authentication+jwt'])
 
 const malformed = () => invalidClient('client_assertion is not an assertion about a client')
 
@@ -98,7 +98,7 @@ export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionP
       currentDate: new Date(now),
     })
     const { jti } = payload
-    if ('crit' in protectedHeader || !types.has(protectedHeader.typ?.toLowerCase())) return false
+    if ('crit' in protectedHeader || !types.has(typeOf(protectedHeader))) return false
     if (typeof jti !== 'string' || jti === '' || jti.length > longestId) return false
     if (!isForUs(payload, attempt) || !isShortLived(payload, Math.floor(now / 1000))) return false
     return isFirst(attempt.issuer.name, client, payload)
