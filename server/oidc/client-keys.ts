@@ -1,19 +1,21 @@
 /**
  * The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers through the
- * guarded way out. What was fetched is kept for a while; a key that is not among it is looked for once more, so that a
- * rotation is picked up, but not at the pace of whoever sends unknown key ids.
+ * guarded way out. What was fetched is kept for a while; what none of its keys signed is tried once more with a set that
+ * is fetched again, so that a rotation is picked up, also of a key that keeps its id or has none, but not at the pace of
+ * whoever sends what nobody signed.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
 /** What clients may sign with: asymmetric, and never `none`. */
 export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
 
-/** Gives the key of a client for the header of a JWT; throws an error of `jose` where there is none. */
-export type ClientKeys = (client: TokenClient) => JWTVerifyGetKey
+/** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
+export type ClientKeys = (client: TokenClient) => VerifyJwt
 
 const keepMs = 5 * 60_000
 const againMs = 10_000
@@ -64,20 +66,25 @@ export const createClientKeys = ({
   }
 
   const remote =
-    (url: string): JWTVerifyGetKey =>
-    async (header, token) => {
+    (url: string): VerifyJwt =>
+    async (token, options) => {
+      const known = await fetchKeys(url, keepMs)
       try {
-        return await (await fetchKeys(url, keepMs))(header, token)
+        return await verifyWithAny(token, known, options)
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-        return (await fetchKeys(url, againMs))(header, token)
+        if (!isAboutKeys(error)) throw error
+        const latest = await fetchKeys(url, againMs)
+        if (latest === known) throw error
+        return verifyWithAny(token, latest, options)
       }
     }
 
-  return ({ doc }) => {
-    if (doc.jwks) return createLocalJWKSet(doc.jwks as unknown as JSONWebKeySet)
-    if (doc.jwksUri !== undefined) return remote(doc.jwksUri)
-    return () => {
+  return ({ doc: { jwks, jwksUri } }) => {
+    if (jwks)
+      return async (token, options) =>
+        verifyWithAny(token, createLocalJWKSet(jwks as unknown as JSONWebKeySet), options)
+    if (jwksUri !== undefined) return remote(jwksUri)
+    return async () => {
       throw new errors.JWKSNoMatchingKey('the client has no keys')
     }
   }

@@ -11,7 +11,7 @@ import type { Issuer } from '#server/tokens/realm.ts'
 import { type ClientKeys, clientSigningAlgorithms } from './client-keys.ts'
 import type { oauthError } from './errors.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { typeOf, verifyWithAny } from './verify-jwt.ts'
+import { typeOf } from './verify-jwt.ts'
 
 export interface SignedRequestParts {
   readonly clientKeys: ClientKeys
@@ -46,7 +46,7 @@ export const createReadSignedRequest =
     refused: ReturnType<typeof oauthError>,
   ): Promise<JWTPayload> => {
     const now = clock.now()
-    const { payload, protectedHeader } = await verifyWithAny(token, clientKeys(client), {
+    const { payload, protectedHeader } = await clientKeys(client)(token, {
       algorithms: [...clientSigningAlgorithms],
       issuer: client.clientId,
       audience: issuer.url,

@@ -9,6 +9,8 @@ import {
   jwtVerify,
 } from 'jose'
 
+export type VerifyJwt = (token: string, options: JWTVerifyOptions) => Promise<JWTVerifyResult>
+
 /** WebCrypto tells by TypeError and DOMException that a key cannot be read or used: the client brought it, not we. */
 const verifyWith = async (
   token: string,
@@ -24,8 +26,11 @@ const verifyWith = async (
   }
 }
 
-const isOfOneKey = (error: unknown): boolean =>
-  error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKInvalid
+/** Whether it is the keys that were tried: with others the same JWT may be good. */
+export const isAboutKeys = (error: unknown): boolean =>
+  error instanceof errors.JWSSignatureVerificationFailed ||
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWKInvalid
 
 /** A set may have several keys that fit where the header names none. Throws an error of `jose` where none did sign. */
 export const verifyWithAny = async (
@@ -41,7 +46,7 @@ export const verifyWithAny = async (
       try {
         return await verifyWith(token, () => one, options)
       } catch (failure) {
-        if (!isOfOneKey(failure)) throw failure
+        if (!isAboutKeys(failure)) throw failure
       }
     throw new errors.JWSSignatureVerificationFailed()
   }

@@ -6,14 +6,14 @@
  * A list is refused: an assertion that is also for somebody else could be passed on by them.
  */
 
-import { decodeJwt, decodeProtectedHeader, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { clientSigningAlgorithms } from '../client-keys.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
-import { typeOf, verifyWithAny } from '../verify-jwt.ts'
+import { typeOf, type VerifyJwt } from '../verify-jwt.ts'
 import { assertionType } from '../vocabulary.ts'
 import type { Attempt, Presented } from './method.ts'
 
@@ -85,11 +85,11 @@ export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionP
   return async (
     attempt: Attempt,
     client: TokenClient,
-    key: JWTVerifyGetKey,
+    verify: VerifyJwt,
     algorithms: readonly string[],
   ): Promise<boolean> => {
     const now = clock.now()
-    const { payload, protectedHeader } = await verifyWithAny(attempt.credential, key, {
+    const { payload, protectedHeader } = await verify(attempt.credential, {
       algorithms: [...algorithms],
       issuer: client.clientId,
       subject: client.clientId,

@@ -4,8 +4,9 @@
  */
 
 import { createSecretKey } from 'node:crypto'
-import { errors } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { VerifyJwt } from '../verify-jwt.ts'
 import {
   type AssertionParts,
   assertionMetadata,
@@ -40,7 +41,8 @@ export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuth
       for (const secret of await secretsOf(client))
         try {
           const key = createSecretKey(secret, 'utf8')
-          return await check(attempt, client, async () => key, secretAlgorithms)
+          const verify: VerifyJwt = (token, options) => jwtVerify(token, key, options)
+          return await check(attempt, client, verify, secretAlgorithms)
         } catch (error) {
           if (!(error instanceof errors.JOSEError)) throw error
           if (!(error instanceof errors.JWSSignatureVerificationFailed)) return false
