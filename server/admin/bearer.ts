@@ -55,11 +55,9 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const audience = adminAudience(parts)
   const metadata = adminMetadata(parts)
 
-  const isOurs = ({ claims, client, user, grant }: VerifiedToken): boolean =>
+  const isOurs = ({ claims, client, account }: VerifiedToken): boolean =>
     [claims['aud']].flat().includes(audience) &&
-    user === undefined &&
-    grant === undefined &&
-    claims['sub'] === client.id &&
+    account?.id === client.id &&
     claims['act'] === undefined &&
     client.doc.serviceAccountsEnabled
 

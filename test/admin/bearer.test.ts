@@ -3,10 +3,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permission } from '#schemas/permissions.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import { clientOf } from '#server/tokens/client.ts'
+import { claimsOf } from '../oidc/fixture.ts'
 import { adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+
+const accessType = 'urn:ietf:params:oauth:token-type:access_token'
 
 interface Account {
   readonly id: string
@@ -43,9 +45,8 @@ describe.each(backends)('access tokens on the admin API on $name', (backend) => 
     fields: object = { audiences: [audience] },
   ): Promise<Account> => {
     made += 1
-    const clientId = `pipeline-${made}`
-    const { id, secret } = await admin('POST', realm, '/clients', {
-      clientId,
+    const { id, secret, clientId } = await admin('POST', realm, '/clients', {
+      clientId: `pipeline-${made}`,
       grantTypes: ['client_credentials'],
       serviceAccountsEnabled: true,
       ...fields,
@@ -158,26 +159,69 @@ describe.each(backends)('access tokens on the admin API on $name', (backend) => 
     expect((await send(token, 'GET', '/acme/roles')).status).toBe(401)
   })
 
-  it('of users are not accepted: people sign in', async () => {
-    const pipeline = await account('acme', ['realm-admin'])
-    const { parts } = server
-    const { userId } = await server.userWith('acme', ['realm-admin'])
-    const user = await parts.storage.db
-      .selectFrom('users')
-      .selectAll()
-      .where('id', '=', userId)
-      .executeTakeFirstOrThrow()
-    const issuer = await parts.issuers.fresh('acme')
-    const document = await issuer?.view.byId('client', pipeline.id)
-    if (!issuer || !document) throw new Error('no client')
-
-    const { token } = await parts.mint.accessToken({
-      issuer,
-      client: clientOf(document),
-      user,
-      scope: [],
+  /** The subject is someone whose word the client has: a token that it was given. */
+  const exchanged = (
+    asking: Account,
+    subject: string,
+    more: Readonly<Record<string, string>> = {},
+  ) =>
+    tokenOf(asking, {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: subject,
+      subject_token_type: accessType,
+      audience,
+      ...more,
     })
-    expect((await send(token, 'GET', '/acme/roles')).status).toBe(401)
+
+  it('of users are not accepted, whatever they are called: people sign in', async () => {
+    const pipeline = await account('acme', ['realm-admin'], {
+      audiences: [audience],
+      grantTypes: ['client_credentials', 'password', 'token-exchange'],
+      subjectClaim: 'attribute',
+    })
+    await admin('PUT', 'acme', '/subject-claim', { strategy: 'userId', attribute: 'badge' })
+    expect((await send(await tokenOf(pipeline), 'GET', '/acme/roles')).status).toBe(200)
+    const password = 'a long enough passphrase 7'
+    for (const [username, badge] of Object.entries({ alice: 'alice', mallory: pipeline.id })) {
+      const user = { username, attributes: { badge: [badge] } }
+      const { userId } = await admin('POST', 'acme', '/users', user)
+      await admin('POST', 'acme', `/users/${userId}/credentials`, {
+        type: 'password',
+        value: password,
+      })
+      const given = await tokenOf(pipeline, { grant_type: 'password', username, password })
+      for (const token of [given, await exchanged(pipeline, given)]) {
+        expect(claimsOf(token)).toMatchObject({ aud: audience, sub: badge })
+        expect((await send(token, 'GET', '/acme/roles')).status).toBe(401)
+      }
+    }
+  })
+
+  it('about the service account of another client are not accepted, nor those of who acts for one', async () => {
+    const subject = await account('acme', ['realm-admin'], { audiences: ['courier'] })
+    const courier = await account('acme', ['realm-admin'], {
+      clientId: 'courier',
+      audiences: [audience],
+      grantTypes: ['client_credentials', 'token-exchange'],
+    })
+    const own = await tokenOf(courier)
+    expect((await send(own, 'GET', '/acme/roles')).status).toBe(200)
+    const about = await exchanged(courier, await tokenOf(subject))
+    expect(claimsOf(about)).toMatchObject({ aud: audience, sub: subject.id, client_id: 'courier' })
+    expect(claimsOf(about)).not.toHaveProperty('act')
+    expect((await send(about, 'GET', '/acme/roles')).status).toBe(401)
+    const acting = await exchanged(courier, own, {
+      actor_token: own,
+      actor_token_type: accessType,
+    })
+    expect(claimsOf(acting)).toMatchObject({
+      aud: audience,
+      sub: courier.id,
+      act: { sub: courier.id },
+    })
+    expect((await send(acting, 'GET', '/acme/roles')).status).toBe(401)
+    const again = await exchanged(courier, own)
+    expect((await send(again, 'GET', '/acme/roles')).status).toBe(200)
   })
 
   it('of another realm are none; of master they are with realm-admin alone', async () => {
@@ -224,8 +268,8 @@ describe.each(backends)('access tokens on the admin API on $name', (backend) => 
       sectionHashes: {},
     })
     expect(compared.status).toBe(200)
-    const secret = await send(token, 'GET', `/acme/clients/${planner.clientId}/client-secret`)
-    expect([403, 404]).toContain(secret.status)
+    const secret = await send(token, 'GET', `/acme/clients/${planner.id}/secret`)
+    expect([secret.status, secret.body.code]).toEqual([403, 'forbidden'])
   })
 
   it('with admin:plan try changes out, and are refused without dryRun', async () => {
