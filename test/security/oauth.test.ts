@@ -11,6 +11,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { basic, claimsOf, type TestClient } from '../oidc/fixture.ts'
 import { authorizeUrl, change, codeOf, newVerifier, redirectUri } from '../oidc/relying-party.ts'
+import { issuerOf } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { openWorld, urns, type World } from './grants-in-flight.ts'
 
@@ -68,9 +69,18 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
     return (await world.site.get(`/logout?${query}`)).status === 200
   }
 
+  /** By the key that the realm signs with: nothing is wrong with such a token but what its header says. */
+  const byTheRealm = async (header: object, payload: string): Promise<string> => {
+    const { realmKeys } = world.site.server.parts
+    const { view } = await issuerOf(world.site)
+    const input = `${encode(header)}.${payload}`
+    return `${input}.${await (await realmKeys.of(view)).signerFor(world.every).sign('RS256', input)}`
+  }
+
   const forgeries = async (token: string): Promise<Record<string, string>> => {
     const [, payload = '', signature = ''] = token.split('.')
     const header = headerOf(token)
+    expect(header['alg']).toBe('RS256')
     const { keys } = (await world.site.get('/.well-known/jwks.json')).body
     const jwk: JsonWebKey = keys.find(({ kid }: { kid: string }) => kid === header['kid'])
     const published = createPublicKey({ key: jwk, format: 'jwk' })
@@ -106,15 +116,26 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
       'no kid': byMe({ kid: undefined }),
       'PS256 said, RS256 signed': `${encode({ ...header, alg: 'PS256' })}.${payload}.${signature}`,
       'another subject': `${token.split('.')[0]}.${encode({ ...claimsOf(token), sub: 'admin' })}.${signature}`,
-      'critical extensions': byMe({ crit: ['b64'], b64: false }),
+      'critical extensions': await byTheRealm({ ...header, crit: ['b64'], b64: false }, payload),
     }
   }
 
   it('believe no access token that the realm did not sign, in no place (CVE-2026-11800)', async () => {
+    const { site, every } = world
+    const pipeline = await site.client({
+      clientId: 'pipeline',
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+      audiences: [`${site.server.baseUrl}/admin`, every.clientId],
+    })
     const { access_token } = await world.tokens()
+    const ofService = await site.token(pipeline)
+    expect(await byTheRealm(headerOf(ofService), ofService.split('.')[1] ?? '')).toBe(ofService)
     expect(await believers(access_token)).toEqual(['userinfo', 'introspection', 'exchange'])
-    for (const [name, forged] of Object.entries(await forgeries(access_token)))
-      expect([name, await believers(forged)]).toEqual([name, []])
+    expect(await believers(ofService)).toEqual(['introspection', 'exchange', 'admin API'])
+    for (const token of [access_token, ofService])
+      for (const [name, forged] of Object.entries(await forgeries(token)))
+        expect([name, await believers(forged)]).toEqual([name, []])
   })
 
   it('believe no id token that the realm did not sign', async () => {
@@ -174,6 +195,8 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
     ]
     for (const { status, body } of await Promise.all(attempts))
       expect([status, body.error]).toEqual([400, 'invalid_grant'])
+    const { status, body } = await world.redeem(proven)
+    expect([status, claimsOf(body.id_token)['sub']]).toEqual([200, world.aliceId])
   })
 
   const posts: Record<string, () => Record<string, string>> = {
