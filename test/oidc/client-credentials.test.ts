@@ -293,16 +293,6 @@ describe.each(backends)('client_credentials on $name', (backend) => {
     ])
   })
 
-  it('counts tokens by realm', async () => {
-    const count = async (): Promise<number> => {
-      const { body } = await site.server.anonymous.send('GET', '/monitoring/metrics')
-      return Number(/^svc_tokens_issued_total\{realm="acme"\} (\d+)$/m.exec(body)?.[1] ?? 0)
-    }
-    const before = await count()
-    await site.token(client)
-    expect(await count()).toBe(before + 1)
-  })
-
   it('lets pages of the client read the answer, and no other page', async () => {
     const from = (origin: string) => site.post('/token', inBody(), { origin })
     const own = await from('https://app.example')
