@@ -1,5 +1,6 @@
 /** From what a grant says to the answer: sign, write durably with the audit event, count. */
 
+import type { EventType } from '#schemas/event-types.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
@@ -16,13 +17,13 @@ export type IssueParts = Pick<OidcParts, 'mint' | 'recorder' | 'metrics'>
 export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>
 
 export const grantEvent = (
-  { event }: Grant,
+  type: EventType,
   { issuer, client, sourceIp }: GrantPlace,
   outcome: AuditEvent['outcome'],
   actor: string,
   detail: string,
 ): AuditEvent => ({
-  type: event,
+  type,
   realm: issuer.name,
   actor,
   sourceIp,
@@ -96,7 +97,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     const { user, refreshToken, statements } = issuance
     const scope = stillAllowed(client, issuance.scope)
     const detail = issuance.detail ?? grant.name
-    const event = grantEvent(grant, context, 'SUCCESS', user?.id ?? client.id, detail)
+    const event = grantEvent(grant.event, context, 'SUCCESS', user?.id ?? client.id, detail)
     const signing = sign(context, scope, issuance)
     // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
     // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.

@@ -11,7 +11,7 @@ import type { Issuer } from '#server/tokens/realm.ts'
 import { grantedScopes, openidScope } from '#server/tokens/scopes.ts'
 import { createCibaRequests } from '../ciba-requests.ts'
 import { createSignedAuthentication } from '../ciba-signed.ts'
-import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import type { AuthenticateClient, AuthenticatedClient } from '../client-auth/authenticate.ts'
 import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
 import { pollInterval } from '../decoupled-requests.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -22,9 +22,11 @@ import {
   oauthError,
   unauthorizedClient,
 } from '../errors.ts'
+import type { GrantPlace } from '../issue.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
+import { createRecordRefusal } from '../record-refusal.ts'
 import { approvals } from './approvals.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
@@ -74,6 +76,7 @@ const description = describe({
     ...clientParameters,
   },
   replies: { 200: answerSchema, ...refusals(400, 401) },
+  events: ['CLIENT_LOGIN'],
 })
 
 const lifetimeOf = (form: Parameters): number => {
@@ -102,6 +105,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
   const { issuers, authenticateClient, users, sessions, verifier, mint } = parts
   const requests = createCibaRequests(parts)
   const parametersOf = createSignedAuthentication(parts)
+  const recordRefusal = createRecordRefusal(parts)
 
   const ofIdToken = async (
     issuer: Issuer,
@@ -142,13 +146,11 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     return user
   }
 
-  const handle = async (
-    request: FastifyRequest<RealmRoute>,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
-    const sent = formOf(request)
-    const issuer = await freshIssuer(issuers, request)
-    const { client, method } = await authenticateClient(issuer, request, sent)
+  const ask = async (
+    { issuer, client }: GrantPlace,
+    method: AuthenticatedClient['method'],
+    sent: Parameters,
+  ) => {
     if (method === 'none' || !client.doc.grantTypes.includes('CIBA'))
       throw unauthorizedClient('the client may not use CIBA')
     const form = await parametersOf(issuer, client, sent)
@@ -173,7 +175,20 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
       lifetimeSeconds,
       notificationToken: notification,
     })
-    const answer = { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }
+    return { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }
+  }
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const issuer = await freshIssuer(issuers, request)
+    const { client, method } = await authenticateClient(issuer, request, form)
+    const place = { issuer, client, sourceIp: request.ip }
+    const answer = await ask(place, method, form).catch(async (error) => {
+      throw await recordRefusal('CLIENT_LOGIN', place, error)
+    })
     return reply.type('application/json; charset=utf-8').send(JSON.stringify(answer))
   }
 

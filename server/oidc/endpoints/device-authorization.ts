@@ -9,9 +9,11 @@ import { pollInterval } from '../decoupled-requests.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { createDeviceRequests, deviceLifetime, shownCode } from '../device-requests.ts'
 import { unauthorizedClient } from '../errors.ts'
+import type { GrantPlace } from '../issue.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
-import { formOf } from '../parameters.ts'
+import { formOf, type Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
+import { createRecordRefusal } from '../record-refusal.ts'
 import { deviceVerification } from './device-verification.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
@@ -46,11 +48,22 @@ const description = describe({
     ...clientParameters,
   },
   replies: { 200: answerSchema, ...refusals(400, 401) },
+  events: ['CLIENT_LOGIN'],
 })
 
 export const deviceAuthorization = (parts: DeviceParts): Endpoint => {
   const { issuers, authenticateClient, preflights } = parts
   const requests = createDeviceRequests(parts)
+  const recordRefusal = createRecordRefusal(parts)
+
+  const start = async ({ issuer, client }: GrantPlace, form: Parameters) => {
+    if (!client.doc.grantTypes.includes('device'))
+      throw unauthorizedClient('the client may not use the device grant')
+    return requests.create(issuer.name, client.id, {
+      scope: grantedScopes(client, form.get('scope')),
+      resources: allowedResources(client, form.all('resource')),
+    })
+  }
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -60,11 +73,9 @@ export const deviceAuthorization = (parts: DeviceParts): Endpoint => {
     const issuer = await freshIssuer(issuers, request)
     const { client } = await authenticateClient(issuer, request, form)
     allowOriginOf(client, request, reply)
-    if (!client.doc.grantTypes.includes('device'))
-      throw unauthorizedClient('the client may not use the device grant')
-    const { deviceCode, userCode } = await requests.create(issuer.name, client.id, {
-      scope: grantedScopes(client, form.get('scope')),
-      resources: allowedResources(client, form.all('resource')),
+    const place = { issuer, client, sourceIp: request.ip }
+    const { deviceCode, userCode } = await start(place, form).catch(async (error) => {
+      throw await recordRefusal('CLIENT_LOGIN', place, error)
     })
     const shown = shownCode(userCode)
     const answer = {

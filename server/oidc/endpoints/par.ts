@@ -8,10 +8,12 @@ import { authorizeParameters } from '../describe-authorize.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import type { Dpop } from '../dpop.ts'
 import { invalidDpopProof, invalidRequest } from '../errors.ts'
+import type { GrantPlace } from '../issue.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
-import { formOf, parametersText, parseParameters } from '../parameters.ts'
+import { formOf, type Parameters, parametersText, parseParameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
 import { pushedLifetime } from '../pushed-requests.ts'
+import { createRecordRefusal } from '../record-refusal.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface ParParts extends OidcParts {
@@ -36,14 +38,15 @@ export const par = (
 ): Endpoint => {
   const { issuers, recorder, authenticateClient, preflights, dpop } = parts
 
-  const handle = async (
-    request: FastifyRequest<RealmRoute>,
+  const recordRefusal = createRecordRefusal(parts)
+
+  /** The name of the request, which is good from now on. */
+  const push = async (
+    { issuer, client }: GrantPlace,
+    form: Parameters,
+    request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<FastifyReply> => {
-    const form = formOf(request)
-    const issuer = await freshIssuer(issuers, request)
-    const { client } = await authenticateClient(issuer, request, form)
-    allowOriginOf(client, request, reply)
+  ): Promise<string> => {
     if (form.get('request_uri') !== undefined)
       throw invalidRequest('a request that is pushed has no request_uri')
     const named = { client_id: client.clientId }
@@ -65,6 +68,21 @@ export const par = (
       jkt === undefined ? named : { ...named, dpop_jkt: jkt },
     )
     await recorder.append(statements, [])
+    return requestUri
+  }
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const issuer = await freshIssuer(issuers, request)
+    const { client } = await authenticateClient(issuer, request, form)
+    allowOriginOf(client, request, reply)
+    const place = { issuer, client, sourceIp: request.ip }
+    const requestUri = await push(place, form, request, reply).catch(async (error) => {
+      throw await recordRefusal('CLIENT_LOGIN', place, error)
+    })
     return reply
       .code(201)
       .type('application/json; charset=utf-8')
@@ -81,6 +99,7 @@ export const par = (
         form: { ...authorizeParameters, ...clientParameters },
         required: ['response_type', 'redirect_uri'],
         replies: { 201: answerSchema, ...refusals(400, 401) },
+        events: ['CLIENT_LOGIN'],
       })
       app.post<RealmRoute>(urlOf(path), description, handle)
       preflights(app, urlOf(path), 'POST')

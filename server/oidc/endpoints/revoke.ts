@@ -5,6 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
+import type { AuditEvent } from '#server/events/audit.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
@@ -66,8 +67,8 @@ export const revoke = (parts: RevokeParts): Endpoint => {
 
   const write = async (
     issuer: Issuer,
-    client: TokenClient,
-    { actor, detail, statements }: Revocation,
+    { clientId, actor, detail, statements }: Revocation,
+    outcome: AuditEvent['outcome'],
     sourceIp: string,
   ): Promise<void> => {
     await recorder.append(statements, [
@@ -76,13 +77,21 @@ export const revoke = (parts: RevokeParts): Endpoint => {
         realm: issuer.name,
         actor,
         sourceIp,
-        outcome: 'SUCCESS',
+        outcome,
         resourceType: Client.resourceType,
-        resourceId: client.id,
+        resourceId: clientId,
         detail,
       },
     ])
   }
+
+  /** Who has a token that is not theirs may have got it where it should not have been: that is recorded, and no more. */
+  const foreign = (client: TokenClient, { clientId, detail }: Revocation): Revocation => ({
+    clientId,
+    actor: client.id,
+    detail: `${detail}: it was issued to another client`,
+    statements: [],
+  })
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -94,9 +103,11 @@ export const revoke = (parts: RevokeParts): Endpoint => {
     allowOriginOf(client, request, reply)
     const value = form.require('token')
     const found = (await ofAccessToken(issuer, value)) ?? (await ofRefreshToken(issuer, value))
-    if (found && found.clientId !== client.id)
+    if (found && found.clientId !== client.id) {
+      await write(issuer, foreign(client, found), 'FAILURE', request.ip)
       throw invalidRequest('the token was not issued to this client')
-    if (found) await write(issuer, client, found, request.ip)
+    }
+    if (found) await write(issuer, found, 'SUCCESS', request.ip)
     return reply.code(200).send()
   }
 
@@ -117,7 +128,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
           200: { description: 'It is not good any more.', type: 'null' },
           ...refusals(400, 401),
         },
-        events: ['REVOKE_GRANT'],
+        events: ['CLIENT_LOGIN', 'REVOKE_GRANT'],
       })
       app.post<RealmRoute>(urlOf(path), description, handle)
       preflights(app, urlOf(path), 'POST')

@@ -11,17 +11,13 @@ import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import type { Dpop } from '../dpop.ts'
-import {
-  type OAuthError,
-  toOAuthError,
-  unauthorizedClient,
-  unsupportedGrantType,
-} from '../errors.ts'
+import { unauthorizedClient, unsupportedGrantType } from '../errors.ts'
 import type { Grant, GrantContext, Issuance } from '../grants/grant.ts'
-import { createIssue, type GrantPlace, grantEvent } from '../issue.ts'
+import { createIssue, type GrantPlace } from '../issue.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
+import { createRecordRefusal } from '../record-refusal.ts'
 import { dpopAlgorithms, wireName } from '../vocabulary.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
@@ -33,12 +29,6 @@ export interface TokenEndpointParts extends OidcParts {
 }
 
 const path = '/token'
-/** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
-const noRefusals: ReadonlySet<string> = new Set([
-  'authorization_pending',
-  'slow_down',
-  'use_dpop_nonce',
-])
 
 const answerSchema = {
   description: 'The tokens (RFC 6749 §5.1).',
@@ -72,23 +62,10 @@ const descriptionOf = (grants: readonly Grant[]) =>
   })
 
 export const token = (parts: TokenEndpointParts): Endpoint => {
-  const { issuers, recorder, grants, authenticateClient, preflights, dpop } = parts
+  const { issuers, grants, authenticateClient, preflights, dpop } = parts
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const issue = createIssue(parts)
-
-  /** The client is known by now: its failures are recorded. */
-  const recordRefusal = async (
-    grant: Grant,
-    place: GrantPlace,
-    error: unknown,
-  ): Promise<OAuthError> => {
-    const told = toOAuthError(error, parts.mapError)
-    if (told.status < 500 && !noRefusals.has(told.code)) {
-      const detail = `${told.code}: ${told.options.detail ?? told.message}`
-      await recorder.append([], [grantEvent(grant, place, 'FAILURE', place.client.id, detail)])
-    }
-    return told
-  }
+  const recordRefusal = createRecordRefusal(parts)
 
   const decide = async (
     grant: Grant,
@@ -133,7 +110,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
         .type('application/json; charset=utf-8')
         .send(JSON.stringify(answer))
     } catch (error) {
-      throw await recordRefusal(grant, place, error)
+      throw await recordRefusal(grant.event, place, error)
     }
   }
 

@@ -1,0 +1,34 @@
+/**
+ * What is refused to a client that is known by now is recorded, whatever phase refuses it: somebody who tries names,
+ * scopes or tokens out is seen.
+ */
+
+import type { EventType } from '#schemas/event-types.ts'
+import { type OAuthError, toOAuthError } from './errors.ts'
+import { type GrantPlace, grantEvent } from './issue.ts'
+import type { OidcParts } from './parts.ts'
+
+/** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
+const noRefusals: ReadonlySet<string> = new Set([
+  'authorization_pending',
+  'slow_down',
+  'use_dpop_nonce',
+])
+
+/** What the client is to be told; a failure of the server is not the client's, and is in the log. */
+export type RecordRefusal = (
+  type: EventType,
+  place: GrantPlace,
+  error: unknown,
+) => Promise<OAuthError>
+
+export const createRecordRefusal =
+  ({ recorder, mapError }: Pick<OidcParts, 'recorder' | 'mapError'>): RecordRefusal =>
+  async (type, place, error) => {
+    const told = toOAuthError(error, mapError)
+    if (told.status < 500 && !noRefusals.has(told.code)) {
+      const detail = `${told.code}: ${told.options.detail ?? told.message}`
+      await recorder.append([], [grantEvent(type, place, 'FAILURE', place.client.id, detail)])
+    }
+    return told
+  }
