@@ -58,6 +58,20 @@ describe.each(backends)('every grant on $name', (backend) => {
     expect(refused).toEqual(all('401 invalid_client', { client_credentials: '401 invalid_client' }))
   })
 
+  it('gives none in a realm that is disabled on the way, and all of them once it is back', async () => {
+    const flows = {
+      ...(await world.inFlight()),
+      client_credentials: { grant_type: 'client_credentials' },
+    }
+    await change(world.site, '/settings', { enabled: false })
+    const refused = await answers(flows)
+    await change(world.site, '/settings', { enabled: true })
+    expect(refused).toEqual(
+      all('404 invalid_request', { client_credentials: '404 invalid_request' }),
+    )
+    expect(await answers(flows)).toEqual(all('200 tokens', { client_credentials: '200 tokens' }))
+  })
+
   it('gives none to a client that may not use the grant any more (CVE-2026-9792)', async () => {
     const flows = {
       ...(await world.inFlight()),
