@@ -138,7 +138,11 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const factors = createFactors(storage)
     const codeKey = deriveKey(root, 'sign-in-codes')
     const vault = createVault(keyring, deriveKey(root, 'client-secrets'))
-    const grantsStore = createGrantsStore({ storage, clock })
+    const grantsStore = createGrantsStore({
+      storage,
+      clock,
+      handleKey: deriveKey(root, 'grant-handles'),
+    })
     const signer = createSigner()
     const realmKeys = createRealmKeys({ storage, keyring, signer, clock })
     const signingKeys = createSigningKeys({ storage, recorder, keyring, clock, copy, logger })

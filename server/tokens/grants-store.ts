@@ -5,7 +5,7 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { randomToken, sha256 } from '#server/platform/random.ts'
+import { sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
@@ -14,6 +14,7 @@ import type {
   RefreshTokenRow,
   TokenGrantRow,
 } from '#server/storage/token-tables.ts'
+import { createHandles, type HandlePurpose } from './handles.ts'
 
 /** What is remembered of a grant beside its columns, for the tokens that it gives. */
 export interface GrantData {
@@ -71,20 +72,27 @@ export interface GrantsStore {
   dataOf(grant: TokenGrantRow): GrantData
 
   createCode(code: NewCode): { code: string; statements: Statement[] }
-  /** Also one that was used or has expired: the caller must see the difference. */
+  /** Also one that was used or has expired, until it is forgotten: the caller must see the difference. */
   findCode(realm: string, code: string): Promise<AuthorizationCodeRow | undefined>
   /** Fails `codeGuard` when it was used before. */
   useCode(code: AuthorizationCodeRow): Statement[]
+  /** What a code gave that was forgotten since; a grant outlives its code only when the code was used. */
+  grantOfForgottenCode(realm: string, code: string): Promise<TokenGrantRow | undefined>
 
   createRefreshToken(
     grantId: string,
     lifetimeSeconds: number,
   ): { refreshToken: string; statements: Statement[] }
-  /** Also one that was used or has expired. */
+  /** Also one that was used or has expired, until it is forgotten. */
   findRefreshToken(
     realm: string,
     token: string,
   ): Promise<{ token: RefreshTokenRow; grant: TokenGrantRow } | undefined>
+  /**
+   * The family of a refresh token that was forgotten since, where it lives on: only one that was used has successors.
+   * Nothing of one that ended unused.
+   */
+  familyOfForgotten(realm: string, token: string): Promise<TokenGrantRow | undefined>
   /**
    * Fails `refreshGuard` when it was used more often than `reuses` allows, or when one that came of it was used since;
    * the grant is marked as used now.
@@ -147,6 +155,18 @@ const findRefreshToken = preparedQuery('refresh-token', (db, { id }: { id: strin
   db.selectFrom('refresh_tokens').selectAll().where('id', '=', id),
 )
 
+const findSuccessor = preparedQuery(
+  'refresh-token-successor',
+  (db, { grantId, now }: { grantId: string; now: number }) =>
+    db
+      .selectFrom('refresh_tokens')
+      .select('id')
+      .where('grant_id', '=', grantId)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', now)
+      .limit(1),
+)
+
 const spendOnce = preparedStatement(
   (db, { id, now }: { id: string; now: number }) =>
     db
@@ -196,11 +216,26 @@ const keepRefreshToken = preparedStatement(
 export const createGrantsStore = ({
   storage: { db },
   clock,
+  handleKey,
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
+  /** All nodes have the same, for good. */
+  readonly handleKey: Uint8Array
 }): GrantsStore => {
+  const handles = createHandles(handleKey)
+
   const touch = (id: string): Statement => touchGrant(db, { id, now: clock.now() })
+
+  const grantOf = async (
+    realm: string,
+    purpose: HandlePurpose,
+    handle: string,
+  ): Promise<TokenGrantRow | undefined> => {
+    const id = handles.grantOf(purpose, handle)
+    const [grant] = id === undefined ? [] : await findGrant(db, { id })
+    return grant?.realm === realm ? grant : undefined
+  }
 
   /** A row that is remembered (liveness.ts) is the same object every time. */
   const datas = new WeakMap<TokenGrantRow, GrantData>()
@@ -235,7 +270,7 @@ export const createGrantsStore = ({
     },
 
     createCode({ realm, clientId, userId, grantId, data, lifetimeSeconds }) {
-      const code = randomToken()
+      const code = handles.make('code', grantId)
       const row: AuthorizationCodeRow = {
         id: sha256(code),
         realm,
@@ -253,8 +288,10 @@ export const createGrantsStore = ({
 
     useCode: ({ id }) => [spendCode(db, { id, now: clock.now() })],
 
+    grantOfForgottenCode: (realm, code) => grantOf(realm, 'code', code),
+
     createRefreshToken(grantId, lifetimeSeconds) {
-      const refreshToken = randomToken()
+      const refreshToken = handles.make('refresh-token', grantId)
       const now = clock.now()
       const row: RefreshTokenRow = {
         id: sha256(refreshToken),
@@ -271,6 +308,12 @@ export const createGrantsStore = ({
       const [row] = await findRefreshToken(db, { id: sha256(token) })
       const [grant] = row ? await findGrant(db, { id: row.grant_id }) : []
       return row && grant?.realm === realm ? { token: row, grant } : undefined
+    },
+
+    async familyOfForgotten(realm, token) {
+      const grant = await grantOf(realm, 'refresh-token', token)
+      const alive = grant && (await findSuccessor(db, { grantId: grant.id, now: clock.now() }))
+      return alive?.length ? grant : undefined
     },
 
     useRefreshToken: ({ id, grant_id }, reuses = 0) => {

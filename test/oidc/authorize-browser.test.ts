@@ -76,7 +76,7 @@ describe('a browser that signs in for a client', () => {
     await signIn(page, 'alice')
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     await page.getByRole('heading', { name: 'Home' }).waitFor()
-    expect(rp.received.at(-1)).toMatch(/^GET \/callback\?code=[\w-]{43}&state=a\+state&iss=http/)
+    expect(rp.received.at(-1)).toMatch(/^GET \/callback\?code=[\w-]{86}&state=a\+state&iss=http/)
     await page.close()
   })
 
@@ -99,7 +99,7 @@ describe('a browser that signs in for a client', () => {
     await page.getByRole('button', { name: 'Allow', exact: true }).click()
     if (!javaScriptEnabled) await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Home' }).waitFor()
-    expect(rp.received.at(-1)).toMatch(/^POST code=[\w-]{43}&state=a\+state&iss=http/)
+    expect(rp.received.at(-1)).toMatch(/^POST code=[\w-]{86}&state=a\+state&iss=http/)
     await context.close()
   })
 
@@ -122,7 +122,7 @@ describe('a browser that signs in for a client', () => {
     const answered = page.waitForResponse((response) => response.url().includes('state=posted'))
     await page.getByRole('button', { name: 'Go' }).click()
     await answered
-    expect(rp.received.at(-1)).toMatch(/^GET \/callback\?code=[\w-]{43}&state=posted/)
+    expect(rp.received.at(-1)).toMatch(/^GET \/callback\?code=[\w-]{86}&state=posted/)
     await context.close()
   })
 })

@@ -51,7 +51,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     const { status, body } = await exchange(site, client, String(code))
     expect(status).toBe(200)
     expect(body).toMatchObject({ token_type: 'Bearer', scope: 'openid' })
-    expect(body.refresh_token).toMatch(/^[\w-]{43}$/)
+    expect(body.refresh_token).toMatch(/^[\w-]{86}$/)
     const claims = claimsOf(body.id_token)
     expect(claims).toMatchObject({
       iss: site.issuer,
@@ -75,7 +75,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
   it('uses the session again, without a form', async () => {
     const alice = newPerson(site)
     await alice.signIn(authorizeUrl(site, client))
-    expect(codeOf(await alice.open(authorizeUrl(site, client)))).toMatch(/^[\w-]{43}$/)
+    expect(codeOf(await alice.open(authorizeUrl(site, client)))).toMatch(/^[\w-]{86}$/)
   })
 
   it('takes the request as a form from another site, whose cookies do not come along', async () => {

@@ -1,10 +1,11 @@
 /** The exchange of codes: who may, once, with what, and what a second time does (RFC 6749 §4.1.3, RFC 7636). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tidy } from '#server/housekeeping.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
-import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
+import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from './fixture.ts'
 import {
   addPerson,
   answerOf,
@@ -51,6 +52,14 @@ describe.each(backends)('codes on $name', (backend) => {
   const newCode = async (asked: Record<string, string> = {}, of = client): Promise<string> =>
     codeOf(await alice.open(authorizeUrl(site, of, asked)))
 
+  const refresh = (refresh_token: string): Promise<Reply> =>
+    site.post('/token', {
+      grant_type: 'refresh_token',
+      refresh_token,
+      client_id: client.clientId,
+      client_secret: client.secret,
+    })
+
   const isRefused = async (
     code: string,
     fields: Record<string, string> = {},
@@ -87,16 +96,28 @@ describe.each(backends)('codes on $name', (backend) => {
     expect(await isActive(body.access_token)).toBe(true)
     await isRefused(code)
     expect(await isActive(body.access_token)).toBe(false)
-    const refreshed = await site.post('/token', {
-      grant_type: 'refresh_token',
-      refresh_token: body.refresh_token,
-      client_id: client.clientId,
-      client_secret: client.secret,
-    })
-    expect(refreshed.body.error).toBe('invalid_grant')
+    expect((await refresh(body.refresh_token)).body.error).toBe('invalid_grant')
     const [latest] = await site.events('CODE_TO_TOKEN')
     expect(latest).toMatchObject({ outcome: 'FAILURE', actor: client.id })
     expect(latest?.detail).toContain('used before')
+  })
+
+  it('end what they gave when they come again after they were forgotten, from their client', async () => {
+    const { parts } = site.server
+    const code = await newCode({ scope: 'openid offline_access' })
+    const first = await exchange(site, client, code)
+    const unused = await newCode()
+    now += 5 * 60_000
+    await tidy(parts)
+    expect(await parts.grantsStore.findCode('acme', code)).toBeUndefined()
+    await isRefused(unused)
+    await isRefused(code, {}, other)
+    await isRefused(`${code.slice(0, 10)}${code[10] === 'A' ? 'B' : 'A'}${code.slice(11)}`)
+    const { status, body } = await refresh(first.body.refresh_token)
+    expect(status).toBe(200)
+    await isRefused(code)
+    expect(await isActive(body.access_token)).toBe(false)
+    expect((await refresh(body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
   it('are not ended by a client that they were not made for, which gets nothing', async () => {

@@ -1,6 +1,7 @@
 /** The refresh_token grant (RFC 6749 §6, RFC 9700 §4.14): rotation, families, lifetimes, what it never widens. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tidy } from '#server/housekeeping.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -101,6 +102,53 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(introspection.body).toEqual({ active: false })
   })
 
+  /** A family that lives on long after its first token was used and forgotten; gives what is good now. */
+  const outlive = async (first: string): Promise<string> => {
+    let current = (await use(first)).body.refresh_token
+    now += 25 * 60_000
+    current = (await use(current)).body.refresh_token
+    now += 10 * 60_000
+    await tidy(parts())
+    expect(await parts().grantsStore.findRefreshToken('acme', first)).toBeUndefined()
+    return current
+  }
+
+  it('end their family when one comes back that was forgotten since, from its client', async () => {
+    const before = await reuses()
+    const { grant, refreshToken } = await issueGrant(site, app, ann)
+    const current = await outlive(refreshToken)
+    expect(refusal(await use(refreshToken, {}, other))).toEqual(refused)
+    const { status, body } = await use(current)
+    expect(status).toBe(200)
+    expect(refusal(await use(refreshToken))).toEqual(refused)
+    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(refusal(await use(body.refresh_token))).toEqual(refused)
+    expect(await reuses()).toBe(before + 1)
+  })
+
+  it('end nothing when they ended unused and were forgotten', async () => {
+    const before = await reuses()
+    const { grant, refreshToken } = await issueGrant(site, app, ann)
+    const { body } = await use(refreshToken)
+    now += 31 * 60_000
+    await tidy(parts())
+    expect(refusal(await use(body.refresh_token))).toEqual(refused)
+    expect(await parts().grantsStore.find(grant.id)).toBeDefined()
+    expect(await reuses()).toBe(before)
+  })
+
+  it('let their client revoke the family with one that was forgotten since (RFC 7009 §2.1)', async () => {
+    const { grant, refreshToken } = await issueGrant(site, app, ann)
+    await outlive(refreshToken)
+    const { status } = await site.post('/revoke', {
+      token: refreshToken,
+      client_id: app.clientId,
+      client_secret: app.secret,
+    })
+    expect(status).toBe(200)
+    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+  })
+
   it('leave no two live descendants of 50 parallel uses (CVE-2026-1035)', async () => {
     const before = await reuses()
     const { grant, refreshToken } = await issueGrant(site, app, ann)
@@ -152,6 +200,12 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect((await use(next.body.refresh_token)).status).toBe(200)
     expect(refusal(await use(late.refreshToken))).toEqual(refused)
     expect(await parts().grantsStore.find(late.grant.id)).toBeUndefined()
+
+    const stale = await issueGrant(site, app, ann)
+    expect((await use(stale.refreshToken)).status).toBe(200)
+    now += 31 * 60_000
+    expect(refusal(await use(stale.refreshToken))).toEqual(refused)
+    expect(await parts().grantsStore.find(stale.grant.id)).toBeUndefined()
     await settings({ refreshTokenMaxReuse: 0 })
   })
 

@@ -55,8 +55,9 @@ export const revoke = (parts: RevokeParts): Endpoint => {
 
   const ofRefreshToken = async (issuer: Issuer, value: string): Promise<Revocation | undefined> => {
     const found = await grantsStore.findRefreshToken(issuer.name, value)
-    if (!found) return undefined
-    const { id, client_id, user_id } = found.grant
+    const grant = found?.grant ?? (await grantsStore.familyOfForgotten(issuer.name, value))
+    if (!grant) return undefined
+    const { id, client_id, user_id } = grant
     return {
       clientId: client_id,
       actor: user_id ?? client_id,

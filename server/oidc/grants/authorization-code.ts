@@ -6,9 +6,10 @@
 import { createHash } from 'node:crypto'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
+import type { AuthorizationCodeRow } from '#server/storage/token-tables.ts'
 import { codeGuard } from '#server/tokens/grants-store.ts'
 import { type CodeData, createCodes } from '../codes.ts'
-import { invalidGrant } from '../errors.ts'
+import { invalidGrant, type OAuthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
 import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext } from './grant.ts'
@@ -49,6 +50,24 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
   const codes = createCodes(parts)
   const prolong = createProlong(parts)
 
+  const endReused = async (grantId: string): Promise<OAuthError> => {
+    await recorder.append(grantsStore.revoke(grantId), [])
+    return refused('it was used before')
+  }
+
+  const find = async ({ issuer, client, form }: GrantContext): Promise<AuthorizationCodeRow> => {
+    const code = form.require('code')
+    const row = await grantsStore.findCode(issuer.name, code)
+    if (!row) {
+      const grant = await grantsStore.grantOfForgottenCode(issuer.name, code)
+      if (grant?.client_id === client.id) throw await endReused(grant.id)
+      throw refused('there is no such code')
+    }
+    if (row.client_id !== client.id) throw refused('it was made for another client')
+    if (row.used_at !== null) throw await endReused(row.grant_id)
+    return row
+  }
+
   return {
     name: 'authorization_code',
     event: 'CODE_TO_TOKEN',
@@ -58,14 +77,8 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
       code_verifier: 'The PKCE verifier (RFC 7636).',
     },
     handle: async (context) => {
-      const { issuer, client, form, jkt } = context
-      const row = await grantsStore.findCode(issuer.name, form.require('code'))
-      if (!row) throw refused('there is no such code')
-      if (row.client_id !== client.id) throw refused('it was made for another client')
-      if (row.used_at !== null) {
-        await recorder.append(grantsStore.revoke(row.grant_id), [])
-        throw refused('it was used before')
-      }
+      const { issuer, client, jkt } = context
+      const row = await find(context)
       if (row.expires_at <= clock.now()) throw refused('it has expired')
       checkBinding(JSON.parse(row.data) as CodeData, context)
       const live = await verifier.grant(issuer, row.grant_id)
@@ -95,8 +108,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
         ],
         onConflict: async (error) => {
           const reused = error instanceof GuardFailedError && error.guard === codeGuard
-          if (reused) await recorder.append(grantsStore.revoke(grant.id), [])
-          return refused(reused ? 'it was used before' : 'the grant was ended')
+          return reused ? endReused(grant.id) : refused('the grant was ended')
         },
       }
     },

@@ -74,9 +74,20 @@ export const refreshToken = (parts: RefreshParts): Grant => {
     return { refreshToken, statements: [...spent, ...statements] }
   }
 
-  const find = async ({ issuer, client, form }: GrantContext): Promise<Found> => {
-    const found = await grantsStore.findRefreshToken(issuer.name, form.require('refresh_token'))
-    if (!found) throw refused('there is no such refresh token')
+  const endReused = async (context: GrantContext, family: TokenGrantRow): Promise<OAuthError> => {
+    await recordReuse(parts, context, family)
+    return refused('it was used before')
+  }
+
+  const find = async (context: GrantContext): Promise<Found> => {
+    const { issuer, client, form } = context
+    const value = form.require('refresh_token')
+    const found = await grantsStore.findRefreshToken(issuer.name, value)
+    if (!found) {
+      const family = await grantsStore.familyOfForgotten(issuer.name, value)
+      if (family?.client_id === client.id) throw await endReused(context, family)
+      throw refused('there is no such refresh token')
+    }
     if (found.grant.client_id !== client.id) throw refused('it was issued to another client')
     return found
   }
@@ -85,12 +96,10 @@ export const refreshToken = (parts: RefreshParts): Grant => {
     const { issuer, client, form, jkt } = context
     const found = await find(context)
     const { token } = found
-    const reuse = () => recordReuse(parts, context, found.grant)
-    if (token.used_at !== null && issuer.settings.refreshTokenMaxReuse === 0) {
-      await reuse()
-      throw refused('it was used before')
-    }
-    if (token.expires_at <= clock.now()) throw refused('it has expired')
+    const isExpired = token.expires_at <= clock.now()
+    const isTolerated = issuer.settings.refreshTokenMaxReuse > 0 && !isExpired
+    if (token.used_at !== null && !isTolerated) throw await endReused(context, found.grant)
+    if (isExpired) throw refused('it has expired')
     const live = await verifier.grant(issuer, token.grant_id)
     if (!live) throw refused('its grant, session or user is gone')
     const { grant, user } = live
@@ -119,7 +128,7 @@ export const refreshToken = (parts: RefreshParts): Grant => {
         ...(ofSession ? sessions.touchStatements(issuer.name, ofSession, issuer.settings) : []),
       ],
       onConflict: async () => {
-        await reuse()
+        await recordReuse(parts, context, found.grant)
         return refused('it was used at the same moment, or its grant has ended')
       },
     }
