@@ -83,7 +83,10 @@ const spec = fields({
       { additionalProperties: false, description: 'Its public keys (RFC 7517).' },
     ),
   ),
-  serviceAccountsEnabled: flag(false, 'Whether it acts for itself with roles of its own.'),
+  serviceAccountsEnabled: flag(
+    false,
+    'Whether it has roles of its own when it acts for itself, which grantTypes allow it.',
+  ),
   serviceAccountRoles: yamlOnly(
     setOf(ref('role', { onDelete: 'detach', grants: true }), {
       description: 'Realm roles of its service account.',
@@ -114,7 +117,10 @@ const spec = fields({
     ),
   ),
   consentRequired: flag(false, 'Ask the user before the first sign-in.'),
-  fullScopeAllowed: flag(true, 'All roles of the user go into the token.'),
+  fullScopeAllowed: flag(
+    true,
+    'Whether roles of other clients are in its tokens, beside realm roles and its own.',
+  ),
   frontchannelLogout: flag(false, 'Sign the user out through the browser.'),
   frontchannelLogoutUri: Type.Optional(webUrl()),
   backchannelLogoutUri: Type.Optional(webUrl()),

@@ -194,10 +194,12 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     const { issuer, client, user, account = client, scope, resources = [] } = request
     const mappers = await mappersFor(issuer.view, client, scope)
     const input = await inputOf(issuer, client, user, account)
+    const { may_act, ...mapped } = collectClaims(mappers, 'access', input, roleClaims(input.roles))
     return {
-      ...collectClaims(mappers, 'access', input),
+      ...mapped,
+      // Not said twice: whom the token that was exchanged allows to act goes on to the new one (RFC 8693 §4.4).
+      ...(may_act === undefined || request.claims?.['may_act'] !== undefined ? {} : { may_act }),
       ...(await organizationClaim(issuer, user, scope, request.authentication)),
-      ...roleClaims(input.roles),
       iss: issuer.url,
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
       aud: audienceOf(issuer.url, client, resources, [

@@ -150,6 +150,26 @@ describe.each(backends)('the content of access tokens on $name', (backend) => {
     expect(claimsOf(await site.token(client))['groups']).toEqual(['ROLE_editor', 'ROLE_reader'])
   })
 
+  it('has roles where they always are as a mapper gives them, and beside others', async () => {
+    const client = await withRoles()
+    const mappers = [
+      mapper('roles', 'oidc-usermodel-realm-role-mapper', {
+        'claim.name': 'realm_access.roles',
+        'usermodel.realmRoleMapping.rolePrefix': 'ROLE_',
+      }),
+      mapper('legacy', 'oidc-hardcoded-claim-mapper', {
+        'claim.name': 'resource_access.legacy.roles',
+        'claim.value': '["all"]',
+        'jsonType.label': 'JSON',
+      }),
+    ]
+    for (const one of mappers) await site.admin('POST', `/clients/${client.id}/mappers`, one)
+    expect(claimsOf(await site.token(client))).toMatchObject({
+      realm_access: { roles: ['ROLE_editor', 'ROLE_reader'] },
+      resource_access: { 'urn:api/orders': { roles: ['viewer'] }, legacy: { roles: ['all'] } },
+    })
+  })
+
   it('is for the audiences of the client and its mappers, or for the resources asked for', async () => {
     const client = await service({ audiences: ['https://one.example'] })
     await site.admin(

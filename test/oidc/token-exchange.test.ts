@@ -141,34 +141,6 @@ describe.each(backends)('token exchange on $name', (backend) => {
     expect(await refusal(app, offline, { scope: 'offline_access' })).toEqual([400, 'invalid_scope'])
   })
 
-  it('keeps the defaults of the client: a token that may only plan does not lose that', async () => {
-    const audience = `${site.server.baseUrl}/admin`
-    await site.admin('POST', '/client-scopes', { name: 'admin:plan' })
-    const planner = await site.client({
-      clientId: 'planner',
-      grantTypes: ['client_credentials', 'token-exchange'],
-      serviceAccountsEnabled: true,
-      defaultScopes: ['admin:plan'],
-      audiences: [audience],
-    })
-    const { body: role } = await site.admin('POST', '/roles', { name: 'deployer' })
-    await site.admin('PUT', `/admin-roles/${role.roleId}`, { permissions: ['realm-admin'] })
-    const path = `/clients/${planner.id}/service-account/roles`
-    await site.admin('POST', path, { name: 'deployer' })
-    const subject = await site.token(planner, { scope: 'openid' })
-    const { body } = await exchange(planner, subject, { scope: 'openid', audience })
-    expect(body.scope).toBe('openid admin:plan')
-    const bearers = [body.access_token, await mint(planner, { scope: ['openid'] })]
-    for (const token of bearers) {
-      const send = (method: string, about?: object) =>
-        site.server.anonymous.send(method, '/admin/realms/acme/roles', about, {
-          authorization: `Bearer ${token}`,
-        })
-      expect((await send('GET')).status).toBe(200)
-      expect((await send('POST', { name: 'grown' })).status).toBe(403)
-    }
-  })
-
   it('lasts no longer than what it came from', async () => {
     const subject = await ofAlice()
     now += 200_000
@@ -285,6 +257,40 @@ describe.each(backends)('token exchange on $name', (backend) => {
       'service',
     ])
       expect(await refusal(service, await allowing(named))).toEqual([400, 'invalid_request'])
+  })
+
+  it('honours may_act that a mapper of the client writes, and hands it on once', async () => {
+    const written = async ({ id }: TestClient, client_id: string): Promise<void> => {
+      await site.admin('POST', `/clients/${id}/mappers`, {
+        name: 'may_act',
+        protocolMapper: 'oidc-hardcoded-claim-mapper',
+        config: {
+          'claim.name': 'may_act',
+          'claim.value': JSON.stringify({ client_id }),
+          'jsonType.label': 'JSON',
+        },
+      })
+    }
+    const [front, back] = await Promise.all(
+      ['front', 'back'].map((clientId) =>
+        site.client({
+          clientId,
+          grantTypes: ['client_credentials', 'token-exchange'],
+          audiences: ['back', 'stranger'],
+        }),
+      ),
+    )
+    if (!front || !back) throw new Error('no clients')
+    await written(front, 'back')
+    await written(back, 'stranger')
+    const subject = await site.token(front)
+    expect(await refusal(stranger, subject)).toEqual([400, 'invalid_request'])
+    const { status, body } = await exchange(back, subject)
+    expect(status).toBe(200)
+    const [, payload = ''] = body.access_token.split('.')
+    const text = Buffer.from(payload, 'base64url').toString()
+    expect(text.match(/"may_act"/g)).toHaveLength(1)
+    expect(JSON.parse(text).may_act).toEqual({ client_id: 'back' })
   })
 
   it('wants the key of a bound token from the client it was issued to', async () => {

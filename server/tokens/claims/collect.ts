@@ -36,7 +36,6 @@ export const ofTheProtocol: ReadonlySet<string> = new Set([
   'scope',
   'cnf',
   'act',
-  'may_act',
   'gid',
   'sid',
   'nonce',
@@ -108,12 +107,14 @@ const place = (into: Record<string, unknown>, { path, value }: MappedClaim): voi
   if (name !== undefined) parent[name] = value
 }
 
+/** On top of `first`, which is written to: a mapper for a member of it leaves the others. */
 export const collectClaims = (
   mappers: readonly ActiveMapper[],
   target: Target,
   input: Omit<MapperInput, 'config'>,
+  first: Claims = {},
 ): Claims => {
-  const claims: Record<string, unknown> = {}
+  const claims: Record<string, unknown> = first
   for (const { mapper, config } of mappers) {
     if (config[targets[target]] === 'false') continue
     for (const claim of mapper.claims?.({ ...input, config }) ?? [])
