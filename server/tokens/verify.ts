@@ -31,12 +31,26 @@ export interface VerifiedToken extends Partial<LiveGrant> {
   readonly account?: TokenClient
 }
 
+export interface ReadIdToken {
+  readonly claims: Claims
+  /** The client that it was made for, as the protocol calls it. */
+  readonly aud: string
+  readonly sub: string
+  /** The grant that it came of. */
+  readonly gid: string
+  /** Epoch seconds. */
+  readonly exp: number
+  readonly sid: string | undefined
+}
+
 export interface Verifier {
   /** An access token of this realm that is good now, whoever it is for: the audience is the caller's to judge. */
   accessToken(issuer: Issuer, token: string): Promise<VerifiedToken | undefined>
   /** A grant whose session and user are there and may be used, and which nothing has revoked. */
   grant(issuer: Issuer, grantId: string): Promise<LiveGrant | undefined>
-  /** What one of the realm's keys signed, with its issuer and expired or not: for hints. */
+  /** An id token of this realm, expired or not: for hints. */
+  idToken(issuer: Issuer, token: string): Promise<ReadIdToken | undefined>
+  /** What one of the realm's keys signed, with its issuer and expired or not. */
   signed(issuer: Issuer, token: string): Promise<{ typ: string; claims: Claims } | undefined>
 }
 
@@ -97,6 +111,16 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
   const signed: Verifier['signed'] = async ({ view, url }, token) => {
     const read = await readJwt(await keys.of(view), token)
     return read?.claims['iss'] === url ? read : undefined
+  }
+
+  /** Only an id token names a grant, its audience and its end; an answer of authorize or userinfo does not. */
+  const idToken: Verifier['idToken'] = async (issuer, token) => {
+    const { typ, claims = {} } = (await signed(issuer, token)) ?? {}
+    const { exp } = claims
+    const [aud, sub, gid, sid] = ['aud', 'sub', 'gid', 'sid'].map((name) => text(claims[name]))
+    if (typ !== 'JWT' || typeof exp !== 'number') return undefined
+    if (aud === undefined || sub === undefined || gid === undefined) return undefined
+    return { claims, aud, sub, gid, exp, sid }
   }
 
   /** The service account that a token without a grant is about. */
@@ -162,6 +186,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
 
   return {
     grant,
+    idToken,
     signed,
     accessToken: async (issuer, token) => {
       if (issuer.mark === undefined) return (await judge(issuer, token))?.verified

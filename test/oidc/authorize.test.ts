@@ -244,7 +244,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       expect(answerOf(still)['error']).toBe('login_required')
     })
 
-    it('is not told by an access token, a token for another client, or a forged one', async () => {
+    it('is not told by an access token, a token for another client, a forged one, or userinfo', async () => {
       const alice = newPerson(site)
       const code = codeOf(await alice.signIn(authorizeUrl(site, client)))
       const { body } = await exchange(site, client, code)
@@ -253,12 +253,22 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
         clientId: 'hinted',
         grantTypes: ['authorization_code'],
         redirectUris: [redirectUri],
+        userinfoSignedResponseAlg: 'PS256',
       })
+      const theirs = await exchange(
+        site,
+        other,
+        codeOf(await alice.open(authorizeUrl(site, other))),
+      )
+      const authorization = `Bearer ${theirs.body.access_token}`
+      const told = (await site.get('/userinfo', { authorization })).body
+      expect(claimsOf(told)).toMatchObject({ aud: 'hinted', sub: aliceId })
       const hints: [TestClient, string][] = [
         [client, body.access_token],
         [client, `${head}.${payload}.AAAA`],
         [client, 'x'],
         [other, body.id_token],
+        [other, told],
       ]
       for (const [asking, hint] of hints) {
         const page = await alice.open(authorizeUrl(site, asking, { id_token_hint: hint }))

@@ -215,6 +215,25 @@ describe.each(backends)('CIBA on $name', (backend) => {
     expect((await begin(hint, pinged)).body.error).toBe('invalid_request')
   })
 
+  it('does not take what userinfo has signed for an id token', async () => {
+    const signed = await site.client({
+      clientId: 'signed',
+      grantTypes: ['CIBA'],
+      userinfoSignedResponseAlg: 'PS256',
+    })
+    const fields = { scope: 'openid', binding_message: 'told' }
+    const { auth_req_id } = (await begin(fields, signed)).body
+    await decide(person, 'told', 'allow')
+    const { access_token } = (await ask(auth_req_id, signed)).body
+    const told = await site.get('/userinfo', { authorization: `Bearer ${access_token}` })
+    expect(claimsOf(told.body)).toMatchObject({ aud: 'signed', sub: alice })
+    const { status, body } = await begin(
+      { ...fields, login_hint: '', id_token_hint: told.body },
+      signed,
+    )
+    expect([status, body.error]).toEqual([400, 'invalid_request'])
+  })
+
   it.each([
     ['a user who does not exist', { login_hint: 'nobody' }, 'unknown_user_id'],
     ['no hint', { login_hint: '' }, 'invalid_request'],

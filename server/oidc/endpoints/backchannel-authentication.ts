@@ -112,14 +112,12 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     client: TokenClient,
     hint: string,
   ): Promise<UserRow | undefined> => {
-    const signed = await verifier.signed(issuer, hint)
-    const { aud, sub, sid } = signed?.claims ?? {}
-    if (signed?.typ !== 'JWT' || aud !== client.clientId || typeof sub !== 'string')
+    const token = await verifier.idToken(issuer, hint)
+    if (token?.aud !== client.clientId)
       throw invalidRequest('the id_token_hint is not an id token for this client')
+    const { sub, sid } = token
     const session =
-      typeof sid === 'string'
-        ? await sessions.findBySid(issuer.name, sid, issuer.settings)
-        : undefined
+      sid === undefined ? undefined : await sessions.findBySid(issuer.name, sid, issuer.settings)
     const user = session?.user ?? (await users.find(issuer.name, sub))
     const same = user && (await mint.subject(issuer, client, user)) === sub
     return same ? user : undefined

@@ -86,12 +86,9 @@ const createHandlers = (parts: LogoutParts) => {
     hint: string | undefined,
   ): Promise<{ clientId: string; sid: string | undefined } | undefined> => {
     if (hint === undefined) return undefined
-    const signed = await verifier.signed(issuer, hint)
-    const { aud, sub, exp, sid } = signed?.claims ?? {}
-    const isIdToken = signed?.typ === 'JWT' && typeof sub === 'string' && typeof exp === 'number'
-    if (!isIdToken || typeof aud !== 'string')
-      throw invalidRequest('the id_token_hint is not an id token of this realm')
-    return { clientId: aud, sid: typeof sid === 'string' ? sid : undefined }
+    const token = await verifier.idToken(issuer, hint)
+    if (!token) throw invalidRequest('the id_token_hint is not an id token of this realm')
+    return { clientId: token.aud, sid: token.sid }
   }
 
   const clientNamed = async (

@@ -3,7 +3,6 @@
  * id token, which speaks for the grant that it came of.
  */
 
-import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { offlineScope, parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
@@ -39,10 +38,6 @@ const isProven = ({ client, jkt }: GrantContext, token: VerifiedToken): boolean 
   return bound === undefined || token.client.clientId !== client.clientId || bound === jkt
 }
 
-/** Only an id token names a grant, its audience and its end; an answer of authorize or userinfo does not. */
-const isIdToken = (typ: string, { gid, sub, exp }: Claims): boolean =>
-  typ === 'JWT' && typeof gid === 'string' && typeof sub === 'string' && typeof exp === 'number'
-
 export const createReadExchangedToken = ({
   verifier,
   grantsStore,
@@ -62,13 +57,11 @@ export const createReadExchangedToken = ({
     { issuer, client }: GrantContext,
     value: string,
   ): Promise<ExchangedToken | undefined> => {
-    const signed = await verifier.signed(issuer, value)
-    if (!signed || !isIdToken(signed.typ, signed.claims)) return undefined
-    const { aud, exp, gid } = signed.claims
-    if (aud !== client.clientId || Number(exp) * 1000 <= clock.now()) return undefined
-    const live = await verifier.grant(issuer, String(gid))
+    const token = await verifier.idToken(issuer, value)
+    if (token?.aud !== client.clientId || token.exp * 1000 <= clock.now()) return undefined
+    const live = await verifier.grant(issuer, token.gid)
     if (!live?.user || live.grant.client_id !== client.id) return undefined
-    const claims = { ...grantsStore.dataOf(live.grant).claims, ...signed.claims }
+    const claims = { ...grantsStore.dataOf(live.grant).claims, ...token.claims }
     return { ...live, claims, client, scope: grantsStore.scopeOf(live.grant) }
   }
 

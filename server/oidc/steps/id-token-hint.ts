@@ -5,13 +5,12 @@ import type { Step } from '../authorize-request.ts'
 import { invalidRequest } from '../errors.ts'
 
 export const idTokenHint =
-  (verifier: Pick<Verifier, 'signed'>): Step =>
+  (verifier: Pick<Verifier, 'idToken'>): Step =>
   async ({ issuer, client, parameters }) => {
     const hint = parameters.get('id_token_hint')
     if (hint === undefined) return {}
-    const signed = await verifier.signed(issuer, hint)
-    const { aud, sub } = signed?.claims ?? {}
-    if (signed?.typ !== 'JWT' || aud !== client.clientId || typeof sub !== 'string')
+    const token = await verifier.idToken(issuer, hint)
+    if (token?.aud !== client.clientId)
       throw invalidRequest('the id_token_hint is not an id token for this client')
-    return { subject: sub }
+    return { subject: token.sub }
   }

@@ -30,7 +30,7 @@ export const createSteps = ({
   verifier,
 }: {
   readonly responseModes: readonly ResponseMode[]
-  readonly verifier: Pick<Verifier, 'signed'>
+  readonly verifier: Pick<Verifier, 'idToken'>
 }): readonly Step[] => [
   responseMode(responseModes),
   codeAllowed,
