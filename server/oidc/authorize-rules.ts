@@ -22,6 +22,7 @@ export const createAuthorizeRules = (
     pushedRequests,
     checkRequest: createCheckRequest({
       steps: createSteps({ ...parts, responseModes }),
+      responseModes: responseModes.map(({ name }) => name),
       wholeRequest: createWholeRequest({ ...parts, pushedRequests }),
       mapError: parts.mapError,
     }),

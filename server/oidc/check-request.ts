@@ -32,6 +32,8 @@ export interface Refused {
 
 export interface CheckParts {
   readonly steps: readonly Step[]
+  /** By name. */
+  readonly responseModes: readonly string[]
   readonly wholeRequest: (
     issuer: Issuer,
     client: TokenClient,
@@ -58,7 +60,9 @@ const start = (redirectUri: string, parameters: Parameters): AuthorizeRequest =>
   }
 }
 
-export const createCheckRequest = ({ steps, wholeRequest, mapError }: CheckParts): CheckRequest => {
+export const createCheckRequest = (parts: CheckParts): CheckRequest => {
+  const { steps, responseModes, wholeRequest, mapError } = parts
+
   /** Through the list; what was read up to an error tells how to answer it. */
   const run = async (sent: SentRequest, begun: AuthorizeRequest): Promise<Checked | Refused> => {
     const { client } = sent
@@ -71,6 +75,14 @@ export const createCheckRequest = ({ steps, wholeRequest, mapError }: CheckParts
     }
   }
 
+  /** Before the request is whole: answered as it asks from outside, where that is a way at all. */
+  const outsideOf = (redirectUri: string, sent: Parameters): AuthorizeRequest => {
+    const begun = start(redirectUri, sent)
+    const asked = sent.get('response_mode')
+    const isKnown = asked !== undefined && responseModes.includes(asked)
+    return isKnown ? { ...begun, responseMode: asked } : begun
+  }
+
   return async (issuer, sent, pushing = false) => {
     const client = await knownClient(issuer, sent.require('client_id'))
     const outside = sent.get('redirect_uri')
@@ -81,7 +93,7 @@ export const createCheckRequest = ({ steps, wholeRequest, mapError }: CheckParts
       return await run({ issuer, client, ...whole, pushing }, start(uri, whole.parameters))
     } catch (error) {
       if (outside === undefined) throw error
-      return { client, target: start(outside, sent), error: toOAuthError(error, mapError) }
+      return { client, target: outsideOf(outside, sent), error: toOAuthError(error, mapError) }
     }
   }
 }

@@ -12,10 +12,11 @@ import { ConstraintError } from '#server/storage/contract.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { invalidDpopProof, type OAuthError, oauthError } from './errors.ts'
+import { resourceMetadataPath } from './bearer.ts'
+import { type ErrorOptions, invalidDpopProof, type OAuthError, oauthError } from './errors.ts'
 import { addressOf } from './issuer.ts'
 import type { OidcParts } from './parts.ts'
-import { dpopAlgorithms } from './vocabulary.ts'
+import { dpopAlgorithms, type ErrorCode } from './vocabulary.ts'
 
 export interface PresentedToken {
   /** Of the Authorization header. */
@@ -53,8 +54,18 @@ const longestProof = 8192
 const longestId = 255
 const purpose = 'dpop'
 
-const invalidTokenHere = oauthError('invalid_token', 401, 'DPoP')
-const invalidProofHere = oauthError('invalid_dpop_proof', 401, 'DPoP')
+/** At a resource of the realm (§7.1, RFC 9728 §5.1). */
+const refusedAt =
+  ({ url }: Issuer, code: ErrorCode) =>
+  (description: string, options: ErrorOptions = {}): OAuthError =>
+    oauthError(
+      code,
+      401,
+      'DPoP',
+    )(description, {
+      ...options,
+      resourceMetadata: `${url}${resourceMetadataPath}`,
+    })
 
 interface Expected {
   readonly issuer: Issuer
@@ -167,23 +178,25 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
 
     checkPossession: async (issuer, request, { scheme, token, claims, address }) => {
       const bound = (claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
+      const invalidToken = refusedAt(issuer, 'invalid_token')
+      const invalidProof = refusedAt(issuer, 'invalid_dpop_proof')
       if (bound === undefined) {
-        if (scheme === 'DPoP') throw invalidTokenHere('the token is not bound to a key')
+        if (scheme === 'DPoP') throw invalidToken('the token is not bound to a key')
         return
       }
       const proof = request.headers['dpop']
-      if (scheme !== 'DPoP') throw invalidTokenHere('the token is bound to a key: send it as DPoP')
-      if (proof === undefined) throw invalidProofHere('the proof is missing')
+      if (scheme !== 'DPoP') throw invalidToken('the token is bound to a key: send it as DPoP')
+      if (proof === undefined) throw invalidProof('the proof is missing')
       const expected: Expected = {
         issuer,
         method: request.method,
         address: address ?? addressOf(issuer, request),
-        invalid: invalidProofHere,
-        wrongNonce: oauthError('use_dpop_nonce', 401, 'DPoP'),
+        invalid: invalidProof,
+        wrongNonce: refusedAt(issuer, 'use_dpop_nonce'),
         needsNonce: false,
       }
       if ((await check(String(proof), expected, token)) !== bound)
-        throw invalidTokenHere('the token is bound to another key')
+        throw invalidToken('the token is bound to another key')
     },
   }
 }

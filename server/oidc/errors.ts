@@ -20,6 +20,8 @@ export interface ErrorOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Seconds after which to try again. */
   readonly retryAfter?: number
+  /** Where the resource says who issues tokens for it (RFC 9728 §5.1). */
+  readonly resourceMetadata?: string
 }
 
 export type Challenge = 'Basic' | 'Bearer' | 'DPoP'
@@ -105,10 +107,14 @@ const challengeOf = (error: OAuthError, request: FastifyRequest): string => {
   const { realm = '' } = request.params as { realm?: string }
   const start = `${error.challenge} realm="${plain(realm)}"`
   if (error.challenge === 'Basic') return start
-  const reason = `error="${error.code}", error_description="${error.message}"`
-  return error.challenge === 'Bearer'
-    ? `${start}, ${reason}`
-    : `${start}, ${reason}, algs="${dpopAlgorithms.join(' ')}"`
+  const { resourceMetadata } = error.options
+  return [
+    start,
+    `error="${error.code}"`,
+    `error_description="${error.message}"`,
+    ...(error.challenge === 'DPoP' ? [`algs="${dpopAlgorithms.join(' ')}"`] : []),
+    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
+  ].join(', ')
 }
 
 export const sendOAuthError = (

@@ -50,7 +50,9 @@ const localesOf = ({ settings: { supportedLocales } }: Issuer, locales: readonly
 
 export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata> => {
   const { endpoints, grants, clientAuthMethods, responseModes, locales } = lists
-  const methods = clientAuthMethods.map(({ name }) => name)
+  const offered = clientAuthMethods.filter((one) => one.isOffered?.(issuer.settings) ?? true)
+  const methods = offered.map(({ name }) => name)
+  const algorithms = [...new Set(offered.flatMap((one) => one.algorithms ?? []))]
   const proving = methods.filter((name) => name !== 'none')
   const addresses = endpoints.flatMap(({ member, path }) =>
     member === undefined ? [] : [[member, `${issuer.url}${path}`]],
@@ -66,13 +68,15 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
     id_token_signing_alg_values_supported: signingAlgorithms,
     authorization_signing_alg_values_supported: signingAlgorithms,
     token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
     introspection_endpoint_auth_methods_supported: proving,
+    introspection_endpoint_auth_signing_alg_values_supported: algorithms,
     revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms,
     code_challenge_methods_supported: codeChallengeMethods,
     claim_types_supported: ['normal'],
     ui_locales_supported: localesOf(issuer, locales),
     claims_supported: claimsSupported,
-    ...Object.assign({}, ...clientAuthMethods.map(({ metadata }) => metadata)),
     ...Object.assign({}, ...endpoints.map(({ metadata }) => metadata)),
   }
 }

@@ -403,6 +403,26 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     expect(answer['error_description']).toMatch(/^[ !#-[\]-~]+$/)
   })
 
+  it.each([
+    ['a request_uri elsewhere', { request_uri: 'https://app.example/r' }],
+    [
+      'a pushed request that is not there',
+      { request_uri: 'urn:ietf:params:oauth:request_uri:none' },
+    ],
+    ['an unsigned request object', { request: 'eyJhbGciOiJub25lIn0.e30.' }],
+  ])('answers %s in the way that was asked for', async (_name, asked) => {
+    const opened = (response_mode: string) =>
+      newPerson(site).open(authorizeUrl(site, client, { ...asked, response_mode }))
+    const fragment = new URL((await opened('fragment')).away ?? '')
+    expect(fragment.search).toBe('')
+    expect(new URLSearchParams(fragment.hash.slice(1)).get('state')).toBe('a state')
+    const posted = await opened('form_post')
+    expect([posted.status, actionOf(posted.body)]).toEqual([200, redirectUri])
+    expect(hiddenFields(posted.body)).toMatchObject({ state: 'a state', iss: site.issuer })
+    const signed = answerOf(await opened('jwt'))
+    expect(Object.keys(signed)).toEqual(['response'])
+  })
+
   it('refuses a client that may not use codes, and a realm that is not there', async () => {
     const none = await site.client({
       clientId: 'machine',

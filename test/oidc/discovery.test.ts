@@ -54,6 +54,21 @@ describe.each(backends)('the metadata of a realm on $name', (backend) => {
       expect(body[`${member}_signing_alg_values_supported`]).toEqual(['RS256', 'PS256'])
   })
 
+  it('offers what needs secrets that can be read only where the realm keeps them so', async () => {
+    const offered = async (): Promise<boolean[]> => {
+      const { body } = await site.get('/.well-known/openid-configuration')
+      return ['token', 'introspection', 'revocation'].flatMap((endpoint) => [
+        body[`${endpoint}_endpoint_auth_methods_supported`].includes('client_secret_jwt'),
+        body[`${endpoint}_endpoint_auth_signing_alg_values_supported`].includes('HS256'),
+      ])
+    }
+    expect(new Set(await offered())).toEqual(new Set([false]))
+    await site.admin('PUT', '/settings', { clientSecretStorage: 'revealable' })
+    expect(new Set(await offered())).toEqual(new Set([true]))
+    await site.admin('PUT', '/settings', { clientSecretStorage: 'hashed' })
+    expect(new Set(await offered())).toEqual(new Set([false]))
+  })
+
   it('names the languages that the realm offers', async () => {
     const locales = async (): Promise<string[]> =>
       (await site.get('/.well-known/openid-configuration')).body.ui_locales_supported

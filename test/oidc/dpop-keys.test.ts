@@ -116,6 +116,7 @@ describe.each(backends)('keys of proofs on $name', (backend) => {
     for (const { status, headers } of used) {
       expect(status).toBe(401)
       expect(headers.get('www-authenticate')).toContain('error="invalid_dpop_proof"')
+      expect(headers.get('www-authenticate')).toContain('resource_metadata="')
     }
   })
 })

@@ -23,12 +23,6 @@ export type AssertionParts = Pick<OidcParts, 'storage' | 'grantsStore' | 'clock'
 export const secretAlgorithms = ['HS256'] as const
 const allAlgorithms = [...clientSigningAlgorithms, ...secretAlgorithms]
 
-export const assertionMetadata = {
-  token_endpoint_auth_signing_alg_values_supported: allAlgorithms,
-  introspection_endpoint_auth_signing_alg_values_supported: allAlgorithms,
-  revocation_endpoint_auth_signing_alg_values_supported: allAlgorithms,
-}
-
 const tolerance = 60
 const longestLife = 300
 const longestAssertion = 8192

@@ -9,7 +9,6 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { VerifyJwt } from '../verify-jwt.ts'
 import {
   type AssertionParts,
-  assertionMetadata,
   createAssertionCheck,
   presentedAssertion,
   secretAlgorithms,
@@ -31,7 +30,8 @@ export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuth
 
   return {
     name: 'client_secret_jwt',
-    metadata: assertionMetadata,
+    isOffered: ({ clientSecretStorage }) => clientSecretStorage === 'revealable',
+    algorithms: secretAlgorithms,
     suits: ({ publicClient, tokenEndpointAuthMethod }) =>
       !publicClient && tokenEndpointAuthMethod === 'client_secret_jwt',
     presented: (_request, form) => presentedAssertion(form, secretAlgorithms),

@@ -2,6 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import type { Parameters } from '../parameters.ts'
@@ -29,6 +30,8 @@ export interface ClientAuthMethod {
   /** Whether a client that is registered like this may use it. */
   suits(client: ClientDoc): boolean
   verify(attempt: Attempt): Promise<boolean>
-  /** What it adds to the metadata, such as `token_endpoint_auth_signing_alg_values_supported`. */
-  readonly metadata?: Readonly<Record<string, unknown>>
+  /** Where the realm has to be set up for it; every realm offers the others. */
+  isOffered?(settings: SettingsDoc): boolean
+  /** What assertions may be signed with. */
+  readonly algorithms?: readonly string[]
 }

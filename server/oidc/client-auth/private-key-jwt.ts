@@ -3,12 +3,7 @@
 import { errors } from 'jose'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
-import {
-  type AssertionParts,
-  assertionMetadata,
-  createAssertionCheck,
-  presentedAssertion,
-} from './assertion.ts'
+import { type AssertionParts, createAssertionCheck, presentedAssertion } from './assertion.ts'
 import type { ClientAuthMethod } from './method.ts'
 
 export interface PrivateKeyJwtParts extends AssertionParts {
@@ -19,7 +14,7 @@ export const privateKeyJwt = (parts: PrivateKeyJwtParts): ClientAuthMethod => {
   const check = createAssertionCheck(parts)
   return {
     name: 'private_key_jwt',
-    metadata: assertionMetadata,
+    algorithms: clientSigningAlgorithms,
     suits: ({ publicClient, tokenEndpointAuthMethod }) =>
       !publicClient && tokenEndpointAuthMethod === 'private_key_jwt',
     presented: (_request, form) => presentedAssertion(form, clientSigningAlgorithms),

@@ -35,7 +35,7 @@ export const protectedResource = ({ issuers }: Pick<OidcParts, 'issuers'>): Endp
       authorization_servers: [issuer.url],
       jwks_uri: `${issuer.url}${jwksPath}`,
       scopes_supported: await scopesOf(issuer),
-      bearer_methods_supported: ['header', 'body'],
+      bearer_methods_supported: ['header'],
       resource_name: issuer.settings.displayName ?? issuer.name,
     }),
   )
