@@ -2,7 +2,7 @@
  * The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers through the
  * guarded way out. What was fetched is kept for a while; what none of its keys signed is tried once more with a set that
  * is fetched again, so that a rotation is picked up, also of a key that keeps its id or has none, but not at the pace of
- * whoever sends what nobody signed.
+ * whoever sends what nobody signed. An address that fails is not asked at that pace either.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
@@ -23,7 +23,10 @@ const longestSet = 256 * 1024
 const mostSets = 1000
 
 interface Fetched {
+  /** When it was asked for. */
   readonly at: number
+  /** Until when nobody asks again who is content with it. */
+  until: number
   readonly keys: Promise<JWTVerifyGetKey>
 }
 
@@ -54,26 +57,41 @@ export const createClientKeys = ({
     return keySetOf(Buffer.from(body).toString())
   }
 
-  const fetchKeys = (url: string, youngerThan: number): Promise<JWTVerifyGetKey> => {
-    const now = clock.now()
-    const before = fetched.get(url)
-    if (before && now - before.at < youngerThan) return before.keys
-    const keys = request(url)
+  /** Where the address fails, what was known before is good until its time; else it is left alone for a while. */
+  const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
+    const at = clock.now()
+    const keys = request(url).catch(async (error: unknown) => {
+      asked.until = at + againMs
+      if (before === undefined || at >= before.until) throw error
+      const good = await before.keys
+      asked.until = before.until
+      return good
+    })
+    const asked: Fetched = { at, until: at + keepMs, keys }
     if (fetched.size >= mostSets) fetched.clear()
-    fetched.set(url, { at: now, keys })
-    keys.catch(() => fetched.delete(url))
+    fetched.set(url, asked)
     return keys
+  }
+
+  const knownKeys = (url: string): Promise<JWTVerifyGetKey> => {
+    const before = fetched.get(url)
+    return before && clock.now() < before.until ? before.keys : ask(url, before)
+  }
+
+  const latestKeys = (url: string): Promise<JWTVerifyGetKey> => {
+    const before = fetched.get(url)
+    return before && clock.now() - before.at < againMs ? before.keys : ask(url, before)
   }
 
   const remote =
     (url: string): VerifyJwt =>
     async (token, options) => {
-      const known = await fetchKeys(url, keepMs)
+      const known = await knownKeys(url)
       try {
         return await verifyWithAny(token, known, options)
       } catch (error) {
         if (!isAboutKeys(error)) throw error
-        const latest = await fetchKeys(url, againMs)
+        const latest = await latestKeys(url)
         if (latest === known) throw error
         return verifyWithAny(token, latest, options)
       }

@@ -144,11 +144,35 @@ describe('keys that a client publishes', () => {
     { status: 302, body: '' },
     { status: 200, body: 'not json' },
     { status: 200, body: '{"keys":"none"}' },
-  ])('are none where the answer is $status $body, and are asked for again', async (answer) => {
-    const { asked, verify } = open(() => answer)
-    const key = await make('a')
-    await expect(verify(key)).rejects.toMatchObject({ code: 'ERR_JWKS_INVALID' })
-    await expect(verify(key)).rejects.toMatchObject({ code: 'ERR_JWKS_INVALID' })
+  ])(
+    'are none where the answer is $status $body, and are asked for again in a while',
+    async (bad) => {
+      const key = await make('a')
+      let answer = bad
+      const { asked, verify, wait } = open(() => answer)
+      for (let i = 0; i < 50; i += 1)
+        await expect(verify(key)).rejects.toMatchObject({ code: 'ERR_JWKS_INVALID' })
+      wait(9_000)
+      await expect(verify(key)).rejects.toMatchObject({ code: 'ERR_JWKS_INVALID' })
+      expect(asked.length).toBe(1)
+      answer = { status: 200, body: setOf(key) }
+      wait(2_000)
+      await verify(key)
+      expect(asked.length).toBe(2)
+    },
+  )
+
+  it('are those known before while the address fails, until their time is over', async () => {
+    const [key, stranger] = [await make('a'), await make('b')]
+    let status = 200
+    const { asked, verify, wait } = open(() => ({ status, body: setOf(key) }))
+    await verify(key)
+    status = 503
+    wait(11_000)
+    await expect(verify(stranger)).rejects.toMatchObject(noMatch)
+    await verify(key)
     expect(asked.length).toBe(2)
+    wait(290_000)
+    await expect(verify(key)).rejects.toMatchObject({ code: 'ERR_JWKS_INVALID' })
   })
 })
