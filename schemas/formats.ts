@@ -102,6 +102,11 @@ export const formats: Readonly<Record<string, Format>> = {
     },
     message: 'must be an absolute https URL without user name or password in it',
   },
+  'resource-indicator': {
+    test: (value) => isWeb(parsed(value)) && !value.includes('#'),
+    message:
+      'must be an absolute http or https URL without a fragment: leave out "#" and what follows (RFC 8707 §2)',
+  },
   'resource-uri': {
     test: (value) => /^\/[!-~]*$/.test(value) || (isWeb(parsed(value)) && !/\s/.test(value)),
     message: 'must be a path that begins with "/", or an absolute http or https URL',

@@ -141,7 +141,9 @@ const spec = fields({
     description: 'Audiences added to its access tokens.',
   }),
   allowedResources: yamlOnly(
-    setOf(webUrl(), { description: 'Resource indicators it may ask for (RFC 8707).' }),
+    setOf(Type.String({ format: 'resource-indicator', maxLength: 2000 }), {
+      description: 'Resource indicators it may ask for (RFC 8707).',
+    }),
   ),
   requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
   requirePkce: flag(

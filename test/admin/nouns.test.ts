@@ -158,8 +158,12 @@ describe.each(backends)('on $name', (backend) => {
     const put = await send('PUT', '/clients/api-user/allowed-resources', resources)
     expect(put.body).toEqual(['https://a.example/', 'https://b.example/'])
     expect((await send('GET', '/clients/api-user/allowed-resources')).body).toEqual(put.body)
-    const wrong = await send('PUT', '/clients/api-user/allowed-resources', ['javascript:x'])
-    expect(wrong.body.errors[0].field).toBe('/0')
+    for (const uri of ['javascript:x', 'https://a.example/#', 'https://a.example/#orders']) {
+      const wrong = await send('PUT', '/clients/api-user/allowed-resources', [uri])
+      expect([uri, wrong.status, wrong.body.errors?.[0].field]).toEqual([uri, 400, '/0'])
+      expect(wrong.body.errors[0].message).toContain('leave out "#" and what follows')
+    }
+    expect((await send('GET', '/clients/api-user/allowed-resources')).body).toEqual(put.body)
   })
 
   it('keys rotate, the one before stays, and the active one is not deleted', async () => {

@@ -17,6 +17,7 @@ const urlFormats = new Set([
   'web-url',
   'https-url',
   'redirect-uri',
+  'resource-indicator',
   'resource-uri',
   'origin',
   'ldap-url',

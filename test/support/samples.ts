@@ -22,6 +22,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   css: () => '.card { border: 0 }',
   email: (n) => `user-${n}@host.example`,
   regex: () => '^.+$',
+  'resource-indicator': (n) => `https://host-${n}.example/path`,
   'resource-uri': (n) => `/resources/${n}/*`,
   'ldap-url': (n) => `ldaps://host-${n}.example`,
   'phc-argon2id': () =>

@@ -146,7 +146,7 @@ export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Act
       type: 'array',
       uniqueItems: true,
       maxItems: 1000,
-      items: { type: 'string', format: 'web-url', maxLength: 2000 },
+      items: Client.spec.properties?.['allowedResources']?.items ?? {},
     },
     reply: { status: 200, schema: { type: 'array', items: { type: 'string' } } },
     handle: async (context) => {
