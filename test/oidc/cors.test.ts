@@ -49,6 +49,13 @@ describe('cross-origin requests', () => {
       grantTypes: ['client_credentials', 'device', 'CIBA'],
       webOrigins: ['https://app.example'],
     })
+    await site.client({
+      clientId: 'page',
+      publicClient: true,
+      grantTypes: ['authorization_code'],
+      redirectUris: ['https://page.example/callback'],
+      webOrigins: ['https://page.example'],
+    })
     await site.client({ clientId: 'off', enabled: false, webOrigins: ['https://off.example'] })
     const elsewhere = await site.server.createRealm('elsewhere')
     const foreign = { clientId: 'app', webOrigins: ['https://elsewhere.example'] }
@@ -85,6 +92,30 @@ describe('cross-origin requests', () => {
       expect([origin, allowed]).toEqual([origin, audience === 'everybody' ? '*' : null])
       expect(credentials).toBeNull()
     }
+  })
+
+  it.each([
+    ['without a grant type', {}, 'invalid_request'],
+    ['with a strange one', { grant_type: 'magic' }, 'unsupported_grant_type'],
+    ['with one it may not use', { grant_type: 'client_credentials' }, 'unauthorized_client'],
+    ['without a code', { grant_type: 'authorization_code' }, 'invalid_request'],
+  ])('of a public client to the token endpoint %s learn why', async (_title, fields, error) => {
+    const ask = (origin: string, client_id = 'page') =>
+      site.post('/token', { client_id, ...fields }, { origin })
+    const allowed = 'access-control-allow-origin'
+    const own = await ask('https://page.example')
+    expect([own.status, own.body.error]).toEqual([400, error])
+    expect(own.headers.get(allowed)).toBe('https://page.example')
+    expect(own.headers.get('vary')).toContain('Origin')
+    // Of another client, of nobody, and named for a client that cannot be known by its name alone.
+    for (const { headers } of [
+      await ask('https://app.example'),
+      await ask('https://evil.example'),
+      await ask('https://page.example', 'app'),
+      await ask('https://app.example', 'app'),
+      await ask('https://page.example', 'nobody'),
+    ])
+      expect(headers.get(allowed)).toBeNull()
   })
 
   it('to what is for nobody are answered without a word for pages, even to a client that proves itself', async () => {

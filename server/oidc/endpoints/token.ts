@@ -95,11 +95,12 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const form = formOf(request)
-    const grantType = form.require('grant_type')
-    const grant = byWireName.get(grantType)
+    const grant = byWireName.get(form.get('grant_type') ?? '')
     const issuer = await (grant?.clientOnly ? knownIssuer : freshIssuer)(issuers, request)
     const { client } = await authenticateClient(issuer, request, form)
     allowOriginOf(client, request, reply)
+    // After the client: a page can read an error only once it is known whose page it is.
+    form.require('grant_type')
     if (!grant) throw unsupportedGrantType('there is no such grant type')
     const place: GrantPlace = { issuer, client, sourceIp: request.ip }
     try {
