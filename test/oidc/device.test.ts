@@ -156,6 +156,16 @@ describe.each(backends)('the device grant on $name', (backend) => {
     expect(claimsOf((await ask(device_code)).body.access_token)['sub']).toBe(alice)
   })
 
+  it('takes no HEAD for having typed the code (RFC 9110 §9.2.1)', async () => {
+    const { verification_uri_complete } = await begin()
+    const cookie = [...person.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const head = { method: 'HEAD', headers: { cookie } }
+    expect((await fetch(verification_uri_complete, head)).status).toBe(405)
+    const bob = newPerson(site)
+    const page = await bob.signIn(verification_uri_complete, 'bob')
+    expect(page.body).toContain('Allow this device?')
+  })
+
   it('takes no decision on a code that was not shown, twice, or from another page', async () => {
     const { user_code, verification_uri_complete, device_code } = await begin()
     const entry = await person.open(`${site.issuer}/device`)

@@ -119,6 +119,15 @@ describe.each(backends)('signing out on $name', (backend) => {
     }
   })
 
+  it('is nothing that a HEAD does (RFC 9110 §9.2.1)', async () => {
+    const { id_token } = await signIn(alice)
+    const cookie = [...alice.jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const url = logoutUrl({ id_token_hint: id_token })
+    const { status, headers } = await fetch(url, { method: 'HEAD', headers: { cookie } })
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, POST'])
+    expect(await isSignedIn(alice)).toBe(true)
+  })
+
   it('asks where there is no id token, and does it once the user agrees', async () => {
     const { refresh_token } = await signIn(alice)
     const page = await alice.open(

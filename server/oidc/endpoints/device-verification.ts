@@ -129,7 +129,8 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
     installErrors(app)
     app.get<RealmRoute>(
       urlOf('/device'),
-      describeShow,
+      // A HEAD must not tie the code to whoever only asks about it.
+      { ...describeShow, exposeHeadRoute: false },
       forUser(asked, async (visit) => show(visit)),
     )
     app.post<RealmRoute>(urlOf('/device/verify'), describeDecide, forUser(typed, submit))

@@ -244,7 +244,8 @@ export const logout = (parts: LogoutParts): Endpoint => ({
           return pageContext(pages, request, realm, issuer?.settings ?? null)
         },
       })
-      scope.get<RealmRoute>(urlOf(path), describeLogout, show)
+      // A HEAD must not do what a GET asks for.
+      scope.get<RealmRoute>(urlOf(path), { ...describeLogout, exposeHeadRoute: false }, show)
       scope.post<RealmRoute>(urlOf(path), describeSignOut, submit)
     })
   },
