@@ -9,7 +9,11 @@ const page = (description: string) => ({
 
 const replies = {
   200: page('Asks the user, or says that they are signed out.'),
-  303: { description: 'To where the client wants the user, or to the sign-in page.', type: 'null' },
+  303: {
+    description:
+      'To where the client wants the user, to the sign-in page, or on with what was posted.',
+    type: 'null',
+  },
   400: page('The request is wrong.'),
   403: page('The form is not from this session.'),
   404: page('There is no such realm.'),
@@ -18,6 +22,13 @@ const replies = {
 export const describeLogout = describe({
   operationId: 'logout',
   summary: 'Signs out for a client (OIDC RP-Initiated Logout)',
+  replies,
+  events: ['LOGOUT'],
+})
+
+export const describeStored = describe({
+  operationId: 'continue-logout',
+  summary: 'Goes on with a sign-out that a client asked for by POST',
   replies,
   events: ['LOGOUT'],
 })

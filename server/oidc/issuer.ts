@@ -8,6 +8,11 @@ export interface RealmRoute {
   Params: { realm: string }
 }
 
+/** Of a request that was stored. */
+export interface HandleRoute {
+  Params: { realm: string; handle: string }
+}
+
 const orRefuse = (issuer: Issuer | undefined): Issuer => {
   if (!issuer) throw noSuchRealm('There is no such realm.')
   return issuer

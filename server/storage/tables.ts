@@ -21,6 +21,7 @@ import type {
   CibaRequestRow,
   ConsentRow,
   DeviceRequestRow,
+  LogoutRequestRow,
   NotBeforeRow,
   PushedRequestRow,
   RefreshTokenRow,
@@ -333,6 +334,7 @@ export interface Tables {
   idempotency_keys: IdempotencyKeyRow
   authorizations: AuthorizationRow
   pushed_requests: PushedRequestRow
+  logout_requests: LogoutRequestRow
   token_grants: TokenGrantRow
   authorization_codes: AuthorizationCodeRow
   refresh_tokens: RefreshTokenRow

@@ -11,6 +11,9 @@ export interface AuthorizationRow {
 
 export type PushedRequestRow = AuthorizationRow
 
+/** A request to sign out that waits for its browser; by the digest of its handle. */
+export type LogoutRequestRow = Omit<AuthorizationRow, 'client_id'>
+
 /** What one authorization issued. */
 export interface TokenGrantRow {
   id: string

@@ -120,6 +120,7 @@ export interface GrantsStore {
 const expiring = [
   'authorizations',
   'pushed_requests',
+  'logout_requests',
   'token_grants',
   'authorization_codes',
   'refresh_tokens',

@@ -1,6 +1,7 @@
 /** Signing out for a client (OIDC RP-Initiated Logout 1.0) and through the browser (Front-Channel Logout 1.0). */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { tidy } from '#server/housekeeping.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { backends } from '../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
@@ -162,9 +163,46 @@ describe.each(backends)('signing out on $name', (backend) => {
       state: 's',
     })
     expect(status).toBe(303)
-    const page = await alice.open(new URL(headers.get('location') ?? '', site.issuer).href)
+    const location = headers.get('location') ?? ''
+    // The id token would stay in logs and histories.
+    expect(location).toMatch(/^\/realms\/acme\/logout\/[\w-]{43}$/)
+    const page = await alice.open(new URL(location, site.issuer).href)
     expect(page.away).toBe(`${after}&state=s`)
     expect(await isSignedIn(alice)).toBe(false)
+  })
+
+  it('takes a POST that no address has room for', async () => {
+    const { id_token } = await signIn(alice)
+    const state = 's'.repeat(10_000)
+    const fields = { id_token_hint: id_token, post_logout_redirect_uri: after, state }
+    const { headers } = await site.post('/logout', fields)
+    const page = await alice.open(new URL(headers.get('location') ?? '', site.issuer).href)
+    expect(page.away).toBe(`${after}&state=${state}`)
+    expect(await isSignedIn(alice)).toBe(false)
+  })
+
+  it('asks after a POST without an id token, and refuses a wrong one at once', async () => {
+    await signIn(alice)
+    const { headers } = await site.post('/logout', {})
+    const page = await alice.open(new URL(headers.get('location') ?? '', site.issuer).href)
+    expect(isQuestion(page)).toBe(true)
+    const wrong = await site.post('/logout', { id_token_hint: 'x' })
+    expect([wrong.status, wrong.headers.get('location')]).toEqual([400, null])
+    expect(await isSignedIn(alice)).toBe(true)
+  })
+
+  it('forgets what was posted after ten minutes, and knows it in its realm alone', async () => {
+    const { id_token } = await signIn(alice)
+    const { headers } = await site.post('/logout', { id_token_hint: id_token })
+    const url = new URL(headers.get('location') ?? '', site.issuer).href
+    expect((await alice.open(url.replace('/acme/', '/master/'))).status).toBe(400)
+    now += 600_000
+    expect((await alice.open(url)).status).toBe(400)
+    expect(await isSignedIn(alice)).toBe(true)
+    const { parts } = site.server
+    await tidy(parts)
+    const rows = await parts.storage.db.selectFrom('logout_requests').selectAll().execute()
+    expect(rows).toEqual([])
   })
 
   it.each([

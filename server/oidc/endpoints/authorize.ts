@@ -19,7 +19,7 @@ import { createConsents } from '../consents.ts'
 import { describeAuthorize, describeContinue, describeDecide } from '../describe-authorize.ts'
 import { OAuthError } from '../errors.ts'
 import { createInteraction } from '../interaction.ts'
-import { freshIssuer, type RealmRoute } from '../issuer.ts'
+import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
 import type { ResponseMode } from '../response-modes/mode.ts'
@@ -30,10 +30,6 @@ import { type Endpoint, urlOf } from './endpoint.ts'
 
 export interface AuthorizeParts extends OidcParts {
   readonly responseModes: readonly ResponseMode[]
-}
-
-interface HandleRoute {
-  Params: { realm: string; handle: string }
 }
 
 const path = '/authorize'

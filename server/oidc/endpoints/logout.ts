@@ -15,17 +15,19 @@ import type { FoundSession } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { describeLogout, describeSignOut } from '../describe-logout.ts'
+import { describeLogout, describeSignOut, describeStored } from '../describe-logout.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
 import { formTargets } from '../form-targets.ts'
-import { freshIssuer, type RealmRoute } from '../issuer.ts'
-import { formOf, type Parameters, parametersText, queryOf } from '../parameters.ts'
+import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
+import { createLogoutRequests } from '../logout-requests.ts'
+import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
 import { withQuery } from '../response-modes/query.ts'
 import { type Endpoint, urlOf } from './endpoint.ts'
 
 export type LogoutParts = Pick<
   OidcParts,
+  | 'clock'
   | 'issuers'
   | 'verifier'
   | 'sessions'
@@ -69,6 +71,7 @@ const tell = (error: unknown) => {
 const createHandlers = (parts: LogoutParts) => {
   const { issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
   const browser = createBrowser(parts.cookies, parts.csrf)
+  const requests = createLogoutRequests(parts)
 
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
@@ -185,9 +188,8 @@ const createHandlers = (parts: LogoutParts) => {
     })
   }
 
-  const show = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
-    const visit = await visitOf(request, reply)
-    const asked = await read(visit.issuer, queryOf(request))
+  const proceed = async (visit: Visit, parameters: Parameters): Promise<FastifyReply> => {
+    const asked = await read(visit.issuer, parameters)
     const { found } = visit
     if (!found) return goOn(visit, asked, [])
     if (asked.sid !== undefined && asked.sid === found.session.sid)
@@ -195,16 +197,32 @@ const createHandlers = (parts: LogoutParts) => {
     return ask(visit, asked, found)
   }
 
+  const show = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) =>
+    proceed(await visitOf(request, reply), queryOf(request))
+
+  const showStored = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
+    const visit = await visitOf(request, reply)
+    const parameters = await requests.find(visit.issuer.name, request.params.handle)
+    if (!parameters) throw invalidRequest('the request has expired')
+    return proceed(visit, parameters)
+  }
+
+  /** Only what is right is stored. */
+  const store = async (request: FastifyRequest<RealmRoute>, form: Parameters): Promise<string> => {
+    const issuer = await freshIssuer(issuers, request)
+    await read(issuer, form)
+    const { handle, statements } = requests.create(issuer.name, form)
+    await storage.append(statements)
+    return handle
+  }
+
   /** Our own form has a token. Another's comes without the cookies of this site, so it is asked to come by GET. */
   const submit = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
     const form = formOf(request)
     const isOurForm = [...form.names()].includes(csrfField)
     const { realm } = request.params
-    if (!isOurForm) {
-      await freshIssuer(issuers, request)
-      const query = parametersText(form, new Set())
-      return reply.redirect(`/realms/${realm}${path}${query === '' ? '' : `?${query}`}`, 303)
-    }
+    if (!isOurForm)
+      return reply.redirect(`/realms/${realm}${path}/${await store(request, form)}`, 303)
     const visit = await visitOf(request, reply)
     const asked = await read(visit.issuer, form)
     const { found } = visit
@@ -218,7 +236,7 @@ const createHandlers = (parts: LogoutParts) => {
     return reply.redirect(`/realms/${realm}/login`, 303)
   }
 
-  return { show, submit }
+  return { show, showStored, submit }
 }
 
 export const logout = (parts: LogoutParts): Endpoint => ({
@@ -232,7 +250,7 @@ export const logout = (parts: LogoutParts): Endpoint => ({
   },
   routes: (app) => {
     const { pages, issuers, mapError } = parts
-    const { show, submit } = createHandlers(parts)
+    const { show, showStored, submit } = createHandlers(parts)
     app.register(async (scope: FastifyInstance) => {
       installPageErrors(scope, {
         pages,
@@ -245,7 +263,9 @@ export const logout = (parts: LogoutParts): Endpoint => ({
         },
       })
       // A HEAD must not do what a GET asks for.
-      scope.get<RealmRoute>(urlOf(path), { ...describeLogout, exposeHeadRoute: false }, show)
+      const only = { exposeHeadRoute: false }
+      scope.get<RealmRoute>(urlOf(path), { ...describeLogout, ...only }, show)
+      scope.get<HandleRoute>(urlOf(`${path}/:handle`), { ...describeStored, ...only }, showStored)
       scope.post<RealmRoute>(urlOf(path), describeSignOut, submit)
     })
   },

@@ -15,6 +15,7 @@ import { invitations } from './0012-invitations.ts'
 import { erasureRequests } from './0013-erasure-requests.ts'
 import { addScopes } from './0014-scopes.ts'
 import { soleWriter } from './0015-sole-writer.ts'
+import { logoutRequests } from './0016-logout-requests.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   erasureRequests,
   addScopes,
   soleWriter,
+  logoutRequests,
 ]
