@@ -18,7 +18,7 @@ export const errorSchema: JsonSchema = {
 const failures: Readonly<Record<number, string>> = {
   400: 'The request is not valid.',
   401: 'The client, or the token, is not accepted.',
-  403: 'The token is not enough for this.',
+  403: 'The token is not enough for this, or it is denied.',
   404: 'There is no such realm.',
   429: 'Too many requests.',
   500: 'The server failed.',

@@ -15,13 +15,7 @@ import type { AuthenticateClient, AuthenticatedClient } from '../client-auth/aut
 import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
 import { pollInterval } from '../decoupled-requests.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
-import {
-  accessDenied,
-  invalidRequest,
-  invalidScope,
-  oauthError,
-  unauthorizedClient,
-} from '../errors.ts'
+import { invalidRequest, invalidScope, oauthError, unauthorizedClient } from '../errors.ts'
 import type { GrantPlace } from '../issue.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
@@ -48,6 +42,8 @@ const hints = ['login_hint', 'id_token_hint', 'login_hint_token'] as const
 
 const unknownUser = oauthError('unknown_user_id')
 const badMessage = oauthError('invalid_binding_message')
+/** Here it is 403 (§13), at the token endpoint 400. */
+const accessDenied = oauthError('access_denied', 403)
 
 const answerSchema = {
   description: 'The request was taken (CIBA Core §7.3).',
@@ -75,7 +71,7 @@ const description = describe({
     request: 'All of these as claims that the client signed, instead (§7.1.1).',
     ...clientParameters,
   },
-  replies: { 200: answerSchema, ...refusals(400, 401) },
+  replies: { 200: answerSchema, ...refusals(400, 401, 403) },
   events: ['CLIENT_LOGIN'],
 })
 
