@@ -119,10 +119,12 @@ export const createHttp = ({
 const givenRequestId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : undefined
 
-/** A small body could otherwise become any size in memory. */
+/** Nobody decodes bodies here: a small one could become any size in memory. */
+export const isEncoded = ({ headers }: FastifyRequest): boolean =>
+  (headers['content-encoding'] ?? 'identity') !== 'identity'
+
 export const refuseEncoded = (request: FastifyRequest): void => {
-  const encoding = request.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity')
+  if (isEncoded(request))
     throw new Problem('unsupported-media-type', 'Send the body without Content-Encoding.')
 }
 

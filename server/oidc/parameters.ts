@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance } from 'fastify'
+import { isEncoded } from '#server/http/server.ts'
 import { invalidRequest } from './errors.ts'
 import { repeatable } from './vocabulary.ts'
 
@@ -105,6 +106,9 @@ export const takeForms = (app: FastifyInstance): void => {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: longestForm },
-    (_request, body, done) => done(null, body),
+    (request, body, done) =>
+      isEncoded(request)
+        ? done(invalidRequest('send the form without Content-Encoding'))
+        : done(null, body),
   )
 }

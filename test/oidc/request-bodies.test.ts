@@ -1,0 +1,40 @@
+/** What protocol endpoints make of a body before they read its parameters, and of a method that they do not take. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { backends } from '../support/backends.ts'
+import { type OidcSite, openIssuer, type TestClient } from './fixture.ts'
+
+describe.each(backends)('requests to protocol endpoints on $name', (backend) => {
+  let site: OidcSite
+  let client: TestClient
+  beforeAll(async () => {
+    site = await openIssuer(backend)
+    client = await site.client({ clientId: 'service', grantTypes: ['client_credentials'] })
+  })
+  afterAll(() => site.close())
+
+  const form = () => ({
+    grant_type: 'client_credentials',
+    client_id: client.clientId,
+    client_secret: client.secret,
+  })
+
+  it.each(['gzip', 'br', 'x-made-up'])(
+    'refuse a form with a Content-Encoding, which nobody undoes: %s',
+    async (encoding) => {
+      const { status, body } = await site.post('/token', form(), { 'content-encoding': encoding })
+      expect([status, body]).toEqual([
+        400,
+        {
+          error: 'invalid_request',
+          error_description: 'send the form without Content-Encoding',
+        },
+      ])
+    },
+  )
+
+  it('take a form whose Content-Encoding says that there is none', async () => {
+    const { status } = await site.post('/token', form(), { 'content-encoding': 'identity' })
+    expect(status).toBe(200)
+  })
+})
