@@ -135,6 +135,13 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     return account?.doc.enabled ? account : undefined
   }
 
+  /** Until when the grant lasts that whoever acts for the subject has shown; nothing once it is over. */
+  const actorEnd = async (issuer: Issuer, grantId: unknown): Promise<number | undefined> => {
+    if (grantId === undefined) return Number.POSITIVE_INFINITY
+    const asked = { realm: issuer.name, grantId: text(grantId) ?? '' }
+    return liveGrant(issuer, await liveness(asked, issuer.mark))?.until
+  }
+
   const judge = async (issuer: Issuer, token: string): Promise<Judged | undefined> => {
     const read = await signed(issuer, token)
     if (read?.typ !== 'at+jwt') return undefined
@@ -162,14 +169,17 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
     if (revoked || !isSince) return undefined
-    if (account) return { token, verified: { claims, client, account }, until: expiresAt }
+    const actorUntil = await actorEnd(issuer, claims['agid'])
+    if (actorUntil === undefined) return undefined
+    const until = Math.min(expiresAt, actorUntil)
+    if (account) return { token, verified: { claims, client, account }, until }
     const live = liveGrant(issuer, standing)
     if (!live) return undefined
     const { grant, user } = live
     return {
       token,
       verified: { claims, client, grant, user },
-      until: Math.min(expiresAt, live.until),
+      until: Math.min(until, live.until),
     }
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { TokenClient } from '#server/tokens/client.ts'
-import { offlineScope, parseScope } from '#server/tokens/scopes.ts'
+import { offlineScope, openidScope, parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
 import { invalidRequest, type OAuthError } from '../errors.ts'
 import type { OidcParts } from '../parts.ts'
@@ -49,7 +49,15 @@ export const createReadExchangedToken = ({
   ): Promise<ExchangedToken | undefined> => {
     const token = await verifier.accessToken(issuer, value)
     if (!token?.user && !token?.account) return undefined
-    return { ...token, scope: parseScope(String(token.claims['scope'] ?? '')) }
+    const { scope, aud } = token.claims
+    // One that is not for the issuer reaches no userinfo (RFC 8707 §2.2); what comes of it does not either.
+    const reachesUserinfo = !token.user || [aud].flat().includes(issuer.url)
+    return {
+      ...token,
+      scope: parseScope(String(scope ?? '')).filter(
+        (one) => reachesUserinfo || one !== openidScope,
+      ),
+    }
   }
 
   /** For the client that it was issued to; what the grant says of actors holds for it too. */

@@ -7,6 +7,7 @@
  * client; without either it is the subject's alone (impersonation).
  */
 
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
@@ -55,6 +56,9 @@ const scopeOf = (
   return [...new Set([...wanted, ...kept])]
 }
 
+/** What a user who acts has shown: the token ends with it, as it does with the grant of the subject. */
+const actorGrant = (agid: unknown): Claims => (agid === undefined ? {} : { agid })
+
 const authenticationOf = (
   { grant, claims }: ExchangedToken,
   grantsStore: OidcParts['grantsStore'],
@@ -77,13 +81,13 @@ export const tokenExchange = (
   const read = createReadExchangedToken(parts)
 
   /** Whoever the client has a token for that was issued to itself: its service account, or a user of its. */
-  const actorOf = async (context: GrantContext): Promise<Actor | undefined> => {
+  const actorToken = async (context: GrantContext): Promise<ExchangedToken | undefined> => {
     const { client, form } = context
     if (form.get('actor_token') === undefined) return undefined
     const token = await read(context, 'actor_token')
     if (token.client.id !== client.id)
       throw badToken('actor_token', 'it is not a token of this client')
-    return { sub: String(token.claims['sub']), client_id: client.clientId }
+    return token
   }
 
   return {
@@ -103,8 +107,9 @@ export const tokenExchange = (
       checkRequested(form)
       const subject = await read(context, 'subject_token')
       const { claims, user, account } = subject
-      const actor = await actorOf(context)
+      const shown = await actorToken(context)
       const itself: Actor = { sub: client.id, client_id: client.clientId }
+      const actor = shown && { ...itself, sub: String(shown.claims['sub']) }
       const named = claims['may_act']
       if (named !== undefined && !mayAct(issuer, named, actor ?? itself))
         throw badToken('subject_token', 'may_act names another actor')
@@ -119,6 +124,7 @@ export const tokenExchange = (
         ...(authentication ? { authentication } : {}),
         claims: {
           ...actingChain(claims['act'], acting),
+          ...actorGrant(acting ? shown?.grant?.id : claims['agid']),
           ...(named === undefined ? {} : { may_act: named }),
         },
         lifespan: Math.min(rest, lifetimesOf(issuer.settings, client.doc).accessToken),

@@ -37,6 +37,7 @@ export const ofTheProtocol: ReadonlySet<string> = new Set([
   'cnf',
   'act',
   'gid',
+  'agid',
   'sid',
   'nonce',
   'acr',
