@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
 import { isEncoded } from '#server/http/server.ts'
 import { invalidRequest } from './errors.ts'
 import { repeatable } from './vocabulary.ts'
@@ -110,5 +111,12 @@ export const takeForms = (app: FastifyInstance): void => {
       isEncoded(request)
         ? done(invalidRequest('send the form without Content-Encoding'))
         : done(null, body),
+  )
+  // The type of nothing says nothing: a POST may come with a token in its header alone (OIDC Core §5.3.1).
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: longestForm },
+    (_request, body, done) =>
+      body === '' ? done(null) : done(new Problem('unsupported-media-type', 'Send a form.')),
   )
 }

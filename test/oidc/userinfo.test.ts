@@ -69,6 +69,19 @@ describe.each(backends)('userinfo on $name', (backend) => {
     }
   })
 
+  it('needs no body where the header has the token, whatever type the nothing has (§5.3.1)', async () => {
+    const token = await tokenOf('openid')
+    const send = async (type: string, body: string) => {
+      const headers = { ...bearer(token), 'content-type': type }
+      const response = await fetch(`${site.issuer}/userinfo`, { method: 'POST', headers, body })
+      const { error } = (await response.json()) as { error?: string }
+      return [response.status, error]
+    }
+    expect(await send('application/json', '')).toEqual([200, undefined])
+    expect(await send('text/plain', '')).toEqual([200, undefined])
+    expect(await send('application/json', '{}')).toEqual([400, 'invalid_request'])
+  })
+
   it('tells claims that were asked for one by one, and what mappers add', async () => {
     await site.admin('POST', `/clients/${web.id}/mappers`, {
       name: 'team',
