@@ -25,6 +25,11 @@ const spec = fields({
       description: 'Roles of every member; over REST they belong to /groups/{groupId}/roles.',
     }),
   ),
+  clientRoles: yamlOnly(
+    setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
+      description: 'Client roles of every member, as client/role.',
+    }),
+  ),
   attributes: attributes('Free-form values.'),
   memberCount: readOnly(Type.Integer({ description: 'Direct members.' })),
   roleNames: readOnly(Type.Array(Type.String(), { description: 'Roles granted to every member.' })),

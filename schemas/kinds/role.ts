@@ -25,6 +25,11 @@ const spec = fields({
   composites: setOf(ref('role', { onDelete: 'detach', grants: true }), {
     description: 'Roles that come with this one.',
   }),
+  clientRoles: yamlOnly(
+    setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
+      description: 'Client roles that come with this one, as client/role.',
+    }),
+  ),
   permissions: yamlOnly(
     setOf(permission, {
       description: 'Admin permissions; over REST they belong to /admin-roles.',

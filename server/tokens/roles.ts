@@ -26,18 +26,30 @@ export interface HeldRoles {
 
 export const noRoles: HeldRoles = { realm: [], clients: new Map(), groups: [] }
 
-/** The names of realm roles, with those that come with them. */
-const closure = async (view: RealmView, start: Iterable<string>): Promise<string[]> => {
+/** Names of realm roles, and keys of client roles. */
+interface Named {
+  readonly realm: Iterable<string>
+  readonly clients: Iterable<string>
+}
+
+/** With all that come with them. */
+const closure = async (
+  view: RealmView,
+  start: Named,
+): Promise<Pick<HeldRoles, 'realm' | 'clients'>> => {
   const held = new Set<string>()
-  const queue = [...start]
+  const clients = new Set(start.clients)
+  const queue = [...start.realm]
   for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
     if (held.has(name)) continue
     const role = await view.get(Role.kind, name)
     if (!role) continue
     held.add(name)
-    queue.push(...contentOf<RoleDoc>(role).composites)
+    const { composites, clientRoles } = contentOf<RoleDoc>(role)
+    queue.push(...composites)
+    for (const key of clientRoles) clients.add(key)
   }
-  return [...held].sort()
+  return { realm: [...held].sort(), clients: byClient(clients) }
 }
 
 /** `web/reader` is the role `reader` of the client `web`; a clientId may hold slashes, a role's name none. */
@@ -56,18 +68,21 @@ const byClient = (keys: Iterable<string>): Map<string, readonly string[]> => {
 const rolesOfGroups = async (
   view: RealmView,
   groups: readonly StoredDocument[],
-): Promise<string[]> => {
-  const names: string[] = []
+): Promise<Named> => {
+  const realm: string[] = []
+  const clients: string[] = []
   const seen = new Set<string>()
   const queue = [...groups]
   for (let group = queue.pop(); group; group = queue.pop()) {
     if (seen.has(group.id)) continue
     seen.add(group.id)
-    names.push(...contentOf<GroupDoc>(group).roles)
+    const { roles, clientRoles } = contentOf<GroupDoc>(group)
+    realm.push(...roles)
+    clients.push(...clientRoles)
     const above = group.parentId === null ? undefined : await view.byId(Group.kind, group.parentId)
     if (above) queue.push(above)
   }
-  return names
+  return { realm, clients }
 }
 
 const found = async (
@@ -112,10 +127,12 @@ export const rolesOfUser = async (
     (id) => view.byId(ClientRole.kind, id),
   )
   const groups = await found(idsOf(Group.kind), (id) => view.byId(Group.kind, id))
-  const names = [...realmRoles.map(({ key }) => key), ...(await rolesOfGroups(view, groups))]
+  const ofGroups = await rolesOfGroups(view, groups)
   return {
-    realm: await closure(view, names),
-    clients: byClient(clientRoles.map(({ key }) => key)),
+    ...(await closure(view, {
+      realm: [...realmRoles.map(({ key }) => key), ...ofGroups.realm],
+      clients: [...clientRoles.map(({ key }) => key), ...ofGroups.clients],
+    })),
     groups: groups.map(({ key }) => key).sort(),
   }
 }
@@ -127,11 +144,8 @@ export const rolesOfServiceAccount = (view: RealmView, client: TokenClient): Pro
   remembered(view, client, '', async () => {
     const { serviceAccountsEnabled, serviceAccountRoles, serviceAccountClientRoles } = client.doc
     if (!serviceAccountsEnabled) return noRoles
-    return {
-      realm: await closure(view, serviceAccountRoles),
-      clients: byClient(serviceAccountClientRoles),
-      groups: [],
-    }
+    const start = { realm: serviceAccountRoles, clients: serviceAccountClientRoles }
+    return { ...(await closure(view, start)), groups: [] }
   })
 
 /** What of it may stand in tokens for the client: realm roles and its own, unless it may have all. */

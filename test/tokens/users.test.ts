@@ -68,13 +68,13 @@ describe.each(backends)('tokens about users on $name', (backend) => {
         ...more,
       }),
     )
-  const accessToken = async (of: TokenClient, scope: readonly string[] = ['openid']) =>
+  const accessToken = async (of: TokenClient, scope: readonly string[] = ['openid'], user = ann) =>
     claimsOf(
       (
         await world.server.parts.mint.accessToken({
           issuer: await world.issuer(),
           client: await world.again(of),
-          user: ann,
+          user,
           scope,
           authentication: { grantId: 'g', sid: 's' },
         })
@@ -168,6 +168,43 @@ describe.each(backends)('tokens about users on $name', (backend) => {
       })
       expect((await idToken(made, ['openid']))['sub']).toBe(sub)
     }
+  })
+
+  it('have client roles through groups, the groups above, and realm roles that contain them', async () => {
+    const { body } = await world.admin('POST', '/clients', { clientId: 'shop' })
+    for (const name of ['buyer', 'seller', 'auditor', 'clerk'])
+      await world.admin('POST', `/clients/${body['id']}/roles`, { name })
+    const put = (kind: string, key: string, doc: object) => ({
+      op: 'put',
+      kind,
+      key,
+      doc,
+      ifHash: null,
+    })
+    const { revision } = (await world.admin('GET', '/export')).body
+    await world.admin('POST', '/changesets', {
+      baseRevision: revision,
+      source: 'estate',
+      operations: [
+        put('role', 'clerk', { name: 'clerk', clientRoles: ['shop/clerk'] }),
+        put('role', 'trader', { name: 'trader', composites: ['clerk'] }),
+        put('group', '/Shop', { name: 'Shop', roles: ['trader'], clientRoles: ['shop/seller'] }),
+        put('group', '/Shop/Night', { name: 'Night', clientRoles: ['shop/auditor'] }),
+      ],
+    })
+    const cora = await world.user({ username: 'cora' })
+    await world.holds(cora, ['shop/buyer'], ['/Shop/Night'])
+    const roles = async () => {
+      const { realm_access, resource_access } = await accessToken(client, ['openid'], cora)
+      return [realm_access, resource_access]
+    }
+    expect(await roles()).toEqual([
+      { roles: ['clerk', 'trader'] },
+      { shop: { roles: ['auditor', 'buyer', 'clerk', 'seller'] } },
+    ])
+    await world.admin('DELETE', `/clients/${body['id']}/roles/seller`)
+    await world.admin('DELETE', '/roles/trader')
+    expect(await roles()).toEqual([undefined, { shop: { roles: ['auditor', 'buyer'] } }])
   })
 
   it('name the user by the strategy of the realm, and pairwise per sector (OIDC Core §8.1)', async () => {
