@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { isKnown } from '#server/http/etag.ts'
 import { documentHeaders } from '#server/http/headers.ts'
 import { findTemplates } from '#server/http/pages.ts'
 
@@ -47,7 +48,7 @@ const send = (
   { bytes, etag, type }: Served,
 ): FastifyReply => {
   reply.header('cache-control', 'no-cache').header('etag', etag).type(type)
-  return headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(bytes)
+  return isKnown(headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(bytes)
 }
 
 export const interactiveDocs: FastifyPluginCallback = (app, _options, done) => {

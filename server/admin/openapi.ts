@@ -16,6 +16,7 @@ import type {
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
 import { eventsOf } from '#server/http/caller.ts'
+import { isKnown } from '#server/http/etag.ts'
 import { bodyOf } from './action.ts'
 import { release } from './build-info.ts'
 import { complete } from './openapi-document.ts'
@@ -226,7 +227,9 @@ export const openapiRoutes: FastifyPluginCallback = (app, _options, done) => {
     const etag = known?.etag ?? `"${createHash('sha256').update(text).digest('base64url')}"`
     made.set(type, { text, etag })
     reply.header('cache-control', 'no-cache').header('etag', etag).type(type)
-    return request.headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(text)
+    return isKnown(request.headers['if-none-match'], etag)
+      ? reply.code(304).send()
+      : reply.send(text)
   }
 
   const schema = (operationId: string, summary: string, type: string) => ({

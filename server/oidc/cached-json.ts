@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isKnown } from '#server/http/etag.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { allowEverybody } from './cors.ts'
 
@@ -49,5 +50,5 @@ export const sendPublicJson = (
     .header('cache-control', `public, max-age=${maxAgeSeconds}`)
     .header('etag', etag)
     .type('application/json; charset=utf-8')
-  return headers['if-none-match'] === etag ? reply.code(304).send() : reply.send(body)
+  return isKnown(headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(body)
 }

@@ -87,8 +87,13 @@ describe.each(backends)('the metadata of a realm on $name', (backend) => {
       expect(first.headers.get('access-control-allow-credentials')).toBeNull()
       expect(first.headers.get('cache-control')).toMatch(/^public, max-age=\d+$/)
       const etag = first.headers.get('etag') ?? ''
-      const again = await site.get(path, { 'if-none-match': etag })
-      expect([again.status, again.body]).toEqual([304, ''])
+      // A list, compared weakly, or anything at all (RFC 9110 §13.1.2).
+      for (const known of [etag, `W/${etag}`, `"a,b", ${etag}`, `"x",W/${etag} , "y"`, '*']) {
+        const again = await site.get(path, { 'if-none-match': known })
+        expect([again.status, again.body], known).toEqual([304, ''])
+      }
+      for (const other of ['"x"', etag.slice(1, -1), `"*"`, `"x${etag.slice(1)}`])
+        expect((await site.get(path, { 'if-none-match': other })).status, other).toBe(200)
     }
   })
 

@@ -5,6 +5,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
+import { isKnown } from '#server/http/etag.ts'
 import { mayRead } from '#server/resources/access.ts'
 import { type ExportOptions, exportRealm } from '#server/resources/transfer.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -111,10 +112,6 @@ const optionsIn = ({ query: given, caller }: ActionContext): ExportOptions => {
 
 const etagOf = (revision: number): string => `"${revision}"`
 
-/** RFC 9110 §13.1.2: a list, and validators compared weakly. */
-const matches = (header: string | undefined, etag: string): boolean =>
-  header?.split(',').some((one) => one.trim().replace(/^W\//, '') === etag) ?? false
-
 export const exportAction = ({ db }: Pick<Storage, 'db'>): Action => ({
   operationId: 'export-realm',
   method: 'GET',
@@ -130,7 +127,7 @@ export const exportAction = ({ db }: Pick<Storage, 'db'>): Action => ({
     // What users do to themselves moves no revision.
     const unchanged =
       options.users === 'managed' &&
-      matches(request.headers['if-none-match'], etagOf(options.revision ?? view.revision))
+      isKnown(request.headers['if-none-match'], etagOf(options.revision ?? view.revision))
     if (unchanged && (options.revision ?? 0) <= view.revision)
       return answer
         .code(304)
