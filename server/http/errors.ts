@@ -6,6 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode, problems } from '#schemas/problems.ts'
+import type { Place } from './route-table.ts'
 
 /** Gives errors of higher floors their problem; nothing when it does not know the error. */
 export type MapError = (error: unknown) => Problem | undefined
@@ -105,26 +106,25 @@ export const sendProblem = (
 
 export interface ErrorOptions {
   readonly mapError?: MapError | undefined
-  /** The methods that the path has, for 405; none when it has no route at all. */
-  readonly methodsAt: (path: string) => readonly string[]
+  /** What is at the path, for 405. */
+  readonly placeAt: (path: string) => Place
 }
 
-export const installErrors = (
-  app: FastifyInstance,
-  { mapError, methodsAt }: ErrorOptions,
-): void => {
+export const installErrors = (app: FastifyInstance, { mapError, placeAt }: ErrorOptions): void => {
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
     return sendProblem(request, reply, problem)
   })
   app.setNotFoundHandler((request, reply) => {
-    const methods = methodsAt(pathOf(request.url))
+    const { methods, refuseMethod } = placeAt(pathOf(request.url))
     // A handler that finds nothing may come here too, for a method that the path does take.
     if (methods.length === 0 || methods.includes(request.method))
       return sendProblem(request, reply, new Problem('not-found', 'Nothing is at this path.'))
     reply.header('allow', methods.join(', '))
     const detail = `This path takes ${methods.join(', ')}.`
-    return sendProblem(request, reply, new Problem('method-not-allowed', detail))
+    return refuseMethod
+      ? refuseMethod(request, reply, detail)
+      : sendProblem(request, reply, new Problem('method-not-allowed', detail))
   })
 }

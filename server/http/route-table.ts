@@ -3,7 +3,27 @@
  * a 405 must (RFC 9110 §15.5.6). It is asked only after routing failed, so it may be simple.
  */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+
+/** Answers a method that a path does not take, in the shape of the errors around it. */
+export type RefuseMethod = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  detail: string,
+) => FastifyReply
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** For scopes that do not answer with problem documents. */
+    refuseMethod?: RefuseMethod
+  }
+}
+
+export interface Place {
+  /** None where there is no route at all. */
+  readonly methods: readonly string[]
+  readonly refuseMethod?: RefuseMethod | undefined
+}
 
 const fits = (pattern: readonly string[], path: readonly string[]): boolean => {
   const wild = pattern.at(-1) === '*'
@@ -15,20 +35,31 @@ const fits = (pattern: readonly string[], path: readonly string[]): boolean => {
   })
 }
 
+interface Followed {
+  readonly segments: readonly string[]
+  readonly methods: Set<string>
+  /** The hooks of inner scopes add to them later. */
+  readonly options: RouteOptions
+}
+
 /** Follows every route that is registered from now on. */
-export const followRoutes = (app: FastifyInstance): ((path: string) => string[]) => {
-  const routes = new Map<string, { segments: string[]; methods: Set<string> }>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() }
+export const followRoutes = (app: FastifyInstance): ((path: string) => Place) => {
+  const routes = new Map<string, Followed>()
+  app.addHook('onRoute', (options) => {
+    const { url, method } = options
+    const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set(), options }
     // OPTIONS is there for the preflights of browsers, not for callers to choose.
     for (const one of [method].flat()) if (one !== 'OPTIONS') route.methods.add(one)
     routes.set(url, route)
   })
   return (path) => {
     const segments = path.split('/')
-    const found = new Set<string>()
-    for (const route of routes.values())
-      if (fits(route.segments, segments)) for (const method of route.methods) found.add(method)
-    return [...found].sort()
+    const found = [...routes.values()].filter((route) => fits(route.segments, segments))
+    return {
+      methods: [...new Set(found.flatMap(({ methods }) => [...methods]))].sort(),
+      refuseMethod: found
+        .map(({ options }) => options.config?.refuseMethod)
+        .find((refuse) => refuse !== undefined),
+    }
   }
 }

@@ -110,7 +110,7 @@ export const createHttp = ({
     done()
   })
 
-  installErrors(app, { mapError, methodsAt: followRoutes(app) })
+  installErrors(app, { mapError, placeAt: followRoutes(app) })
   installCookies(app)
   return app
 }

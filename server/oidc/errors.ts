@@ -135,8 +135,17 @@ export const sendOAuthError = (
     .send(JSON.stringify({ error: error.code, error_description: error.message }))
 }
 
+const methodNotAllowed = oauthError('invalid_request', 405)
+
 /** Makes the scope of `app` answer as the protocol says. */
 export const installOAuthErrors = (app: FastifyInstance, mapError: MapError | undefined): void => {
+  app.addHook('onRoute', (route) => {
+    route.config = {
+      ...route.config,
+      refuseMethod: (request, reply, detail) =>
+        sendOAuthError(request, reply, methodNotAllowed(detail)),
+    }
+  })
   app.setErrorHandler((error, request, reply) => {
     const told = toOAuthError(error, mapError)
     if (told.cause !== undefined || told.status >= 500) {

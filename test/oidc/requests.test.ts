@@ -33,6 +33,29 @@ describe.each(backends)('requests to protocol endpoints on $name', (backend) => 
     },
   )
 
+  it.each(['/token', '/par', '/introspect', '/revoke'])(
+    'refuse another method than POST in the words of the protocol: %s',
+    async (path) => {
+      const { status, headers, body } = await site.get(path)
+      expect([status, headers.get('allow')]).toEqual([405, 'POST'])
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(body).toEqual({
+        error: 'invalid_request',
+        error_description: 'This path takes POST.',
+      })
+    },
+  )
+
+  it('leave the other paths of the server their problem documents', async () => {
+    const { status, headers } = await fetch(`${site.server.baseUrl}/admin/realms`, {
+      method: 'PATCH',
+    })
+    expect([status, headers.get('content-type')]).toEqual([
+      405,
+      'application/problem+json; charset=utf-8',
+    ])
+  })
+
   it('take a form whose Content-Encoding says that there is none', async () => {
     const { status } = await site.post('/token', form(), { 'content-encoding': 'identity' })
     expect(status).toBe(200)
