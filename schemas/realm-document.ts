@@ -45,10 +45,15 @@ export const sectionOf = (kind: Kind): string => {
   return found
 }
 
+/** What stands below a document of another section does not count: roles of clients are told with the clients. */
 const sectionsNamedBy = (schema: JsonSchema): string[] => {
   const mark = schema['x-ref']
+  const named = mark && kindNamed(mark.kind)
   const inner = [...Object.values(schema.properties ?? {}), ...(schema.items ? [schema.items] : [])]
-  return [...(mark ? [sectionOf(kindNamed(mark.kind))] : []), ...inner.flatMap(sectionsNamedBy)]
+  return [
+    ...(named && (named.parentKind === null || named.shape === 'tree') ? [sectionOf(named)] : []),
+    ...inner.flatMap(sectionsNamedBy),
+  ]
 }
 
 const inReadingOrder = (list: readonly Kind[]): Kind[] => {
