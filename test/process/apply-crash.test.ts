@@ -26,7 +26,7 @@ import {
 } from '../support/server-process.ts'
 
 /** On each database. */
-const kills = isLong ? 100 : 3
+const kills = isLong ? 100 : 2
 const minutes = 60_000
 
 /** Two states of a realm that share some documents, change others and have some of their own. */

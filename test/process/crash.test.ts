@@ -12,7 +12,7 @@ import { withStorage } from '../support/sealed-values.ts'
 import { newInstallation, startServerProcess } from '../support/server-process.ts'
 import { createWriter } from '../support/writers.ts'
 
-const kills = isLong ? 50 : 3
+const kills = isLong ? 50 : 2
 const minutes = 60_000
 
 /** What the killed server had sent may still be under way in PostgreSQL. */

@@ -23,7 +23,7 @@ import {
   temporaryFolder,
 } from '../support/server-process.ts'
 
-const kills = isLong ? 50 : 3
+const kills = isLong ? 50 : 2
 const events = isLong ? 5000 : 500
 const receivers = 20
 const minute = 60_000
