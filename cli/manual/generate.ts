@@ -1,4 +1,4 @@
-/** Writes the manual: `docs/*.md` and `man/iamctl.1`. A test checks that what is committed is what this writes. */
+/** Writes the manual: `docs/commands/*.md` and `man/iamctl.1`. A test checks that what is committed is what this writes. */
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ const folder = (name: string): string => {
 }
 
 const groups = describeProgram()
-const docs = folder('docs')
+const docs = folder('docs/commands')
 const pages = markdownPages(groups)
 for (const file of readdirSync(docs)) if (!pages.has(file)) rmSync(`${docs}/${file}`)
 for (const [file, text] of pages) writeFileSync(`${docs}/${file}`, text)

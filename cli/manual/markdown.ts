@@ -100,7 +100,7 @@ const indexPage = (groups: readonly DescribedGroup[]): string =>
     ),
   ])
 
-/** By their names below `docs/`. */
+/** By their names below `docs/commands/`. */
 export const markdownPages = (groups: readonly DescribedGroup[]): ReadonlyMap<string, string> =>
   new Map([
     ['README.md', indexPage(groups)],

@@ -16,7 +16,7 @@ describe('the manual', () => {
   it('is fresh, every page of it', () => {
     const pages = markdownPages(groups)
     expect(readdirSync(new URL('docs', root)).sort(), stale).toEqual([...pages.keys()].sort())
-    for (const [file, text] of pages) expect(read(`docs/${file}`), `${file}: ${stale}`).toBe(text)
+    for (const [file, text] of pages) expect(read(`docs/commands/${file}`), `${file}: ${stale}`).toBe(text)
     expect(read('man/iamctl.1'), `iamctl.1: ${stale}`).toBe(manPage(groups))
   })
 
