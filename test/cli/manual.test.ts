@@ -15,8 +15,11 @@ const stale = 'it is stale: run `npm run docs` (node cli/manual/generate.ts)'
 describe('the manual', () => {
   it('is fresh, every page of it', () => {
     const pages = markdownPages(groups)
-    expect(readdirSync(new URL('docs', root)).sort(), stale).toEqual([...pages.keys()].sort())
-    for (const [file, text] of pages) expect(read(`docs/commands/${file}`), `${file}: ${stale}`).toBe(text)
+    expect(readdirSync(new URL('docs/commands', root)).sort(), stale).toEqual(
+      [...pages.keys()].sort(),
+    )
+    for (const [file, text] of pages)
+      expect(read(`docs/commands/${file}`), `${file}: ${stale}`).toBe(text)
     expect(read('man/iamctl.1'), `iamctl.1: ${stale}`).toBe(manPage(groups))
   })
 
