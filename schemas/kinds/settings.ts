@@ -19,7 +19,10 @@ const passwordPolicy = Type.Object(
     notUsername: flag(true, 'Must differ from the username.'),
     notEmail: flag(true, 'Must differ from the email address.'),
     notContainsUsername: flag(false, 'Must not contain the username.'),
-    regexPattern: text('Must match this pattern.', { format: 'regex', maxLength: 500 }),
+    regexPattern: text(
+      'The whole password must match this pattern, in RE2 syntax: no lookahead, no lookbehind, no backreference.',
+      { maxLength: 500 },
+    ),
     passwordHistory: count('How many earlier passwords are refused.', { default: 5, maximum: 100 }),
     forceExpiredPasswordChange: count('Days until it must be changed; 0 means never.', {
       default: 0,

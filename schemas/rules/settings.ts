@@ -2,6 +2,7 @@
 
 import { Flow } from '../kinds/flow.ts'
 import { Settings, type SettingsDoc } from '../kinds/settings.ts'
+import { patternProblem } from '../linear-pattern.ts'
 import type { FieldError } from '../problems.ts'
 import { ruleFor } from './rule.ts'
 
@@ -12,6 +13,14 @@ export const settings = ruleFor<SettingsDoc>(Settings, (value, _key, { find }) =
       field: '/passwordPolicy/maxLength',
       code: 'range',
       message: 'must not be less than length',
+    })
+  const { regexPattern } = value.passwordPolicy
+  const unusable = regexPattern === undefined ? undefined : patternProblem(regexPattern)
+  if (unusable !== undefined)
+    errors.push({
+      field: '/passwordPolicy/regexPattern',
+      code: 'format',
+      message: `${unusable}; ask for kinds of characters with digits, lowerCase, upperCase, specialChars, for the length with length and maxLength`,
     })
   if (value.ssoSessionMaxLifespan < value.ssoSessionIdleTimeout)
     errors.push({

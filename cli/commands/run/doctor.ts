@@ -6,6 +6,7 @@ import { isLoopback } from '../../client/address.ts'
 import { type Connection, connect } from '../../client/connect.ts'
 import { checkAccess } from '../../doctor/access.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from '../../doctor/machine.ts'
+import { checkRealm } from '../../doctor/realm.ts'
 import { checkServer } from '../../doctor/server.ts'
 import { exitCodes } from '../../exit.ts'
 import { showFindings } from '../../views/human/findings.ts'
@@ -47,14 +48,23 @@ const localServer = async (env: Invocation['env'], server: string): Promise<read
   return findings.filter(isTold).map((one) => ({ ...one, check: `local ${one.check}` }))
 }
 
-const onTheWay = async ({ target, http, ...rest }: Connection): Promise<Finding[]> => {
+/** What the server answers to the caller; a failed sign-in is the finding that matters. */
+const asCaller = async (connection: Connection): Promise<Finding[]> => {
+  const access = await checkAccess(connection)
+  return access.some(({ status }) => status === 'error')
+    ? access
+    : [...access, ...(await checkRealm(connection))]
+}
+
+const onTheWay = async (connection: Connection): Promise<Finding[]> => {
+  const { target, http } = connection
   const { server, realm, context } = target
   const about = `${server}${realm === undefined ? '' : `, realm ${realm}`}`
   const { findings, isReachable } = await checkServer(http)
   return [
     ok('target', `${about} (${context === undefined ? 'no context' : `context ${context}`})`),
     ...findings,
-    ...(isReachable ? await checkAccess({ target, http, ...rest }) : []),
+    ...(isReachable ? await asCaller(connection) : []),
   ]
 }
 

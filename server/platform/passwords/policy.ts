@@ -3,7 +3,7 @@
  * check need stored or outside data and are not here.
  */
 
-import { matchesPattern } from './pattern.ts'
+import { matchesWhole, patternProblem } from '#schemas/linear-pattern.ts'
 
 export interface PasswordPolicy {
   length?: number | undefined
@@ -62,8 +62,10 @@ export function checkPassword(
   // Before anything else looks at it, and before normalisation, which can make a text longer.
   if (password.length > MAX_PASSWORD_LENGTH) return [tooLong(MAX_PASSWORD_LENGTH)]
   const text = normalizePassword(password)
+  const lengths = [...lengthIssues(text, policy)]
+  if (lengths.some(({ code }) => code === 'password.maxLength')) return lengths
   return [
-    ...lengthIssues(text, policy),
+    ...lengths,
     ...characterIssues(text, policy),
     ...ownerIssues(text, policy, owner),
     ...wordingIssues(text, policy),
@@ -117,13 +119,20 @@ function* ownerIssues(
 
 function* wordingIssues(text: string, policy: PasswordPolicy): Iterable<PasswordIssue> {
   const { regexPattern, passwordBlacklist = [] } = policy
-  if (regexPattern !== undefined && !matchesPattern(regexPattern, text)) {
-    yield issue('password.regexPattern', 'must match the pattern of the realm')
+  if (regexPattern !== undefined && !matchesWhole(regexPattern, text)) {
+    yield issue('password.regexPattern', patternIssue(regexPattern))
   }
   const folded = fold(text)
   if (passwordBlacklist.some((word) => fold(word) === folded)) {
     yield issue('password.blacklisted', 'is on the list of forbidden passwords')
   }
+}
+
+/** A pattern that an earlier version stored may be one that cannot be used: no password passes until it is replaced. */
+function patternIssue(pattern: string): string {
+  return patternProblem(pattern) === undefined
+    ? 'must match the pattern of the realm'
+    : 'cannot be checked: passwordPolicy.regexPattern of the realm cannot be used; an administrator must replace it'
 }
 
 function issue(code: PasswordIssueCode, message: string): PasswordIssue {
