@@ -103,17 +103,39 @@ const clientSecret = (clientId: string, env: ConnectOptions['env']): (() => stri
   })
 }
 
+/** Ends the command unless the operator named the server that a credential would be sent to. */
+export const refuseUntrusted = (
+  { server, isServerTrusted }: Pick<Target, 'server' | 'isServerTrusted'>,
+  credential: string,
+): void => {
+  if (isServerTrusted) return
+  throw new CommandError(
+    exitCodes.denied,
+    `${credential} is not sent to ${server}: only iamctl.yaml names this server`,
+    {
+      hint: 'name the server with --server or IAMCTL_SERVER, or keep it with `iamctl context set NAME --server URL`',
+    },
+  )
+}
+
 const identityOf = (options: ConnectOptions, { target, store }: Way): Identity => {
   const { flags, env, askPassword } = options
   const { server, authRealm, username } = target
   const token = env['IAMCTL_TOKEN']
-  if (token) return { by: 'token', token }
+  if (token) {
+    refuseUntrusted(target, 'IAMCTL_TOKEN')
+    return { by: 'token', token }
+  }
   const clientId = env['IAMCTL_CLIENT_ID']
-  if (clientId)
+  if (clientId) {
+    refuseUntrusted(target, `the secret of the client ${clientId}`)
     return { by: 'client', realm: authRealm, clientId, secret: clientSecret(clientId, env) }
+  }
   const given = givenPassword(options)
-  if (given !== undefined && username !== undefined)
+  if (given !== undefined && username !== undefined) {
+    refuseUntrusted(target, `the password of ${username}`)
     return { by: 'password', realm: authRealm, username, password: async () => given() }
+  }
   if (given !== undefined)
     throw new CommandError(exitCodes.error, 'there is a password, and no name that goes with it', {
       hint: 'say whom to sign in with --username (IAMCTL_USERNAME)',
@@ -123,6 +145,7 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
   if (kept !== undefined && (wanted === undefined || wanted === kept.username))
     return { by: 'session', realm: authRealm, ...kept }
   if (username === undefined || wanted === undefined) return { by: 'nothing' }
+  refuseUntrusted(target, `the password of ${username}`)
   return {
     by: 'password',
     realm: authRealm,

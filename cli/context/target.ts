@@ -14,6 +14,8 @@ export const defaultAuthRealm = 'master'
 
 export interface Target {
   readonly server: string
+  /** False where only a file of the estate names it: a pull request can change that file. */
+  readonly isServerTrusted: boolean
   /** The realm that the command is about, where anything names one. */
   readonly realm: string | undefined
   /** The realm to sign in to. */
@@ -85,17 +87,32 @@ const layersOf = (sources: TargetSources, server: string | undefined): Layer[] =
   return layers
 }
 
+/**
+ * Whether the operator named the server: by flag, by variable, or in a context of this machine. The default server needs no
+ * name. A credential is bound to such a server, and a file of the repository cannot send it elsewhere (CWE-522).
+ */
+const isNamedByOperator = (
+  server: string,
+  given: string | undefined,
+  { contexts }: Memory,
+): boolean =>
+  given !== undefined ||
+  server === defaultServer ||
+  Object.values(contexts).some((context) => context.server === server)
+
 export const targetOf = (sources: TargetSources): Target => {
   const { flags, env } = sources
   // An empty variable is one that is not set: CI systems cannot unset.
   const given = (flag: string, variable: string): string | undefined =>
     textIn(flags, flag) ?? (env[variable] || undefined)
-  const server = given('server', 'IAMCTL_SERVER')
-  const layers = layersOf(sources, server)
+  const named = given('server', 'IAMCTL_SERVER')
+  const layers = layersOf(sources, named)
   const inLayers = (field: keyof Context): string | undefined =>
     layers.map(({ context }) => context[field]).find((value) => value !== undefined)
+  const server = serverAddress(named ?? inLayers('server') ?? defaultServer)
   return {
-    server: serverAddress(server ?? inLayers('server') ?? defaultServer),
+    server,
+    isServerTrusted: isNamedByOperator(server, named, sources.memory),
     realm: given('realm', 'IAMCTL_REALM') ?? inLayers('realm'),
     authRealm: given('authRealm', 'IAMCTL_AUTH_REALM') ?? inLayers('authRealm') ?? defaultAuthRealm,
     username: given('username', 'IAMCTL_USERNAME') ?? inLayers('username'),

@@ -3,6 +3,7 @@
  * All are fetched before the first request, so that nothing is half done when one is missing.
  */
 
+import { isOwnCredential } from '../context/own-credentials.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { SecretSource } from './loaded.ts'
 import { decodeText, printable, readBelow } from './paths.ts'
@@ -104,6 +105,12 @@ const outcomeOf = async (
   if (source.from === 'file') return ofFile(source.path, options.root)
   if (source.from === 'sops') return sops.valueOf(source.path, source.key)
   if (source.from === 'env') {
+    if (isOwnCredential(source.name))
+      return {
+        code: 'secret-env-own',
+        message: `${source.name} holds a credential of iamctl itself, and files cannot refer to it`,
+        hint: 'give the secret in a variable of its own',
+      }
     const value = options.env[source.name]
     if (value !== undefined) return { value }
     const message = `the environment variable ${printable(source.name)} is not set`

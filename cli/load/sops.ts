@@ -4,6 +4,7 @@
  */
 
 import { isObject } from '#schemas/json-schema.ts'
+import { withoutOwnCredentials } from '../context/own-credentials.ts'
 import { printable, readBelow } from './paths.ts'
 import { type Missing, type Outcome, type ResolveOptions, saidBy } from './resolving.ts'
 
@@ -29,7 +30,7 @@ const run = async (path: string, { env, root }: ResolveOptions): Promise<Opened>
   const { execa } = await import('execa')
   const ended = await execa('sops', ['--decrypt', '--output-type', 'json', '--', path], {
     cwd: root,
-    env,
+    env: withoutOwnCredentials(env),
     extendEnv: false,
     stdin: 'ignore',
     reject: false,

@@ -1,8 +1,9 @@
 /** Signing in and out on this machine: the session is kept, the password is not. */
 
-import { givenPassword, openWay, type Way } from '../../client/connect.ts'
+import { givenPassword, openWay, refuseUntrusted, type Way } from '../../client/connect.ts'
 import { createJar } from '../../client/cookies.ts'
 import { signIn, signOut } from '../../client/session.ts'
+import { readEstateContexts } from '../../context/estate.ts'
 import { type Context, type Memory, sessionKey } from '../../context/store.ts'
 import { own, type Target } from '../../context/target.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -52,9 +53,12 @@ const endFormer = async ({ http, store, target }: Way): Promise<void> => {
 }
 
 /** --context names the one to make: it need not be there yet. */
-const forLogin = (invocation: Invocation, memory: Memory): Invocation => {
+const forLogin = async (invocation: Invocation, memory: Memory): Promise<Invocation> => {
   const name = textOf(invocation, 'context', 'IAMCTL_CONTEXT')
   if (name === undefined || own(memory.contexts, name) !== undefined) return invocation
+  const config = textOf(invocation, 'config', 'IAMCTL_CONFIG')
+  const estate = await readEstateContexts(process.cwd(), config)
+  if (own(estate.contexts, name) !== undefined) return invocation
   const { context: _flag, ...flags } = invocation.flags
   const { IAMCTL_CONTEXT: _variable, ...env } = invocation.env
   return { ...invocation, flags, env }
@@ -62,11 +66,13 @@ const forLogin = (invocation: Invocation, memory: Memory): Invocation => {
 
 export const login = async (invocation: Invocation): Promise<void> => {
   const { openStore } = await import('../../context/store.ts')
-  const options = connectOptions(forLogin(invocation, openStore(invocation.env).read()))
+  const options = connectOptions(await forLogin(invocation, openStore(invocation.env).read()))
   const way = await openWay(options)
   const { target, store, http } = way
   const { server, authRealm } = target
   try {
+    // A sign-in makes a context of this machine, and that would vouch for the server from then on.
+    refuseUntrusted(target, 'a sign-in')
     const username = await usernameOf(target)
     const given = givenPassword(options)
     const jar = createJar()

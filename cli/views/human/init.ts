@@ -20,7 +20,7 @@ const nextSteps = ({ folder, realm, server, ci, secrets }: Begun): string[] => [
   ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
   step('iamctl validate', 'every problem with its line; no server is asked'),
   step('iamctl dev', 'try it on this machine: secrets are made up, every save is applied'),
-  step('iamctl login --username admin', `sign in to ${server}`),
+  step(`iamctl login --server ${server}`, 'sign in'),
   step('iamctl plan', 'what would change'),
   step('iamctl apply', 'do it'),
   ...(secrets.length === 0

@@ -15,6 +15,14 @@ const bareHome = () => {
   return home
 }
 
+/** A home whose operator vouches for the server that an estate names. */
+const vouchingHome = async () => {
+  const home = bareHome()
+  await home.run(['context', 'set', 'known', '--server', world().server.url])
+  await home.run(['context', 'set', 'away', '--server', 'http://127.0.0.1:9'])
+  return home
+}
+
 const estate = (server: string): string =>
   JSON.stringify({
     source: 'shop',
@@ -56,7 +64,7 @@ describe('a context', () => {
   })
 
   it('of the estate wins over that of the machine, a variable over both, a flag over all', async () => {
-    const { run, folder } = bareHome()
+    const { run, folder } = await vouchingHome()
     writeFileSync(join(folder, 'iamctl.yaml'), estate(world().server.url))
     await run(['context', 'set', 'mine', '--server', 'http://127.0.0.1:9', '--realm', 'master'])
     const realmOf = async (args: string[], env: Record<string, string> = {}): Promise<unknown> => {
@@ -73,7 +81,7 @@ describe('a context', () => {
   })
 
   it('of the estate is found from below, and is the choice of the file', async () => {
-    const { run, folder } = bareHome()
+    const { run, folder } = await vouchingHome()
     writeFileSync(join(folder, 'iamctl.yaml'), estate(world().server.url))
     const cwd = join(folder, 'realms', 'deep')
     mkdirSync(cwd, { recursive: true })
