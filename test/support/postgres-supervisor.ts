@@ -1,6 +1,7 @@
 /**
  * Child process of `startPostgres`: makes a cluster in a temporary folder, runs PostgreSQL on it, prints its
- * address as one line, and ends it and removes the folder when standard input closes.
+ * address as one line, and ends it and removes the folder when standard input closes. A line on standard input changes
+ * the state of the server (`states`), and is answered with a line when the server is in it.
  *
  * PostgreSQL refuses to run as root. As root both programs therefore run as `nobody`, from a copy of the binaries
  * in a folder that user can reach: a checkout below a 0700 folder (a clone in `mktemp -d`) is one it cannot. No
@@ -8,9 +9,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { freePort } from './ports.ts'
 
 const NOBODY = 65_534
@@ -66,21 +68,35 @@ const initialise = async (bin: string, data: string): Promise<void> => {
   if (code !== 0) throw new Error(`initdb ended with ${code}: ${errors()}`)
 }
 
+/** How a server runs: as a primary, or in recovery, where it takes no writes, or no connections at all (57P03). */
+const running = { settings: [], accepting: 'ready to accept connections' }
+const states = {
+  primary: running,
+  standby: { settings: [], accepting: 'ready to accept read-only connections' },
+  recovering: { settings: ['hot_standby=off'], accepting: 'entering standby mode' },
+} as const
+
 /** A port that was free a moment ago may be taken by now, so the caller may ask more than once. */
-const launch = async (bin: string, data: string, port: number): Promise<ChildProcess> => {
+const launch = async (
+  bin: string,
+  data: string,
+  port: number,
+  { settings: more, accepting }: { settings: readonly string[]; accepting: string } = running,
+): Promise<ChildProcess> => {
   const settings = [
     `port=${port}`,
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
     'max_connections=200',
     `fsync=${fsync}`,
+    ...more,
   ]
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
   const postgres = run(join(bin, 'postgres'), args, data)
   const errors = collectErrors(postgres)
   await new Promise<void>((resolve, reject) => {
     postgres.stderr?.on('data', () => {
-      if (errors().includes('ready to accept connections')) resolve()
+      if (errors().includes(accepting)) resolve()
     })
     postgres.once('error', reject)
     postgres.once('exit', (code) => reject(new Error(`postgres ended with ${code}: ${errors()}`)))
@@ -115,12 +131,33 @@ try {
   const bin = await installBinaries(folder)
   const data = join(folder, 'data')
   await initialise(bin, data)
-  const { postgres, port } = await launchOnFreePort(bin, data)
-  const ended = once(postgres, 'exit')
+  const launched = await launchOnFreePort(bin, data)
+  const { port } = launched
+  let postgres: ChildProcess | undefined = launched.postgres
+
+  const stop = async (): Promise<void> => {
+    if (postgres === undefined || postgres.exitCode !== null) return
+    const ended = once(postgres, 'exit')
+    postgres.kill('SIGINT')
+    await ended
+    postgres = undefined
+  }
+  const become = async (state: string): Promise<void> => {
+    await stop()
+    if (state === 'stopped') return
+    const signal = join(data, 'standby.signal')
+    await rm(signal, { force: true })
+    if (state !== 'primary') await writeFile(signal, '')
+    postgres = await launch(bin, data, port, states[state as keyof typeof states])
+  }
+  let last = Promise.resolve()
+  createInterface({ input: process.stdin }).on('line', (state) => {
+    last = last.then(() => become(state)).then(() => void process.stdout.write(`${state}\n`))
+  })
   process.stdout.write(`postgres://postgres@127.0.0.1:${port}/postgres\n`)
-  await Promise.race([ownerGone, ended])
-  postgres.kill('SIGINT')
-  await ended
+  await ownerGone
+  await last
+  await stop()
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

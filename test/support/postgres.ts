@@ -19,6 +19,8 @@ export interface PostgresOptions {
 export interface Postgres {
   /** Address of the maintenance database, as a superuser. */
   readonly url: string
+  /** Resolves when the server, on the same data and port, is in that state; see the supervisor. */
+  readonly become: (state: 'stopped' | 'primary' | 'standby' | 'recovering') => Promise<void>
   /** Ends the server and removes its folder. */
   readonly stop: () => Promise<void>
 }
@@ -35,7 +37,8 @@ export const startPostgres = async ({ fsync = false }: PostgresOptions = {}): Pr
   const errors: string[] = []
   supervisor.stderr.setEncoding('utf8').on('data', (text: string) => errors.push(text))
   const exited = once(supervisor, 'exit')
-  const firstLine = once(createInterface({ input: supervisor.stdout }), 'line')
+  const lines = createInterface({ input: supervisor.stdout })
+  const firstLine = once(lines, 'line')
   const url: unknown = await Promise.race([
     firstLine.then(([line]) => line),
     exited.then(() => undefined),
@@ -44,6 +47,11 @@ export const startPostgres = async ({ fsync = false }: PostgresOptions = {}): Pr
   supervisor.unref()
   return {
     url,
+    become: async (state) => {
+      const answer = once(lines, 'line')
+      supervisor.stdin.write(`${state}\n`)
+      await answer
+    },
     stop: async () => {
       if (supervisor.exitCode !== null || supervisor.signalCode !== null) return
       supervisor.ref()

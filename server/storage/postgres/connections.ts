@@ -1,8 +1,10 @@
 /** How PostgreSQL is connected to: a limit of time for everything, and numbers as on SQLite. */
 
+import { Socket } from 'node:net'
 import pg from 'pg'
 
 const CONNECT_MS = 10_000
+const ANSWER_MS = 1_500
 const STATEMENT_MS = 30_000
 const LOCK_MS = 10_000
 /** Of a transaction that several share: long before PostgreSQL looks for a deadlock, which takes it a second. */
@@ -12,18 +14,18 @@ const IDLE_IN_TRANSACTION_MS = 30_000
 const SILENCE_MS = 45_000
 
 /** For reads; a write through it fails, as on SQLite. */
-export function readingPool(url: string, max: number): pg.Pool {
-  return pool(url, max, { options: '-c default_transaction_read_only=on' })
+export function readingPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
+  return pool(url, max, sockets, { options: '-c default_transaction_read_only=on' })
 }
 
 /** For writes, whatever the database has for a default: not every statement says in which kind of transaction it runs. */
-export function writingPool(url: string, max: number): pg.Pool {
-  return pool(url, max, { options: WRITING })
+export function writingPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
+  return pool(url, max, sockets, { options: WRITING })
 }
 
 /** For transactions that several share: one that has to wait for a row goes on alone. */
-export function sharedPool(url: string, max: number): pg.Pool {
-  return pool(url, max, { options: WRITING, lock_timeout: SHARED_LOCK_MS })
+export function sharedPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
+  return pool(url, max, sockets, { options: WRITING, lock_timeout: SHARED_LOCK_MS })
 }
 
 const WRITING =
@@ -39,7 +41,16 @@ export function listeningClient(url: string): pg.Client {
   return new pg.Client({ ...base(url), query_timeout: CONNECT_MS })
 }
 
-function pool(url: string, max: number, more: pg.PoolConfig): pg.Pool {
+/** For the question whether the server answers, by which time it is of no use to a request either. */
+export function askingClient(url: string): pg.Client {
+  return new pg.Client({
+    ...base(url),
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+  })
+}
+
+function pool(url: string, max: number, sockets: Set<Socket>, more: pg.PoolConfig): pg.Pool {
   return new pg.Pool({
     ...base(url),
     statement_timeout: STATEMENT_MS,
@@ -52,8 +63,16 @@ function pool(url: string, max: number, more: pg.PoolConfig): pg.Pool {
     max,
     idleTimeoutMillis: 60_000,
     maxLifetimeSeconds: 3_600,
+    stream: () => listed(sockets),
     ...more,
   })
+}
+
+/** As pg makes it; also one that is not connected yet can be given up. */
+function listed(sockets: Set<Socket>): Socket {
+  const socket = new Socket()
+  sockets.add(socket)
+  return socket.once('close', () => sockets.delete(socket))
 }
 
 function base(url: string): pg.ClientConfig {

@@ -2,6 +2,7 @@
 
 import pg from 'pg'
 import { ConstraintError, StorageUnavailableError } from '../contract.ts'
+import { isPostgresFault } from '../faults.ts'
 
 /** Deadlock, or a conflict of isolation: the same list may well pass the next time. */
 const PASSING = ['40001', '40P01']
@@ -9,8 +10,8 @@ const PASSING = ['40001', '40P01']
 /** The server ends the session: another connection may do better. */
 const SESSION_LOST = /^(08...|57P0.)$/
 
-/** The server has become a standby. */
-const READ_ONLY = '25006'
+/** The server has become a standby: it refuses to write, and to begin a transaction that may (0A000, of no other statement). */
+const READ_ONLY = ['25006', '0A000']
 
 /** The connection was lost while statements were on the way; the transaction has not been committed. */
 export class ConnectionLostError extends Error {
@@ -20,10 +21,8 @@ export class ConnectionLostError extends Error {
 /** The server takes no writes, and has written nothing: another connection may lead to one that does. */
 export class ReadOnlyServerError extends ConnectionLostError {}
 
-/** Somebody else held a row for longer than was waited for it; nothing was written. */
-export class LockTimeoutError extends Error {
-  override readonly name = 'LockTimeoutError'
-}
+/** Another transaction held a row for longer than was waited for it; nothing was written. */
+export class LockTimeoutError extends StorageUnavailableError {}
 
 export function isPassing(error: unknown): boolean {
   return error instanceof pg.DatabaseError && PASSING.includes(error.code ?? '')
@@ -37,7 +36,7 @@ export function isConnectionLoss(error: unknown): boolean {
 
 /** A connection that is of no use any more is told of as lost, whatever the reason. */
 export function classified(error: unknown): unknown {
-  if (error instanceof pg.DatabaseError && error.code === READ_ONLY)
+  if (error instanceof pg.DatabaseError && READ_ONLY.includes(error.code ?? ''))
     return new ReadOnlyServerError(error.message)
   return isConnectionLoss(error) ? new ConnectionLostError(reasonOf(error)) : error
 }
@@ -49,7 +48,12 @@ export function errorOf(error: unknown): unknown {
   if (error.code === '23505') return new ConstraintError('unique', error.table ?? '', plain)
   if (error.code === '23503') return new ConstraintError('foreign-key', error.table ?? '', plain)
   if (error.code === '55P03') return new LockTimeoutError(plain.message)
-  return plain
+  return isPostgresFault(error.code) ? new StorageUnavailableError(plain.message) : plain
+}
+
+/** The error of a read: one that the socket had is of storage, one that the server sent as for a write. */
+export function readErrorOf(label: string, error: unknown): unknown {
+  return isConnectionLoss(error) ? unusable(label, error) : errorOf(error)
 }
 
 export function unusable(label: string, error: unknown): StorageUnavailableError {

@@ -84,8 +84,9 @@ export class GroupQueue {
 
 /** One that is alone knows its fault, unless it was not given the time to wait for a lock. */
 function isOneJobsFault(error: unknown, group: readonly Job[]): boolean {
+  if (error instanceof LockTimeoutError) return true
   if (error instanceof StorageUnavailableError || error instanceof OutcomeUnknownError) return false
-  return group.length > 1 || error instanceof LockTimeoutError
+  return group.length > 1
 }
 
 const asItIs = (statements: readonly Statement[]): Merged => ({

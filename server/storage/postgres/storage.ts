@@ -15,12 +15,15 @@ import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
 import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
+import { WriteDoubt } from '../write-doubt.ts'
 import { adoptRestored } from './adopt.ts'
 import { migratingClient, readingPool, sharedPool, writingPool } from './connections.ts'
-import { reasonOf, unusable } from './failures.ts'
+import { unusable } from './failures.ts'
 import { gatherReads, type Read } from './gathered-reads.ts'
 import { GroupQueue, inTransactions, withSavepoints } from './groups.ts'
 import { announcement, RealmListener } from './listener.ts'
+import { Presence } from './presence.ts'
+import { kyselyPool, readOn } from './reads.ts'
 import { ASKED_TOPIC, freeOf, isFencedOff, type Query, SoleWriter } from './sole-writer.ts'
 import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
@@ -30,6 +33,10 @@ const WRITERS = 6
 const SHARED = 2
 /** Longer lists would hold their rows, and everybody else of the group, for too long. */
 const SHORT = 20
+/** On a connection that writes; never so on a standby. */
+const WRITABLE = `select 1 where current_setting('transaction_read_only') = 'off'`
+/** Changes nothing and is written all the same. */
+const PROBE = 'update sole_writer set asked = asked'
 /** Any number will do as long as nobody else uses it: "iamctl" in hexadecimal. */
 const MIGRATION_LOCK = 0x69616d63746c
 
@@ -56,21 +63,30 @@ function postgresStorage(
   { url, label, logger, readers = READERS }: PostgresOptions,
   listener: RealmListener,
 ): Storage {
-  const reading = watched(readingPool(url, readers), logger)
-  const writing = watched(writingPool(url, WRITERS), logger)
-  const shared = watched(sharedPool(url, SHARED), logger)
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reading }) })
-  const read: Read = async (name, text, values) =>
-    (await reading.query({ name, text, values: [...values] })).rows
+  const presence = new Presence({ url, label, logger })
+  const reading = presence.watch(readingPool(url, readers, presence.sockets))
+  const writing = presence.watch(writingPool(url, WRITERS, presence.sockets))
+  const shared = presence.watch(sharedPool(url, SHARED, presence.sockets))
+  const connections = { reads: () => presence.connect(reading), label }
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: kyselyPool(connections) }) })
+  const read: Read = (name, text, values) =>
+    readOn(connections, { name, text, values: [...values] })
   runPreparedBy(db, gatherReads(read))
+  const connect = () => presence.connect(writing)
+  const query = (text: string, values: readonly unknown[]) =>
+    readOn({ reads: connect, label }, { text, values: [...values] })
   const soleWriter = new SoleWriter({
-    read: queryOf(reading),
-    write: queryOf(writing),
+    read: (text, values) => readOn(connections, { text, values: [...values] }),
+    write: query,
     tell: announcement(ASKED_TOPIC),
   })
-  const database = { pool: writing, label, names: new StatementNames(), soleWriter }
+  const database = { connect, label, names: new StatementNames(), soleWriter }
   const appends = new GroupQueue(database, withSavepoints(database))
-  const commits = new GroupQueue({ ...database, pool: shared }, inTransactions(database))
+  const commits = new GroupQueue(
+    { ...database, connect: () => presence.connect(shared) },
+    inTransactions(database),
+  )
+  const doubt = new WriteDoubt(() => query(PROBE, []))
   listener.subscribe((topic) => {
     if (topic === ASKED_TOPIC) void soleWriter.asked()
   })
@@ -88,7 +104,7 @@ function postgresStorage(
     const work = perform()
     underWay.add(work)
     try {
-      return await work
+      return await doubt.watch(work)
     } catch (error) {
       if (error instanceof OutcomeUnknownError) void soleWriter.leave()
       throw error
@@ -102,6 +118,7 @@ function postgresStorage(
     await Promise.allSettled(underWay)
     await soleWriter.close()
     await listener.close()
+    await presence.close()
     await writing.end()
     await shared.end()
     await reading.end()
@@ -122,11 +139,14 @@ function postgresStorage(
     mark: () => soleWriter.mark(),
     alone: () => soleWriter.alone(),
     realmsMark: () => soleWriter.realmsMark(),
-    ping: () =>
-      sql`select 1`.execute(db).then(
-        () => true,
-        () => false,
-      ),
+    ping: async () => {
+      try {
+        const [, [writable]] = await Promise.all([sql`select 1`.execute(db), query(WRITABLE, [])])
+        return writable !== undefined && (await doubt.writes())
+      } catch {
+        return false
+      }
+    },
     close: () => {
       closed ??= close()
       return closed
@@ -134,19 +154,8 @@ function postgresStorage(
   }
 }
 
-function queryOf(client: Pick<pg.Pool | pg.Client, 'query'>): Query {
+function queryOf(client: pg.Client): Query {
   return async (text, values) => (await client.query(text, [...values])).rows
-}
-
-/** Without a listener for errors a connection that breaks takes the process down, idle or in use. */
-function watched(pool: pg.Pool, logger: StorageLogger | undefined): pg.Pool {
-  pool.on('error', (error) => {
-    logger?.warn({ reason: reasonOf(error) }, 'lost a connection to the database')
-  })
-  pool.on('connect', (client) => {
-    client.on('error', () => {})
-  })
-  return pool
 }
 
 async function migrateDatabase({ url, label, logger }: PostgresOptions): Promise<void> {

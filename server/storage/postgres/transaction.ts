@@ -25,14 +25,15 @@ import { isFenced, type SoleWriter } from './sole-writer.ts'
 import type { StatementNames } from './statement-names.ts'
 
 export interface Database {
-  readonly pool: pg.Pool
+  /** A connection of its pool; rejects with what a caller is to get. */
+  readonly connect: () => Promise<pg.PoolClient>
   /** How messages call it. */
   readonly label: string
   readonly names: StatementNames
   readonly soleWriter: SoleWriter
 }
 
-interface Connection extends Omit<Database, 'pool'> {
+interface Connection extends Omit<Database, 'connect'> {
   readonly client: pg.PoolClient
 }
 
@@ -48,7 +49,7 @@ const IN_FLIGHT = 500
 export async function transact<T>(database: Database, work: (run: Run) => Promise<T>): Promise<T> {
   const { label } = database
   for (let attempt = 1; ; attempt += 1) {
-    const connection = await connect(database)
+    const connection = await connectionOf(database)
     try {
       return await attemptOn(connection, work)
     } catch (error) {
@@ -72,7 +73,7 @@ export async function runAlone(
   database: Database,
   statement: Statement,
 ): Promise<StatementResult[]> {
-  const connection = await connect(database)
+  const connection = await connectionOf(database)
   const { client, label } = connection
   try {
     const results = await send(connection, [statement])
@@ -92,12 +93,8 @@ async function freed({ soleWriter, label }: Database): Promise<void> {
   })
 }
 
-async function connect({ pool, ...rest }: Database): Promise<Connection> {
-  try {
-    return { client: await pool.connect(), ...rest }
-  } catch (error) {
-    throw unusable(rest.label, error)
-  }
+async function connectionOf({ connect, ...rest }: Database): Promise<Connection> {
+  return { client: await connect(), ...rest }
 }
 
 async function attemptOn<T>(connection: Connection, work: (run: Run) => Promise<T>): Promise<T> {

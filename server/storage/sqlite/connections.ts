@@ -2,8 +2,8 @@
 
 import { DatabaseSync } from 'node:sqlite'
 
-/** How long a connection waits for a lock that a tool outside (a backup, a shell) may hold. */
-const BUSY_MS = 5_000
+/** How long a connection waits for a lock that a tool outside (a backup, a shell) may hold; a request waits as long. */
+const BUSY_MS = 1_500
 
 /**
  * WAL lets readers go on beside the writer; FULL makes a resolved commit survive a power cut; deleted secrets are

@@ -1,5 +1,7 @@
 /** Reads SQLite's errors: which rule refused a statement, and in which table it is declared. */
 
+import { StorageUnavailableError } from '../contract.ts'
+import { isSqliteFault } from '../faults.ts'
 import type { Failure } from './messages.ts'
 import type { Prepare } from './statements.ts'
 
@@ -22,7 +24,20 @@ export function failureOf(error: unknown, sql: string, prepare: Prepare): Failur
       message,
     }
   }
-  return { kind: 'refused', message: `SQLite ${code ?? 'error'}: ${message}` }
+  const kind = isSqliteFault(code) ? 'unavailable' : 'refused'
+  return { kind, message: `SQLite ${code ?? 'error'}: ${message}` }
+}
+
+/** Runs a read; the error of a file that cannot be used now is one of storage, not of the query. */
+export function reading<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!isSqliteFault(errorCode(error))) throw error
+    throw new StorageUnavailableError(`cannot read the database: ${reasonOf(error)}`, {
+      cause: error,
+    })
+  }
 }
 
 /** The disk failed while a commit was made safe: what it holds is only known after the next start. */

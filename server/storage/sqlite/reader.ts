@@ -22,6 +22,7 @@ import {
 import type { RunPrepared } from '../prepared.ts'
 import type { Tables } from '../tables.ts'
 import { openReading } from './connections.ts'
+import { reading } from './failures.ts'
 import { bindChecked, type Prepare, statementCache } from './statements.ts'
 
 export function sqliteReader(file: string, connections: number): Kysely<Tables> {
@@ -39,7 +40,8 @@ export function preparedReader(file: string): { run: RunPrepared; close: () => v
   const database = openReading(file)
   const prepare = statementCache(database)
   return {
-    run: async (_name, text, parameters) => prepare(text).statement.all(...bindChecked(parameters)),
+    run: async (_name, text, parameters) =>
+      reading(() => prepare(text).statement.all(...bindChecked(parameters))),
     close: () => database.close(),
   }
 }
@@ -84,7 +86,7 @@ class ReaderDriver implements Driver {
     const idle = this.#idle.pop()
     if (idle !== undefined) return idle
     if (this.#all.length < this.#limit) {
-      const connection = new ReaderConnection(openReading(this.#file))
+      const connection = new ReaderConnection(reading(() => openReading(this.#file)))
       this.#all.push(connection)
       return connection
     }
@@ -98,7 +100,7 @@ class ReaderDriver implements Driver {
   }
 
   async beginTransaction(connection: ReaderConnection): Promise<void> {
-    connection.database.exec('begin')
+    reading(() => connection.database.exec('begin'))
   }
 
   async commitTransaction(connection: ReaderConnection): Promise<void> {
@@ -124,9 +126,9 @@ class ReaderConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    const { statement } = this.#prepare(sql)
+    const rows = reading(() => this.#prepare(sql).statement.all(...bindChecked(parameters)))
     // The one cast between what the tables promise and what the file holds.
-    return { rows: statement.all(...bindChecked(parameters)) as R[] }
+    return { rows: rows as R[] }
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {

@@ -7,6 +7,7 @@ import { sqlite } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
 import { checkStatements } from '../values.ts'
+import { WriteDoubt } from '../write-doubt.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { createFile, holdLock } from './files.ts'
@@ -14,6 +15,13 @@ import { preparedReader, sqliteReader } from './reader.ts'
 import { SqliteWriter } from './writer.ts'
 
 const READERS = 4
+
+/** A write that needs new pages, as most do: an update in place would go through where the disk is full. */
+const PROBE = [
+  'create table storage_probe (filler blob)',
+  'insert into storage_probe values (zeroblob(65536))',
+  'drop table storage_probe',
+].map((text) => ({ sql: text, parameters: [] }))
 
 export interface SqliteOptions {
   readonly file: string
@@ -49,9 +57,10 @@ function sqliteStorage(
   const db = sqliteReader(file, readers)
   const prepared = preparedReader(file)
   runPreparedBy(db, prepared.run)
+  const doubt = new WriteDoubt(() => writer.submit(PROBE))
   const write: Storage['commit'] = async (statements) => {
     checkStatements(statements)
-    return statements.length === 0 ? [] : writer.submit(statements)
+    return statements.length === 0 ? [] : doubt.watch(writer.submit(statements))
   }
   const close = async (): Promise<void> => {
     await writer.drain()
@@ -76,10 +85,11 @@ function sqliteStorage(
     realmsMark: () => writer.marks.realmsMark,
     ping: async () => {
       if (!writer.alive) return false
-      return sql`select 1`.execute(db).then(
+      const reads = await sql`select 1`.execute(db).then(
         () => true,
         () => false,
       )
+      return reads && doubt.writes()
     },
     close: () => {
       closed ??= close()
