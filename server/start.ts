@@ -54,6 +54,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
+    parts.health.started()
     const background = await startBackground(parts)
     keepCodeFast()
     boundGarbage()

@@ -32,6 +32,8 @@ export interface HealthParts {
 export interface Health {
   /** Of all processes of the server. */
   components(): Promise<Components>
+  /** From now on this process can serve: the realm of the first administrator exists. */
+  started(): void
   /** From now on this process asks for no more traffic. */
   stopping(): void
 }
@@ -102,12 +104,12 @@ export const createHealth = ({
   forwarder,
 }: HealthParts): Health => {
   const certificatesAreValid = createCertificateCheck(storage, clock)
-  let isStopping = false
+  let serves = false
   let underWay: Promise<Components> | undefined
 
   const readiness = (db: Status): Status => {
     if (db !== 'UP') return db
-    return isStopping ? 'OUT_OF_SERVICE' : 'UP'
+    return serves ? 'UP' : 'OUT_OF_SERVICE'
   }
 
   const check = async (): Promise<Components> => {
@@ -148,8 +150,11 @@ export const createHealth = ({
           combined[name] = worst([status, combined[name] ?? 'UP'])
       return combined
     },
+    started: () => {
+      serves = true
+    },
     stopping: () => {
-      isStopping = true
+      serves = false
     },
   }
 }

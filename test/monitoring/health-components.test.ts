@@ -15,8 +15,11 @@ describe.each(backends)('a component on $name', (backend) => {
   })
   afterEach(() => server.close())
 
-  const healthWith = (change: Partial<HealthParts> = {}) =>
-    createHealth({ ...server.parts, siblings: createSiblings(), ...change })
+  const healthWith = (change: Partial<HealthParts> = {}) => {
+    const health = createHealth({ ...server.parts, siblings: createSiblings(), ...change })
+    health.started()
+    return health
+  }
 
   it('is DOWN for a database that does not answer, and with it readiness but not liveness', async () => {
     const ping = (): Promise<boolean> => new Promise(() => {})

@@ -46,6 +46,29 @@ describe('the first administrator', () => {
     expect(shownPassword(second.output())).toBeUndefined()
   })
 
+  it('can sign in from the moment that the server is ready', async () => {
+    const { args, env } = embedded({ IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword })
+    const port = await freePort()
+    // With keys that it makes itself: that takes the longest.
+    const server = spawnCli(['server', ...args, '--port', String(port)], { env })
+    const url = `http://127.0.0.1:${port}`
+    const statusOf = async (path: string): Promise<number | undefined> =>
+      fetch(`${url}${path}`).then(
+        ({ status }) => status,
+        () => undefined,
+      )
+    const seen = new Set<number | undefined>()
+    for (let last: number | undefined; last !== 200; ) {
+      last = await statusOf('/monitoring/health/readiness')
+      seen.add(last)
+    }
+    expect(await statusOf('/realms/master/login?continue=/account')).toBe(200)
+    await signIn(url, 'master', 'admin', adminPassword)
+    expect([...seen]).toEqual(expect.arrayContaining([503, 200]))
+    server.kill('SIGTERM')
+    await server.exited
+  })
+
   it('is told also when the stop is asked for before the start is over', async () => {
     const { args } = embedded()
     const port = await freePort()

@@ -119,6 +119,7 @@ export const startServer = async (
     options.clock ?? systemClock,
   )
   await bootstrap(parts.realms, config.bootstrap)
+  parts.health.started()
   const app = createApp(parts)
   if (options.listen) await app.listen({ host: config.http.host, port: config.http.port })
   else await app.ready()
