@@ -1,5 +1,6 @@
 /** Our string formats, each with the sentence a person reads when a value does not fit. */
 
+import { X509Certificate } from 'node:crypto'
 import { isEventPattern } from './event-types.ts'
 import { arePlainRules } from './style-rules.ts'
 
@@ -75,6 +76,20 @@ const isRedirectUri = (value: string): boolean => {
   return hasPlace && ![...url.searchParams.keys()].some((name) => answered.has(name))
 }
 
+const nameIdFormats = new Set(['persistent', 'transient', 'email', 'unspecified'])
+
+/** Exactly one: of several it would be unclear which is trusted. */
+const isCertificate = (value: string): boolean => {
+  const text = value.trim()
+  const isPem = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/.test(text)
+  if (!isPem && !/^[A-Za-z0-9+/\s]+={0,2}$/.test(text)) return false
+  try {
+    return new X509Certificate(isPem ? text : Buffer.from(text, 'base64')).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
 export const formats: Readonly<Record<string, Format>> = {
   name: {
     test: isName,
@@ -110,6 +125,19 @@ export const formats: Readonly<Record<string, Format>> = {
   'resource-uri': {
     test: (value) => /^\/[!-~]*$/.test(value) || (isWeb(parsed(value)) && !/\s/.test(value)),
     message: 'must be a path that begins with "/", or an absolute http or https URL',
+  },
+  certificate: {
+    test: isCertificate,
+    message: 'must be one X.509 certificate, in PEM or as base64 of its DER form',
+  },
+  'name-id-format': {
+    test: (value) => nameIdFormats.has(value) || /^urn:[!-~]+$/.test(value),
+    message: 'must be persistent, transient, email, unspecified or the URN of a NameID format',
+  },
+  'saml-binding': {
+    test: (value) =>
+      /^(?:urn:oasis:names:tc:SAML:2\.0:bindings:)?HTTP-(?:POST|Redirect|Artifact)$/.test(value),
+    message: 'must be HTTP-POST, HTTP-Redirect, HTTP-Artifact or the URN of one of them',
   },
   'ldap-url': {
     test: (value) => {

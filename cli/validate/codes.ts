@@ -93,11 +93,15 @@ const ofRules: readonly Code[] = [
   error('cycle', 'something would contain itself'),
   error('sub-flow', 'the sign-in flow is one that only runs inside others'),
   error('unknown-authenticator', 'a flow names no authenticator'),
+  error(
+    'scope-not-allowed',
+    'a workload credential asks for a scope that its client does not have',
+  ),
 ]
 
 const ofRealms: readonly Code[] = [
   error('missing-reference', 'something is named that the files and a new realm do not have'),
-  error('duplicate', 'two users have one name or address'),
+  error('duplicate', 'two users have one name or address, or two workload credentials one JWT'),
   error('rename-same', 'something is renamed from the name that it has'),
   error('rename-twice', 'one document gets two new names'),
   error('rename-declared', 'something is renamed from what is declared too'),

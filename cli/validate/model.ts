@@ -31,6 +31,8 @@ export interface Model {
   has(kind: string, key: string): boolean
   /** With every default in its place; undefined of what is not there or does not fit its schema. */
   find(kind: string, key: string): Doc | undefined
+  /** Every document of a kind that fits its schema, by key; the same map at every call. */
+  all(kind: string): ReadonlyMap<string, Doc>
   complete(document: Declared): Doc
   keysOf(kind: string): readonly string[]
   /** Whether the files hold the list in which a document of that kind and parent would stand. */
@@ -54,6 +56,9 @@ const declare = (entry: Entry, sound: boolean): Declared => {
     sound,
   }
 }
+
+const entryOf = (key: string, doc: Doc | undefined): [string, Doc][] =>
+  doc === undefined ? [] : [[key, doc]]
 
 /** `isSound` says of the pointer of an entry whether it fits its schema. */
 export const createModel = (
@@ -87,13 +92,22 @@ export const createModel = (
     if (document === undefined) return born.get(kind, key)
     return document.sound ? completeOf(document) : undefined
   }
+  const keysOf = (kind: string): readonly string[] => [...byKey.keys(kind), ...born.keys(kind)]
+  const listed = new Map<string, ReadonlyMap<string, Doc>>()
+  const all = (kind: string): ReadonlyMap<string, Doc> => {
+    const found =
+      listed.get(kind) ?? new Map(keysOf(kind).flatMap((key) => entryOf(key, find(kind, key))))
+    listed.set(kind, found)
+    return found
+  }
   return {
     declared,
     settings: (find(Settings.kind, Settings.kind) ?? complete(Settings, {})) as SettingsDoc,
     has: (kind, key) => byKey.has(kind, key) || born.has(kind, key),
     find,
     complete: completeOf,
-    keysOf: (kind) => [...byKey.keys(kind), ...born.keys(kind)],
+    keysOf,
+    all,
     lists: (kind, parentKey) => lists.has(`${kind.kind}\n${parentKey ?? ''}`),
     renamed: (kind, key) => newKeys.get(kind, key),
   }

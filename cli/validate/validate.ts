@@ -27,7 +27,13 @@ export interface Validator {
 
 const contextOf = ({ secrets }: Declared, model: Model): RuleContext => {
   const given = new Set(Object.keys(secrets))
-  return { find: model.find, settings: model.settings, secrets: given, given }
+  return {
+    find: model.find,
+    all: model.all,
+    settings: model.settings,
+    secrets: given,
+    given,
+  }
 }
 
 const checkRules = (model: Model): Finding[] =>

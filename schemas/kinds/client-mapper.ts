@@ -3,16 +3,27 @@ import { claimMapperIds } from '../drivers/claim-mappers.ts'
 import { defineKind } from '../kind.ts'
 import { fields, id, name, oneOf } from '../marks.ts'
 
-const spec = fields({
-  id: id(),
-  name: name({ format: 'segment' }),
-  protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
-  protocolMapper: oneOf(claimMapperIds, { description: 'Which mapper it is.' }),
-  config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
-    default: {},
-    description: 'Settings of the mapper, such as claim.name and user.attribute.',
-  }),
-})
+const spec = fields(
+  {
+    id: id(),
+    name: name({ format: 'segment' }),
+    protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
+    protocolMapper: oneOf(claimMapperIds, { description: 'Which mapper it is.' }),
+    config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+      default: {},
+      description: 'Settings of the mapper, such as claim.name and user.attribute.',
+    }),
+  },
+  {
+    examples: [
+      {
+        name: 'department',
+        protocolMapper: 'oidc-usermodel-attribute-mapper',
+        config: { 'claim.name': 'department', 'user.attribute': 'department' },
+      },
+    ],
+  },
+)
 
 export type ClientMapperDoc = Static<typeof spec>
 

@@ -4,7 +4,8 @@ import { defineKind } from '../kind.ts'
 import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../marks.ts'
 
 const url = (description: string) => text(description, { format: 'web-url' })
-const pem = (description: string) => text(description, { maxLength: 20_000 })
+const pem = (description: string) => text(description, { maxLength: 20_000, format: 'certificate' })
+const binding = (description: string) => text(description, { format: 'saml-binding' })
 const key = (description: string, sentTo?: readonly string[]) =>
   secret({ read: 'null', description, ...(sentTo ? { sentTo } : {}) })
 const choice = (description: string) => Type.Optional(Type.Boolean({ description }))
@@ -59,8 +60,8 @@ const config = Type.Object(
     spSigningCertificate: pem('The certificate of that key.'),
     minimumLoa: text('Least level of assurance.', { maxLength: 500 }),
     subjectAttribute: text('Attribute that identifies the subject.', { maxLength: 500 }),
-    authnRequestBinding: text('HTTP-POST, HTTP-Redirect or a URN.', { maxLength: 255 }),
-    responseBinding: text('HTTP-POST, HTTP-Artifact or a URN.', { maxLength: 255 }),
+    authnRequestBinding: binding('HTTP-POST, HTTP-Redirect or a URN.'),
+    responseBinding: binding('HTTP-POST, HTTP-Artifact or a URN.'),
     artifactResolutionServiceUrl: url('Where artifacts are resolved.'),
     representationEnabled: choice('Accept mandates (eherkenning).'),
     representationAttribute: text('Attribute with the mandate.', { maxLength: 500 }),

@@ -14,7 +14,10 @@ const options = Type.Object(
     signResponse: inherited('Sign responses.'),
     wantAuthnRequestsSigned: inherited('Refuse requests that are not signed.'),
     encryptAssertion: inherited('Encrypt assertions to its certificate.'),
-    nameIdFormat: text('persistent, transient, email, unspecified or a URN.', { maxLength: 255 }),
+    nameIdFormat: text('persistent, transient, email, unspecified or a URN.', {
+      maxLength: 255,
+      format: 'name-id-format',
+    }),
     includeAttributes: flag(true, 'Send attributes along.'),
     additionalAcsUrls: setOf(webUrl(), { description: 'More assertion consumer services.' }),
     backChannelSloEnabled: inherited('Sign out over SOAP.'),
@@ -42,7 +45,10 @@ const spec = fields({
   assertionConsumerServiceUrl: webUrl(),
   defaultAuthnContextClassRef: text('Authentication context class URN.', { maxLength: 500 }),
   singleLogoutServiceUrl: text('Where sign-outs are sent.', { format: 'web-url' }),
-  signingCertificate: text('PEM or base64; verifies signed requests.', { maxLength: 20_000 }),
+  signingCertificate: text('PEM or base64; verifies signed requests.', {
+    maxLength: 20_000,
+    format: 'certificate',
+  }),
   enabled: flag(true, 'Whether it may be used.'),
   applicationId: readOnly(Type.String({ description: '<realm>|<entityId>.' })),
   options,

@@ -1,6 +1,7 @@
 /** Identity providers: the config that the protocol needs and takes. */
 
 import {
+  eidProtocols,
   type ProviderProtocol,
   providerProtocols,
   samlNeedsMetadataOr,
@@ -14,6 +15,22 @@ const missing = (key: string, protocol: string): FieldError => ({
   code: 'required',
   message: `is required for ${protocol}`,
 })
+
+/** eIDAS has three levels; eHerkenning names its own by URI (Afsprakenstelsel, urn:etoegang:core:assurance-class:…). */
+const loaFault = (protocol: string, level: string | undefined): FieldError[] => {
+  if (level === undefined || !eidProtocols.has(protocol)) return []
+  const isLevel =
+    protocol === 'eidas'
+      ? /^(?:http:\/\/eidas\.europa\.eu\/LoA\/)?(?:low|substantial|high)$/.test(level)
+      : /^(?:urn:|https?:\/\/)[!-~]+$/.test(level)
+  const wanted =
+    protocol === 'eidas'
+      ? 'low, substantial or high'
+      : 'the URI of an assurance level, such as urn:etoegang:core:assurance-class:loa3'
+  return isLevel
+    ? []
+    : [{ field: '/config/minimumLoa', code: 'enum', message: `must be ${wanted}` }]
+}
 
 export const identityProvider = ruleFor<IdentityProviderDoc>(
   IdentityProvider,
@@ -35,6 +52,7 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     const { metadata, explicit } = samlNeedsMetadataOr
     if (protocol === 'saml' && !metadata.some((key) => given.has(key)))
       errors.push(...explicit.filter((key) => !given.has(key)).map((key) => missing(key, protocol)))
+    errors.push(...loaFault(protocol, config.minimumLoa))
     return errors
   },
 )

@@ -3,6 +3,7 @@
 import type { Kind } from '../kind.ts'
 import { application } from './application.ts'
 import { authzPolicy } from './authz-policy.ts'
+import { claim, clientMapper } from './claim-mapper.ts'
 import { client } from './client.ts'
 import { flow } from './flow.ts'
 import { identityProvider } from './identity-provider.ts'
@@ -14,11 +15,14 @@ import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
 import { subjectClaim } from './subject-claim.ts'
+import { workloadIdentity } from './workload-identity.ts'
 
 const list: readonly KindRule[] = [
   application,
   authzPolicy,
+  claim,
   client,
+  clientMapper,
   flow,
   identityProvider,
   keyPolicy,
@@ -28,6 +32,7 @@ const list: readonly KindRule[] = [
   role,
   settings,
   subjectClaim,
+  workloadIdentity,
 ]
 
 /** By the kind's name. */

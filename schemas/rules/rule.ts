@@ -11,6 +11,8 @@ import type { FieldError } from '../problems.ts'
 export interface RuleContext {
   /** Another document of the realm as it will be, with every default in its place. */
   find(kind: string, key: string): Doc | undefined
+  /** Every document of a kind that the rule names in `looksAt`, by key; the same map for all checks of one change. */
+  all(kind: string): ReadonlyMap<string, Doc>
   readonly settings: SettingsDoc
   /** Pointers of the secrets that this document has: given now or stored before. */
   readonly secrets: ReadonlySet<string>

@@ -2,6 +2,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { makeCertificate } from '../platform/certificates.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -66,6 +67,7 @@ describe.each(backends)('on $name', (backend) => {
       await send('POST', '/claims', {
         name: 'tier',
         protocolMapper: 'oidc-usermodel-attribute-mapper',
+        config: { 'claim.name': 'tier', 'user.attribute': 'tier' },
       })
     ).body.id
     expect((await send('PUT', `/client-scopes/${scope}/claims/${claim}`)).status).toBe(204)
@@ -315,13 +317,16 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   it('an eID provider echoes endpoints and levels only when it is made', async () => {
+    const [theirs, ours] = ['eid.example', 'us.example'].map(
+      (host) => makeCertificate([host]).certificate,
+    )
     const config = {
       ssoUrl: 'https://eid.example/sso',
       idpEntityId: 'urn:eid',
       spEntityId: 'urn:us',
-      idpSigningCertificate: 'MIIB',
+      idpSigningCertificate: theirs,
       spSigningPrivateKey: 'private-key-material',
-      spSigningCertificate: 'MIIC',
+      spSigningCertificate: ours,
       minimumLoa: 'substantial',
       subjectAttribute: 'PersonIdentifier',
     }
@@ -339,7 +344,7 @@ describe.each(backends)('on $name', (backend) => {
     })
     const read = await send('GET', '/identity-providers/eidas')
     expect(read.body.config).toMatchObject({
-      idpSigningCertificate: 'MIIB',
+      idpSigningCertificate: theirs,
       spSigningPrivateKeySet: true,
     })
     expect(JSON.stringify(read.body)).not.toContain('private-key-material')

@@ -5,6 +5,12 @@
 
 import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
 import {
+  type ClaimMapperId,
+  claimMappers,
+  type MapperSettings,
+  userProperties,
+} from '#schemas/drivers/claim-mappers.ts'
+import {
   type ProviderProtocol,
   providerProtocols,
   samlNeedsMetadataOr,
@@ -47,6 +53,17 @@ const keys: readonly Doc[] = [
   { kty: 'OKP', crv: 'Ed25519', x: 'FxKcS72oI9IZHz34sot6VVs7xTL_0fDbE43X-PzOu2c', kid: 'two' },
 ]
 
+/** What a setting means depends on the mapper: each has what it needs, and a prefix that changes. */
+const mapper: Tune = ({ doc, secrets }) => {
+  const { required }: MapperSettings = claimMappers[doc['protocolMapper'] as ClaimMapperId]
+  const value = Object.keys(isObject(doc['config']) ? doc['config'] : {}).length % 2
+  const needed = required.map((setting) => [
+    setting,
+    setting === 'user.attribute' ? (userProperties[value] ?? 'id') : `claim-${value}`,
+  ])
+  return { doc: { ...doc, config: Object.fromEntries(needed) }, secrets }
+}
+
 const tunes: Readonly<Record<string, Tune>> = {
   /** Of members that are made by chance there is no key. */
   client: ({ doc, secrets }) => {
@@ -56,6 +73,12 @@ const tunes: Readonly<Record<string, Tune>> = {
     return { doc: { ...rest, ...given }, secrets }
   },
 
+  claim: mapper,
+  'client-mapper': mapper,
+
+  /** The scopes would have to be those of the client that it names. */
+  'workload-identity': ({ doc: { scopes: _, ...doc }, secrets }) => ({ doc, secrets }),
+
   'identity-provider': ({ doc, secrets }, kind) => {
     const protocol = doc['protocol'] as keyof typeof providerProtocols
     const { required, optional }: ProviderProtocol = providerProtocols[protocol]
@@ -64,10 +87,12 @@ const tunes: Readonly<Record<string, Tune>> = {
     const config = configFor(kind, doc['config'], [...required, ...explicit], (name) =>
       known.has(name),
     )
+    const levels: Doc = { eidas: 'high', eherkenning: 'urn:etoegang:core:assurance-class:loa3' }
+    const level = levels[protocol] === undefined ? {} : { minimumLoa: levels[protocol] }
     const kept = Object.entries(secrets).filter(([pointer]) =>
       known.has(pointer.replace('/config/', '')),
     )
-    return { doc: { ...doc, config }, secrets: Object.fromEntries(kept) }
+    return { doc: { ...doc, config: { ...config, ...level } }, secrets: Object.fromEntries(kept) }
   },
 
   'messaging-provider': ({ doc, secrets }, kind) => {

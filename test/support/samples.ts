@@ -7,6 +7,9 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { bodyView } from '#schemas/views.ts'
+import { makeCertificate } from '../platform/certificates.ts'
+
+const sampleCertificate = makeCertificate(['sp.example']).certificate
 
 let count = 0
 
@@ -33,6 +36,9 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'date-time': () => '2026-01-01T00:00:00Z',
   'time-span': () => '90d',
   'mail-domain': (n) => `host-${n}.example`,
+  'name-id-format': () => 'persistent',
+  'saml-binding': () => 'HTTP-POST',
+  certificate: () => sampleCertificate,
   uuid: () => '00000000-0000-7000-8000-000000000000',
   'event-types': () => 'LOGIN_SUCCESS,ADMIN_*',
 }

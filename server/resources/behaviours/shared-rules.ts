@@ -6,6 +6,24 @@ import type { Rule, RuleContext } from '#schemas/rules/rule.ts'
 import type { Behaviour } from '../behaviour.ts'
 import { type Draft, type Drafts, draftValue } from '../drafts.ts'
 
+const listed = new WeakMap<Drafts, Map<string, ReadonlyMap<string, Doc>>>()
+
+/** Made once for a change: rules are checked when no draft changes any more. */
+const allOf = (drafts: Drafts, kind: string): ReadonlyMap<string, Doc> => {
+  const lists = listed.get(drafts) ?? new Map<string, ReadonlyMap<string, Doc>>()
+  listed.set(drafts, lists)
+  const found =
+    lists.get(kind) ??
+    new Map(
+      drafts
+        .all()
+        .filter((other) => other.kind.kind === kind && other.body !== null)
+        .map((other) => [other.key, draftValue<Doc>(other)]),
+    )
+  lists.set(kind, found)
+  return found
+}
+
 const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
   const given = new Set(Object.keys(draft.secrets))
   return {
@@ -13,6 +31,7 @@ const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
       const other = drafts.find(kind, key)
       return other === undefined || other.body === null ? undefined : draftValue<Doc>(other)
     },
+    all: (kind) => allOf(drafts, kind),
     // Most rules never ask.
     get settings() {
       return drafts.settings()

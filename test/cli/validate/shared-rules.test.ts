@@ -16,6 +16,16 @@ import { check } from './check.ts'
 const broken: Readonly<Record<string, Doc>> = {
   application: { name: 'shop', entityId: 'x' },
   'authz-policy': { name: 'p', type: 'aggregate', policies: ['p'] },
+  claim: {
+    name: 'c',
+    protocolMapper: 'oidc-usermodel-property-mapper',
+    config: { zz: '1', 'user.attribute': 'shoeSize', multivalued: 'yes' },
+  },
+  'client-mapper': {
+    name: 'm',
+    protocolMapper: 'oidc-hardcoded-claim-mapper',
+    config: { zz: '1' },
+  },
   client: {
     clientId: 'web',
     publicClient: true,
@@ -55,6 +65,14 @@ const broken: Readonly<Record<string, Doc>> = {
     browserFlow: 'browser-second-factor',
   },
   'subject-claim': { strategy: 'attribute' },
+  'workload-identity': {
+    name: 'w',
+    issuer: 'https://ci.example',
+    subject: 's',
+    audience: 'a',
+    clientId: 'parent',
+    scopes: 'nope',
+  },
 }
 
 const parents: Readonly<Record<string, string>> = { client: 'parent' }
@@ -86,6 +104,7 @@ const onServer = (kindName: string, doc: Doc) => {
   const { parentKind } = kindNamed(kindName)
   const drafts = new Drafts(emptySnapshot)
   for (const { kind, doc: seed } of seeds) drafts.add(draftOf(kind.kind, seed))
+  drafts.add(draftOf('client', { clientId: 'parent' }))
   const draft = draftOf(kindName, doc, parentKind === null ? undefined : parents[parentKind])
   drafts.add(draft)
   return withSharedRules({}).get(kindName)?.check?.(draft, drafts) ?? []
@@ -96,7 +115,7 @@ const inFiles = async (kindName: string, doc: Doc) => {
   const list = shape === 'singleton' ? doc : [doc]
   const realm =
     parentKind === null
-      ? { [section]: list }
+      ? { clients: [{ clientId: 'parent' }], [section]: list }
       : { clients: [{ clientId: parents[parentKind], [section]: list }] }
   return (await check(JSON.stringify({ realm: 'acme', ...realm }))).diagnostics
 }

@@ -1,0 +1,156 @@
+/** A value that no code reads is refused when it is written, over REST and in a file alike. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ClaimMapperId, claimMapperIds, claimMappers } from '#schemas/drivers/claim-mappers.ts'
+import { makeCertificate } from '../platform/certificates.ts'
+import { backends } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+describe.each(backends)('on $name', (backend) => {
+  let server: TestServer
+  let base: string
+  beforeAll(async () => {
+    server = await startServer(backend)
+    base = await server.createRealm('acme')
+    await send('POST', '/clients', { clientId: 'web', scopes: ['email'] })
+  })
+  afterAll(() => server.close())
+
+  const send = (method: string, path: string, body?: unknown) =>
+    server.admin.send(method, `${base}${path}`, body)
+
+  const choiceOf = (setting: string): string => {
+    if (setting === 'user.attribute') return 'username'
+    if (setting === 'jsonType.label') return 'String'
+    return setting.endsWith('.claim') || /^(multivalued|full\.path)$/.test(setting) ? 'true' : 'x'
+  }
+
+  const mapperOf = (protocolMapper: ClaimMapperId, more: Record<string, string> = {}) => ({
+    name: `${protocolMapper}-${Object.keys(more).length}`,
+    protocolMapper,
+    config: {
+      ...Object.fromEntries(
+        claimMappers[protocolMapper].required.map((setting) => [setting, choiceOf(setting)]),
+      ),
+      ...more,
+    },
+  })
+
+  describe.each(['/claims', '/clients/web/mappers'])('%s', (path) => {
+    it.each(claimMapperIds)('%s takes every setting that it reads', async (id) => {
+      const { optional } = claimMappers[id]
+      const all = Object.fromEntries(optional.map((setting) => [setting, choiceOf(setting)]))
+      expect((await send('POST', path, mapperOf(id, all))).status).toBe(201)
+    })
+
+    it.each(claimMapperIds)('%s refuses a setting that it does not read', async (id) => {
+      const { status, body } = await send('POST', path, mapperOf(id, { zz: '1' }))
+      expect(status).toBe(400)
+      expect(body.errors).toMatchObject([{ field: '/config/zz', code: 'unknown-field' }])
+    })
+
+    it.each(claimMapperIds)('%s refuses to stand without what it needs', async (id) => {
+      const { required } = claimMappers[id]
+      const { status, body } = await send('POST', path, { ...mapperOf(id), config: {} })
+      expect(status).toBe(required.length > 0 ? 400 : 201)
+      if (required.length > 0)
+        expect(body.errors.map(({ field }: { field: string }) => field)).toEqual(
+          required.map((setting) => `/config/${setting}`),
+        )
+    })
+
+    it.each([
+      ['access.token.claim', 'yes'],
+      ['jsonType.label', 'Integer'],
+      ['multivalued', 'TRUE'],
+    ])('%s refuses "%s"', async (setting, value) => {
+      const mapper = mapperOf('oidc-usermodel-attribute-mapper', { [setting]: value })
+      const { body } = await send('POST', path, mapper)
+      expect(body.errors).toMatchObject([{ field: `/config/${setting}`, code: 'enum' }])
+    })
+
+    it('a property mapper names a property that users have', async () => {
+      const mapper = mapperOf('oidc-usermodel-property-mapper', { 'user.attribute': 'shoeSize' })
+      const { body } = await send('POST', path, mapper)
+      expect(body.errors).toMatchObject([{ field: '/config/user.attribute', code: 'enum' }])
+    })
+  })
+
+  const serviceProvider = (more: object) => ({
+    entityId: 'https://sp.example',
+    assertionConsumerServiceUrl: 'https://sp.example/acs',
+    ...more,
+  })
+
+  it('a service provider has a NameID format and a certificate that exist', async () => {
+    const wrongFormat = serviceProvider({ options: { nameIdFormat: 'banana' } })
+    expect((await send('POST', '/saml-clients', wrongFormat)).body.errors).toMatchObject([
+      { field: '/options/nameIdFormat', code: 'format' },
+    ])
+    const certificate = makeCertificate(['sp.example']).certificate
+    const broken = certificate.replace(/[A-Za-z0-9+/]{20}/, '')
+    for (const signingCertificate of ['zz', 'MIIB', broken, certificate + certificate])
+      expect(
+        (await send('POST', '/saml-clients', serviceProvider({ signingCertificate }))).body.errors,
+      ).toMatchObject([{ field: '/signingCertificate', code: 'format' }])
+    const bare = certificate.replaceAll(/-----[A-Z ]+-----|\s/g, '')
+    const good = serviceProvider({
+      signingCertificate: bare,
+      options: { nameIdFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:kerberos' },
+    })
+    expect((await send('POST', '/saml-clients', good)).status).toBe(201)
+  })
+
+  const eid = (protocol: string, config: object) => ({
+    alias: `${protocol}-${Object.values(config).join('').length}`,
+    protocol,
+    config: {
+      ssoUrl: 'https://eid.example/sso',
+      idpEntityId: 'urn:eid',
+      spEntityId: 'urn:us',
+      idpSigningCertificate: makeCertificate(['eid.example']).certificate,
+      ...config,
+    },
+  })
+
+  it.each([
+    ['eidas', 'banana', 'substantial'],
+    ['eherkenning', 'substantial', 'urn:etoegang:core:assurance-class:loa3'],
+  ])('%s refuses the level "%s"', async (protocol, wrong, right) => {
+    const refused = await send('POST', '/identity-providers', eid(protocol, { minimumLoa: wrong }))
+    expect(refused.body.errors).toMatchObject([{ field: '/config/minimumLoa', code: 'enum' }])
+    const taken = await send('POST', '/identity-providers', eid(protocol, { minimumLoa: right }))
+    expect(taken.status).toBe(201)
+  })
+
+  const workload = (name: string, more: object = {}) => ({
+    name,
+    issuer: 'https://ci.example',
+    subject: `repo:${name}`,
+    audience: 'iam',
+    clientId: 'web',
+    scopes: 'email',
+    ...more,
+  })
+
+  it('a workload credential has scopes of its client', async () => {
+    const { body } = await send('POST', '/workload-identity', workload('a', { scopes: 'nope' }))
+    expect(body.errors).toMatchObject([{ field: '/scopes', code: 'scope-not-allowed' }])
+    expect((await send('POST', '/workload-identity', workload('b'))).status).toBe(201)
+    const { status, body: narrowed } = await send('PUT', '/clients/web', { clientId: 'web' })
+    expect(status).toBe(400)
+    expect(narrowed.errors[0].message).toContain('workload-identity "b"')
+  })
+
+  it('a JWT matches one workload credential, whichever way the second comes', async () => {
+    await send('POST', '/workload-identity', workload('first'))
+    const same = { subject: 'repo:first' }
+    const second = await send('POST', '/workload-identity', workload('second', same))
+    expect(second.body.errors).toMatchObject([{ field: '/subject', code: 'duplicate' }])
+    expect((await send('POST', '/workload-identity', workload('third'))).status).toBe(201)
+    const moved = await send('PUT', '/workload-identity/third', workload('third', same))
+    expect(moved.body.errors).toMatchObject([{ field: '/subject', code: 'duplicate' }])
+    const others = workload('fourth', { ...same, audience: 'other' })
+    expect((await send('POST', '/workload-identity', others)).status).toBe(201)
+  })
+})
