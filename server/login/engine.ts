@@ -17,6 +17,7 @@ import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-i
 import { newState, type SignInState } from './flow/state.ts'
 import type { KnownDevices } from './known-devices.ts'
 import type { SignInOrganizations } from './organizations.ts'
+import { isOutOfPlace, stateAfter } from './passed.ts'
 import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
 import {
   type AnswerContext,
@@ -46,9 +47,6 @@ export const retryAfter = 5
 /** The status of what nobody waits for any more. */
 export const over = 'EXPIRED'
 
-const without = <T>(record: Readonly<Record<string, T>>, key: string): Record<string, T> =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => name !== key))
-
 export const createEngine = (parts: EngineParts) => {
   const { recorder, sessions, authenticator, bruteForce, signIns } = parts
   const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts)
@@ -71,23 +69,20 @@ export const createEngine = (parts: EngineParts) => {
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
     step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
 
-  const stateAfter = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
-    const { state } = signIn
-    const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
-    const userId = passed.user?.id ?? state.userId
-    const name = passed.name ?? state.name
-    const organization = passed.organization ?? state.organization
-    return {
-      ...state,
-      done: [...state.done, execution.path],
-      amr: [...new Set([...state.amr, ...methods])],
-      notes: without(state.notes, execution.path),
-      rememberMe: passed.rememberMe ?? state.rememberMe,
-      ...(userId === undefined ? {} : { userId }),
-      ...(name === undefined ? {} : { name }),
-      ...(organization === undefined ? {} : { organization }),
-    }
-  }
+  const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState =>
+    stateAfter(
+      signIn.state,
+      execution.path,
+      passed,
+      passed.amr ?? (step.amr === undefined ? [] : [step.amr]),
+    )
+
+  const otherUser = (visitor: Visitor, { signIn: { state } }: Asked): Acceptance<Answered> => ({
+    statements: [],
+    events: [audit(visitor, 'LOGIN_FAILURE', 'FAILURE', state.userId ?? '', 'other-user')],
+    value: refused('credentials', 401),
+    partial: true,
+  })
 
   const openSession = (
     visitor: Visitor,
@@ -118,8 +113,9 @@ export const createEngine = (parts: EngineParts) => {
     passed: Passed,
     found: UserRow | undefined,
   ): Promise<Acceptance<Answered>> => {
+    if (isOutOfPlace(asked.signIn.state, passed)) return otherUser(visitor, asked)
     const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
-    const state = stateAfter(asked, passed)
+    const state = stateOf(asked, passed)
     const signIn = { ...asked.signIn, state }
     const next = await nextFor(visitor, signIn, user)
     const statements = passed.statements ?? []
@@ -215,11 +211,13 @@ export const createEngine = (parts: EngineParts) => {
     return {
       ...context,
       pass: async (passed) => {
-        const who = passed.user ?? user
+        // A step that gives a name without a user leaves nobody known.
+        const who = passed.name === undefined ? (passed.user ?? user) : passed.user
         const accepted = await onwards(visitor, asked, passed, who)
-        const isProved = who !== undefined && stateAfter(asked, passed).amr.length > 0
-        const ends = accepted.value.kind === 'signed-in'
-        const guards: Statement[] = isProved ? [authenticator.stillAllowed(who)] : []
+        const { kind } = accepted.value
+        const isProved = kind !== 'refused' && stateOf(asked, passed).amr.length > 0
+        const ends = kind === 'signed-in'
+        const guards: Statement[] = isProved && who ? [authenticator.stillAllowed(who)] : []
         const forgiven = ends && who ? bruteForce.forgiveStatements(realm, who.id) : []
         // Last: a user who registers is made by the statements.
         await recorder.commit([...forgiven, ...accepted.statements, ...guards], accepted.events)
@@ -229,7 +227,7 @@ export const createEngine = (parts: EngineParts) => {
         const attempt = { realm, settings, name, password, address }
         const result = await authenticator.attempt(attempt, (found) =>
           user !== undefined && found.id !== user.id
-            ? { statements: [], events: [], value: refused('credentials', 401), partial: true }
+            ? otherUser(visitor, asked)
             : onwards(visitor, asked, { ...passed, user: found, name }, found),
         )
         return counted(visitor, result, 'credentials')
@@ -269,6 +267,7 @@ export const createEngine = (parts: EngineParts) => {
           SignInState,
           | 'userId'
           | 'amr'
+          | 'strengthens'
           | 'pending'
           | 'acr'
           | 'clientId'

@@ -49,6 +49,10 @@ export interface LoginParts
 type RealmRequest = FastifyRequest<RealmRoute>
 type SignInRequest = FastifyRequest<SignInRoute>
 
+/** What a session has proved counts no longer once the session has ended. */
+const isStrengthening = ({ state: { strengthens } }: SignIn, { current }: Visit): boolean =>
+  strengthens === undefined || current?.session.sid === strengthens
+
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
@@ -180,7 +184,7 @@ const createHandlers = (parts: LoginParts) => {
     const value = browser.preLoginCookie(request, realm)
     const own = value === undefined ? undefined : await signIns.find(realm, handle, value)
     const signIn = own ?? (await openedByLink(request, realm, handle))
-    if (!signIn || !visit.isOpen) return { gone: true } as const
+    if (!signIn || !visit.isOpen || !isStrengthening(signIn, visit)) return { gone: true } as const
     const turn = await turnOf(request, reply, visit, signIn.state.pending)
     return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
   }

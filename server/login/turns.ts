@@ -7,7 +7,7 @@ import type { UserRow } from '#server/storage/tables.ts'
 import { stepPath } from './addresses.ts'
 import type { Browser } from './browser.ts'
 import { type Engine, retryAfter } from './engine.ts'
-import type { Entry } from './entries.ts'
+import { type Entry, signInEntry } from './entries.ts'
 import { isEnough } from './flow/levels.ts'
 import type { SignIn } from './flow/sign-ins.ts'
 import type { FindPending, PendingSignIn } from './pending.ts'
@@ -63,18 +63,30 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     return { visit, visitor, pending, csrf: prepared.csrf }
   }
 
-  /** The session that only needs to be strengthened for what waits. */
+  /**
+   * The session that only needs to be strengthened for what waits. That of an administrator who acts as the user is none:
+   * the administrator has proved nothing as the user.
+   */
   const strengthened = ({ visitor: { current }, pending }: Turn) =>
-    current && pending?.stepsUp && pending.acr && !isEnough(current.session.acr, pending.acr)
-      ? { userId: current.user.id, amr: JSON.parse(current.session.amr) as string[] }
+    current &&
+    current.session.impersonator === null &&
+    pending?.stepsUp &&
+    pending.acr &&
+    !isEnough(current.session.acr, pending.acr)
+      ? {
+          userId: current.user.id,
+          amr: JSON.parse(current.session.amr) as string[],
+          strengthens: current.session.sid,
+        }
       : undefined
 
   /** Nothing to ask where the flow leads nowhere. */
   const begin = async (
     turn: Turn,
     handle: string | undefined,
-    { name, flowOf, withoutSession }: Entry,
+    entry: Entry,
   ): Promise<Asked | undefined> => {
+    const { name, flowOf, withoutSession } = entry
     const { visitor, pending } = turn
     const flow = flowOf(visitor.settings, pending)
     if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
@@ -89,7 +101,7 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     }
     const asking = async (more: ReturnType<typeof strengthened>) =>
       engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
-    const stronger = strengthened(turn)
+    const stronger = entry === signInEntry ? strengthened(turn) : undefined
     return (stronger && (await asking(stronger))) ?? asking(undefined)
   }
 

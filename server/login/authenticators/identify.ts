@@ -14,6 +14,8 @@ export const identify = (parts: Parts): Step => {
   return {
     id: 'identify',
     identifies: true,
+    // Asked only while nothing is proved (questions.ts): the proofs are of the user who is known.
+    isDone: ({ user, state }) => user !== undefined && state.amr.length > 0,
     show: async (context) => {
       const modelOf = await firstPage(context)
       const isForgotten = context.state.entry === 'forgot'

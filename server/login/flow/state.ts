@@ -11,6 +11,8 @@ export interface SignInState extends Progress {
   readonly userId?: string
   /** The name that was given, whether or not anybody has it. */
   readonly name?: string
+  /** The session, by sid, that is strengthened rather than replaced: its user is the one that signs in. */
+  readonly strengthens?: string
   /** How it was shown who that is (RFC 8176). */
   readonly amr: readonly string[]
   readonly rememberMe: boolean
