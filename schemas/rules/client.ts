@@ -51,6 +51,13 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
       message: 'only a public client goes without authentication: set publicClient',
     },
   (client) =>
+    client.defaultScopes.includes('account') && {
+      field: '/defaultScopes',
+      code: 'asked-for',
+      message:
+        'account opens the account API: list it in scopes, and ask for it where it is needed',
+    },
+  (client) =>
     client.backchannelTokenDeliveryMode === 'ping' &&
     client.backchannelClientNotificationEndpoint === undefined && {
       field: '/backchannelTokenDeliveryMode',

@@ -1,16 +1,15 @@
 /** Who speaks by an access token: a user through a client, or a client for itself. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type AccountCallerParts,
-  createAccountCaller,
-  requestAddress,
-} from '#server/oidc/account-caller.ts'
-import { noToken, presentedToken, refuseToken } from '#server/oidc/bearer.ts'
+import { ownTokenOf, requestAddress } from '#server/oidc/account-caller.ts'
+import { presentedToken, refuseScope, refuseToken } from '#server/oidc/bearer.ts'
 import { allowOriginOf } from '#server/oidc/cors.ts'
+import type { OidcParts } from '#server/oidc/parts.ts'
+import { type UserTokenParts, userinfoResource } from '#server/oidc/user-token.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { accountScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
 
 export interface BearerCaller {
@@ -19,9 +18,30 @@ export interface BearerCaller {
   readonly user: UserRow | undefined
 }
 
-export const createBearerCaller = (parts: AccountCallerParts) => {
-  const { verifier, dpop } = parts
-  const accountOf = createAccountCaller(parts)
+export interface BearerCallerParts extends UserTokenParts, Pick<OidcParts, 'users' | 'subjects'> {}
+
+export const createBearerCaller = (parts: BearerCallerParts) => {
+  const { verifier, dpop, users, subjects } = parts
+
+  /**
+   * A client that the user has to allow things acts on transactions only where the user has allowed that. So does one with
+   * pairwise subjects, to which a transaction would tell the id of the user.
+   */
+  const needsScope = async ({ view }: Issuer, client: TokenClient): Promise<boolean> =>
+    client.doc.consentRequired || (await subjects.isPairwise(view, client))
+
+  const byUser = async (
+    issuer: Issuer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<BearerCaller> => {
+    const token = await ownTokenOf(parts, issuer, request, reply, userinfoResource(issuer))
+    if (!token.scope.includes(accountScope) && (await needsScope(issuer, token.client)))
+      throw refuseScope(issuer, accountScope)
+    const user = await users.find(issuer.name, token.user.id)
+    if (!user) throw refuseToken(issuer, 'its user is gone')
+    return { client: token.client, user }
+  }
 
   /** The token of a client must be for us, and its own: not exchanged for that of another. */
   const insistOnOwn = (issuer: Issuer, { claims, client, account }: VerifiedToken): void => {
@@ -38,11 +58,7 @@ export const createBearerCaller = (parts: AccountCallerParts) => {
   ): Promise<BearerCaller> => {
     const presented = presentedToken(issuer, request)
     const verified = await verifier.accessToken(issuer, presented.token)
-    if (!verified || verified.user) {
-      const { user } = await accountOf(issuer, request, reply)
-      if (!verified) throw noToken(issuer)
-      return { client: verified.client, user }
-    }
+    if (!verified || verified.user) return byUser(issuer, request, reply)
     const { client, claims } = verified
     allowOriginOf(client, request, reply)
     const address = requestAddress(issuer, request)

@@ -11,7 +11,10 @@ import { passwordType } from './password.ts'
 import { type Self, selfEvent } from './self.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
-export type CredentialsParts = Pick<AccountParts, 'storage' | 'recorder' | 'factors' | 'clock'>
+export type CredentialsParts = Pick<
+  AccountParts,
+  'storage' | 'recorder' | 'factors' | 'ranks' | 'clock'
+>
 
 /** What suffices to sign in by itself. */
 const sufficient: readonly string[] = [passwordType, passkeyType]

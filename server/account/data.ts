@@ -27,6 +27,7 @@ export type OwnDataParts = Pick<
   | 'clock'
   | 'jobs'
   | 'lastAdmin'
+  | 'ranks'
 >
 
 const erasureBody = objectOf(
@@ -89,7 +90,7 @@ export const createOwnData = (parts: OwnDataParts) => {
   /** For good. */
   const erase = async (self: Self, password?: string): Promise<void> => {
     const { user, issuer } = self
-    await insistOnStrength(factors, self)
+    await insistOnStrength(parts, self)
     if (isDeclared(self))
       throw new Problem(
         'owned',
@@ -126,7 +127,7 @@ export const createOwnData = (parts: OwnDataParts) => {
         await erase(self, password)
         return { status: 'ERASED' }
       }
-      await insistOnStrength(factors, self)
+      await insistOnStrength(parts, self)
       const events = [selfEvent(self, 'ERASURE_REQUESTED')]
       await confirm(self, { statements: [requests.request(self.user)], events }, password)
       const requestedAt = (await requests.requestedAt(self.user.id)) ?? clock.now()
@@ -134,7 +135,7 @@ export const createOwnData = (parts: OwnDataParts) => {
     },
 
     withdrawRequest: async (self: Self): Promise<void> => {
-      await insistOnStrength(factors, self)
+      await insistOnStrength(parts, self)
       await recorder.commit(
         [requests.withdraw(self.user.id)],
         [selfEvent(self, 'ERASURE_REQUESTED', 'withdrawn')],

@@ -29,6 +29,7 @@ export interface DeviceEnrolmentParts
       | 'recorder'
       | 'devices'
       | 'factors'
+      | 'ranks'
       | 'users'
       | 'authenticator'
       | 'storage'
@@ -119,7 +120,7 @@ export const deviceEnrolment = (parts: DeviceEnrolmentParts) => {
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
     const account = await callerOf(issuer, request, reply)
-    await insistOnRecentStrength(parts, account)
+    await insistOnRecentStrength(parts, { ...account, issuer })
     const { label = '' } = readPermit(request)
     const { token, expiresAt, statements } = devices.permit(
       account.user,

@@ -28,6 +28,7 @@ export type EnrolmentParts = Pick<
   | 'passkeys'
   | 'recorder'
   | 'factors'
+  | 'ranks'
   | 'grantsStore'
   | 'authenticator'
   | 'users'

@@ -7,6 +7,7 @@ import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Transactions } from '#server/accounts/transactions.ts'
 import type { PersonalKeys } from '#server/events/personal-keys.ts'
@@ -20,6 +21,7 @@ export interface AccountParts extends OidcParts {
   readonly passkeys: Passkeys
   readonly transactions: Transactions
   readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
   readonly passwords: Passwords
   readonly keyring: Keyring
   readonly exportData: ExportData

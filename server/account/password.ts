@@ -12,7 +12,15 @@ import { insistOnRecentStrength, insistOnStrength } from './strength.ts'
 
 export type PasswordParts = Pick<
   AccountParts,
-  'authenticator' | 'passwords' | 'factors' | 'sessions' | 'recorder' | 'clock' | 'jobs' | 'users'
+  | 'authenticator'
+  | 'passwords'
+  | 'factors'
+  | 'ranks'
+  | 'sessions'
+  | 'recorder'
+  | 'clock'
+  | 'jobs'
+  | 'users'
 >
 
 export interface PasswordChange {
@@ -68,7 +76,7 @@ export const createChangePassword = (parts: PasswordParts) => {
   return async (self: Self, change: PasswordChange): Promise<void> => {
     const { issuer, user } = self
     const { currentPassword, newPassword, signOutOthers = false } = change
-    await insistOnStrength(factors, self)
+    await insistOnStrength(parts, self)
 
     const changing = async () => {
       const { statements, errors } = await passwords.prepare(issuer.settings, user, newPassword)

@@ -29,7 +29,7 @@ const profileReply = objectOf({
 
 export type ProfileParts = Pick<
   AccountParts,
-  'users' | 'recorder' | 'clock' | 'factors' | 'addressNotice'
+  'users' | 'recorder' | 'clock' | 'factors' | 'ranks' | 'addressNotice'
 >
 
 const shown = (user: UserRow) => ({

@@ -2,12 +2,31 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/accounts/factors.ts'
+import type { Ranks } from '#server/accounts/permissions.ts'
 import { twoFactors } from '#server/login/flow/levels.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
 
-/** Seconds after a sign-in during which it is recent. */
-export const recentSeconds = 15 * 60
+/**
+ * Seconds after a sign-in during which it is recent. By a token less: it is the authentication that a client asked for in
+ * order to do this (RFC 9470), and what else holds the token has little time.
+ */
+const recentInSession = 15 * 60
+const recentByToken = 5 * 60
+
+const isByToken = ({ session }: Account): boolean => session === undefined
+
+const recentSeconds = (account: Account): number =>
+  isByToken(account) ? recentByToken : recentInSession
+
+export interface StrengthParts {
+  readonly factors: Pick<Factors, 'hasFactor'>
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly clock: Clock
+}
+
+export type StrongAccount = Account & { readonly issuer: Issuer }
 
 /** Its members say what to ask the authorization endpoint for (RFC 9470 §3 has the names). */
 const stepUp = (detail: string, wanted: Readonly<Record<string, string | number>>): Problem =>
@@ -18,29 +37,52 @@ export const refuseImpersonation = ({ session }: Account): void => {
     throw new Problem('forbidden', 'who acts as a user does not change how that user signs in')
 }
 
-/** Throws a 403 where a user with a second factor has not used one, and where somebody else acts as the user. */
-export const insistOnStrength = async (
-  factors: Pick<Factors, 'hasFactor'>,
-  account: Account,
+/** The account of an administrator is worth more than any client that holds a token of theirs. */
+const refuseClientOfAdmin = async (
+  { ranks }: StrengthParts,
+  { issuer, user }: StrongAccount,
 ): Promise<void> => {
-  refuseImpersonation(account)
-  if (account.acr !== twoFactors && (await factors.hasFactor(account.user)))
-    throw stepUp(`sign in with your second factor first (acr ${twoFactors})`, {
-      acr_values: twoFactors,
-      max_age: recentSeconds,
-    })
+  const permissions = await ranks.permissionsOf(issuer.view, user.id)
+  if (permissions.size > 0)
+    throw new Problem(
+      'forbidden',
+      'you hold admin permissions: no access token changes your credentials or address, or erases you; use the account pages',
+    )
 }
 
 /** Whether the sign-in is so young that nobody else sits at the user's screen by now. */
-export const isRecent = (clock: Clock, { signedInAt }: Account): boolean =>
-  signedInAt !== undefined && clock.now() - signedInAt <= recentSeconds * 1000
+export const isRecent = (clock: Clock, account: Account): boolean =>
+  account.signedInAt !== undefined &&
+  clock.now() - account.signedInAt <= recentSeconds(account) * 1000
 
-/** As `insistOnStrength`, of a sign-in that must be recent too. */
-export const insistOnRecentStrength = async (
-  { factors, clock }: { readonly factors: Pick<Factors, 'hasFactor'>; readonly clock: Clock },
-  account: Account,
-): Promise<void> => {
-  await insistOnStrength(factors, account)
+const insistOnRecency = ({ clock }: StrengthParts, account: Account): void => {
   if (!isRecent(clock, account))
-    throw stepUp('sign in again first: it was too long ago', { max_age: recentSeconds })
+    throw stepUp('sign in again first: it was too long ago', { max_age: recentSeconds(account) })
+}
+
+/**
+ * Throws a 403 where a user with a second factor has not used one, and where somebody else acts as the user. A token must
+ * be of a recent sign-in too, whatever else is proved, and of a user who administers nothing.
+ */
+export const insistOnStrength = async (
+  parts: StrengthParts,
+  account: StrongAccount,
+): Promise<void> => {
+  refuseImpersonation(account)
+  if (isByToken(account)) await refuseClientOfAdmin(parts, account)
+  if (account.acr !== twoFactors && (await parts.factors.hasFactor(account.user)))
+    throw stepUp(`sign in with your second factor first (acr ${twoFactors})`, {
+      acr_values: twoFactors,
+      max_age: recentSeconds(account),
+    })
+  if (isByToken(account)) insistOnRecency(parts, account)
+}
+
+/** As `insistOnStrength`, of a sign-in that must be recent in any case. */
+export const insistOnRecentStrength = async (
+  parts: StrengthParts,
+  account: StrongAccount,
+): Promise<void> => {
+  await insistOnStrength(parts, account)
+  insistOnRecency(parts, account)
 }

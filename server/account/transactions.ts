@@ -9,14 +9,13 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { isSignedBy } from '#server/accounts/device-keys.ts'
 import { signedGuard, transactionGuard } from '#server/accounts/transactions.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
-import type { AccountCallerParts } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { TransactionRow } from '#server/storage/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { type BearerCaller, createBearerCaller } from './bearer-caller.ts'
+import { type BearerCaller, type BearerCallerParts, createBearerCaller } from './bearer-caller.ts'
 import {
   createBody,
   describeConsume,
@@ -32,7 +31,7 @@ import { bodyReader } from './description.ts'
 import type { AccountParts } from './parts.ts'
 
 export interface TransactionParts
-  extends AccountCallerParts,
+  extends BearerCallerParts,
     Pick<AccountParts, 'issuers' | 'recorder' | 'users' | 'devices' | 'passkeys' | 'transactions'> {
   readonly preflights: Preflights
 }

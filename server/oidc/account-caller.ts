@@ -1,7 +1,7 @@
 /**
- * Whose account a request below `/account` is about: the user of its access token or, without one, of the browser's
- * session, which writes only with the CSRF token that goes with it. A request with an Authorization header is judged by
- * that alone: its cookies are not read.
+ * Whose account a request below `/account` is about: the user of an access token for the account API
+ * (docs/decisions/account-api.md) or, without one, of the browser's session, which writes only with the CSRF token that
+ * goes with it. A request with an Authorization header is judged by that alone: its cookies are not read.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -10,15 +10,20 @@ import { xsrfHeader } from '#server/http/cookies.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables.ts'
-import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { noToken, refuseScope, refuseToken } from './bearer.ts'
+import { noToken, refuseToken } from './bearer.ts'
 import type { OidcParts } from './parts.ts'
-import { type UserTokenParts, userTokenOf } from './user-token.ts'
+import {
+  accountResource,
+  type OwnResource,
+  type UserToken,
+  type UserTokenParts,
+  userTokenOf,
+} from './user-token.ts'
 
 export interface AccountCallerParts
   extends UserTokenParts,
-    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf' | 'subjects'> {}
+    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf'> {}
 
 export interface Account {
   readonly user: UserRow
@@ -45,34 +50,34 @@ export type AccountCaller = (
   reply: FastifyReply,
 ) => Promise<Account>
 
-/**
- * A client that the user has to allow things reaches the account only where the user has allowed that: consents given
- * to others are none of its business. So does one with pairwise subjects, to which the account would tell who the user
- * is. Other clients of the house need no scope beside `openid`.
- */
-const accountScope = 'account'
-
 /** As the request spells it, whatever its parameters are: `/realms/{realm}` is the issuer's. */
 export const requestAddress = ({ url }: Issuer, request: FastifyRequest): string => {
   const [path = ''] = request.url.split('?')
   return [url, ...path.split('/').slice(3)].join('/')
 }
 
+/** The user's own token for the resource: not one that a client got by exchanging it, nor one of an administrator. */
+export const ownTokenOf = async (
+  parts: UserTokenParts,
+  issuer: Issuer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  resource: OwnResource,
+): Promise<UserToken> => {
+  const address = requestAddress(issuer, request)
+  const token = await userTokenOf(parts, issuer, request, reply, { address, resource })
+  // A client that exchanged the user's token acts for the user elsewhere, not upon the account.
+  if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
+    throw refuseToken(issuer, 'it was exchanged')
+  return token
+}
+
 export const createAccountCaller = (parts: AccountCallerParts): AccountCaller => {
-  const { sessions, users, cookies, csrf, subjects } = parts
+  const { sessions, users, cookies, csrf } = parts
   const browser = createBrowser(cookies, csrf)
 
-  const needsScope = async ({ view }: Issuer, client: TokenClient): Promise<boolean> =>
-    client.doc.consentRequired || (await subjects.isPairwise(view, client))
-
   const byToken: AccountCaller = async (issuer, request, reply) => {
-    const address = requestAddress(issuer, request)
-    const token = await userTokenOf(parts, issuer, request, reply, { address })
-    // Whoever exchanged the user's token acts for the user elsewhere, not upon the account.
-    if (token.claims['act'] !== undefined || token.grant?.client_id !== token.client.id)
-      throw refuseToken(issuer, 'it was exchanged')
-    if (!token.scope.includes(accountScope) && (await needsScope(issuer, token.client)))
-      throw refuseScope(issuer, accountScope)
+    const token = await ownTokenOf(parts, issuer, request, reply, accountResource(issuer))
     const { acr, auth_time: signedIn, sid } = token.claims
     // The row as it stands in its table: it may be written back.
     const user = await users.find(issuer.name, token.user.id)

@@ -1,15 +1,16 @@
 /**
- * The user that an access token speaks for, at resources of the issuer itself: userinfo and the user's own account. The
- * token must be meant for the issuer: one that was narrowed to a resource is not (RFC 8707 §2.2).
+ * The user that an access token speaks for, at resources of the issuer itself: userinfo and the account API. The token must
+ * be meant for that resource: one for anything else is refused (RFC 9068 §4), as is one that was narrowed (RFC 8707 §2.2).
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { accountAudience } from '#server/tokens/audience.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { openidScope, parseScope } from '#server/tokens/scopes.ts'
+import { accountScope, openidScope, parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { presentedToken, refuseScope, refuseToken } from './bearer.ts'
 import { allowOriginOf } from './cors.ts'
@@ -26,15 +27,33 @@ export interface UserTokenParts {
   readonly dpop: Pick<Dpop, 'checkPossession'>
 }
 
+/** A resource of the issuer: the audience and the scope that its tokens have. */
+export interface OwnResource {
+  readonly audience: string
+  readonly scope: string
+}
+
+export const userinfoResource = ({ url }: Issuer): OwnResource => ({
+  audience: url,
+  scope: openidScope,
+})
+
+export const accountResource = ({ url }: Issuer): OwnResource => ({
+  audience: accountAudience(url),
+  scope: accountScope,
+})
+
 export interface UserTokenOptions {
+  /** Userinfo unless told otherwise. */
+  readonly resource?: OwnResource
   /** The form that may hold the token, where the endpoint takes one. */
   readonly form?: Parameters
   /** As of `PresentedToken` in dpop.ts. */
   readonly address?: string
 }
 
-const isFor = ({ aud }: Claims, { url }: Issuer): boolean =>
-  Array.isArray(aud) ? aud.includes(url) : aud === url
+const isFor = ({ aud }: Claims, audience: string): boolean =>
+  Array.isArray(aud) ? aud.includes(audience) : aud === audience
 
 /** The claims come again as the same object for as long as the token is remembered (jwt.ts). */
 const scopes = new WeakMap<Claims, readonly string[]>()
@@ -47,9 +66,18 @@ const scopeOf = (claims: Claims): readonly string[] => {
   return scope
 }
 
-const userOf = (issuer: Issuer, { claims, user }: VerifiedToken): UserRow => {
-  if (!isFor(claims, issuer)) throw refuseToken(issuer, 'it is for another audience')
+/** A token for the issuer that lacks the scope learns which one; it has not the audience without it. */
+const userOf = (
+  issuer: Issuer,
+  { claims, user }: VerifiedToken,
+  { audience, scope }: OwnResource,
+): UserRow => {
+  const isMeant = isFor(claims, audience)
+  if (!isMeant && !isFor(claims, issuer.url))
+    throw refuseToken(issuer, 'it is for another audience')
   if (!user) throw refuseToken(issuer, 'it is of no user')
+  if (!scopeOf(claims).includes(scope)) throw refuseScope(issuer, scope)
+  if (!isMeant) throw refuseToken(issuer, `its audience is not ${audience}`)
   return user
 }
 
@@ -66,13 +94,13 @@ const signedFor = async (
   return document && clientOf(document)
 }
 
-/** Throws what the protocol says (RFC 6750 §3) unless the token is good here and has the scope openid. */
+/** Throws what the protocol says (RFC 6750 §3) unless the token is for the resource and has its scope. */
 export const userTokenOf = async (
   { verifier, dpop }: UserTokenParts,
   issuer: Issuer,
   request: FastifyRequest,
   reply: FastifyReply,
-  { form, address }: UserTokenOptions = {},
+  { form, address, resource = userinfoResource(issuer) }: UserTokenOptions = {},
 ): Promise<UserToken> => {
   const presented = presentedToken(issuer, request, form)
   const verified = await verifier.accessToken(issuer, presented.token)
@@ -85,8 +113,6 @@ export const userTokenOf = async (
     claims,
     ...(address === undefined ? {} : { address }),
   })
-  const scope = scopeOf(claims)
-  const user = userOf(issuer, verified)
-  if (!scope.includes(openidScope)) throw refuseScope(issuer, openidScope)
-  return { ...verified, user, scope }
+  const user = userOf(issuer, verified, resource)
+  return { ...verified, user, scope: scopeOf(claims) }
 }

@@ -1,6 +1,10 @@
 /** Who an access token is for (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
 
 import type { TokenClient } from './client.ts'
+import { accountScope, openidScope } from './scopes.ts'
+
+/** The audience of the account API: tokens for anything else are refused there (docs/decisions/account-api.md). */
+export const accountAudience = (issuer: string): string => `${issuer}/account`
 
 /** A resource or audience that the client may not ask for. */
 export class TargetError extends Error {
@@ -32,3 +36,18 @@ export const audienceOf = (
   const [first = issuer, ...others] = all
   return others.length > 0 ? all : first
 }
+
+/**
+ * The resources of the issuer itself that the scopes of a user's token open: userinfo and, of a client that is configured
+ * to ask for it, the account API.
+ */
+export const ownAudiences = (
+  issuer: string,
+  { doc }: TokenClient,
+  scope: readonly string[],
+): readonly string[] => [
+  ...(scope.includes(openidScope) ? [issuer] : []),
+  ...(scope.includes(accountScope) && doc.scopes.includes(accountScope)
+    ? [accountAudience(issuer)]
+    : []),
+]

@@ -11,7 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource, newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
-import { audienceOf } from './audience.ts'
+import { audienceOf, ownAudiences } from './audience.ts'
 import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { namedClaims } from './claims/named.ts'
@@ -21,7 +21,6 @@ import { lifetimesOf } from './lifetimes.ts'
 import { type OrganizationWish, organizationOfSession, organizationScope } from './organizations.ts'
 import type { Issuer } from './realm.ts'
 import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
-import { openidScope } from './scopes.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
 
 /** How and when the user was authenticated, and what that led to. */
@@ -204,8 +203,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
       aud: audienceOf(issuer.url, client, resources, [
         ...collectAudiences(mappers, input),
-        // The userinfo endpoint is the issuer's.
-        ...(user && scope.includes(openidScope) ? [issuer.url] : []),
+        ...(user ? ownAudiences(issuer.url, client, scope) : []),
       ]),
       client_id: client.clientId,
       azp: client.clientId,

@@ -10,6 +10,8 @@ export class ScopeError extends Error {
 
 export const openidScope = 'openid'
 export const offlineScope = 'offline_access'
+/** Opens the account API to a client, for the user of its token. */
+export const accountScope = 'account'
 
 const syntax = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 

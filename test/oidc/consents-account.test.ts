@@ -22,9 +22,13 @@ describe.each(backends)('consents of an account on $name', (backend) => {
 
   beforeAll(async () => {
     site = await openIssuer(backend)
-    portal = await site.client({ clientId: 'portal', webOrigins: ['https://portal.example'] })
+    portal = await site.client({
+      clientId: 'portal',
+      scopes: ['account'],
+      webOrigins: ['https://portal.example'],
+    })
     maps = await site.client({ clientId: 'maps:eu/1', scopes: ['profile'] })
-    mail = await site.client({ clientId: 'mail' })
+    mail = await site.client({ clientId: 'mail', scopes: ['account'] })
   })
   afterAll(() => site.close())
 
@@ -41,7 +45,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     await allow(user, mail, 'openid')
     return user
   }
-  const bearer = async (user: UserRow, scope = ['openid']) => {
+  const bearer = async (user: UserRow, scope = ['openid', 'account']) => {
     const { grant } = await issueGrant(site, portal, user, { scope })
     const token = await accessTokenOf(site, portal, user, grant, scope)
     return { authorization: `Bearer ${token}` }
@@ -56,7 +60,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
       issuer,
       client: clientOf(document),
       user,
-      scope: ['openid'],
+      scope: ['openid', 'account'],
       authentication: { grantId: grant.id },
       ...more,
     })
@@ -162,7 +166,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect((await left(ann)).length).toBe(2)
   })
 
-  it('are not for tokens without openid, of a service account, exchanged, or of an actor', async () => {
+  it('are not for tokens without the scope account, of a service account, exchanged, or of an actor', async () => {
     const ann = await newcomer()
     const asService = await site.client({
       clientId: `service${ann.username}`,
@@ -171,9 +175,9 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     })
     const { grant } = await issueGrant(site, portal, ann)
     const tokens: readonly [number, string][] = [
-      [403, (await bearer(ann, ['profile'])).authorization.slice(7)],
+      [403, (await bearer(ann, ['openid'])).authorization.slice(7)],
       [401, await site.token(asService, { scope: 'openid' })],
-      [401, await accessTokenOf(site, mail, ann, grant)],
+      [401, await accessTokenOf(site, mail, ann, grant, ['openid', 'account'])],
       [401, await mint(ann, { claims: { act: { sub: 'somebody', client_id: 'mail' } } })],
     ]
     for (const [status, token] of tokens) {
@@ -185,6 +189,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
   })
 
   it.each([
+    ['is of the house', { clientId: 'house' }],
     ['needs consent itself', { clientId: 'guest', consentRequired: true }],
     ['is not to know who the user is', { clientId: 'blind', subjectClaim: 'pairwise' }],
   ] as const)('are for a client that %s only with the scope for the account', async (_, fields) => {

@@ -17,6 +17,7 @@ describe.each(backends.slice(0, 1))('tokens of an impersonated user on $name', (
       clientId: 'app',
       grantTypes: ['authorization_code', 'refresh_token', 'token-exchange'],
       redirectUris: [redirectUri],
+      scopes: ['account'],
     })
     alice = await addUser(site, { username: 'alice' })
   })
@@ -36,7 +37,7 @@ describe.each(backends.slice(0, 1))('tokens of an impersonated user on $name', (
     await parts.storage.commit(opened.statements)
     const person = newPerson(site)
     person.jar.set('iam-session-acme', opened.cookieValue)
-    const code = codeOf(await person.open(authorizeUrl(site, app)))
+    const code = codeOf(await person.open(authorizeUrl(site, app, { scope: 'openid account' })))
     const first = (await exchange(site, app, code)).body
     const as = { client_id: app.clientId, client_secret: app.secret }
     const refreshed = (
