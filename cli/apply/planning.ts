@@ -80,7 +80,11 @@ const drafted = async (
   if (reply !== null && nothingDiffers(reply, options)) return unchanged(realm, reply, options)
   const tools = wanting(wanted, options)
   if (reply === null)
-    return planRealm(wanted, actualOfNewRealm(realm), { ...tools, differingSecrets: [] })
+    // A realm is born without secrets: the built-in documents that its files name have none of theirs yet.
+    return planRealm(wanted, actualOfNewRealm(realm), {
+      ...tools,
+      differingSecrets: wanted.secrets,
+    })
   const sections = sectionsOf(wanted)
   const exported = await engine.exportRealm(realm, {
     builtIns: true,
