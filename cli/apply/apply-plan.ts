@@ -57,7 +57,7 @@ export const applyRealm = async (
 /** One realm after the other; a realm that fails does not keep the others from being applied. */
 export const applyPlan = async (
   engine: Engine,
-  { realms }: Plan,
+  { realms }: Pick<Plan, 'realms'>,
   options: ApplyOptions,
   onRealm: (plan: RealmPlan, work: () => Promise<RealmResult>) => Promise<RealmResult> = (
     _,

@@ -1,13 +1,17 @@
 /** What an apply refuses although the files are valid and the server would do it: exit code 7. */
 
-import type { Plan, RealmPlan } from '../plan/plan.ts'
-
-export interface Guards {
-  /** At most so many documents may be destroyed in one realm by one apply. */
-  readonly maxDeletions: number
-}
+import type { Estate } from '../load/estate.ts'
+import type { Guards, Plan, RealmPlan } from '../plan/plan.ts'
 
 export const defaultGuards: Guards = { maxDeletions: 20 }
+
+/** What the person gave, else what the estate says; undefined where neither does. */
+export const limitOf = (given: unknown, { guards }: Pick<Estate, 'guards'>): number | undefined =>
+  typeof given === 'number' ? given : (guards.maxDeletions ?? undefined)
+
+export const guardsOf = (given: unknown, estate: Pick<Estate, 'guards'>): Guards => ({
+  maxDeletions: limitOf(given, estate) ?? defaultGuards.maxDeletions,
+})
 
 const deletionsIn = ({ changes }: RealmPlan): RealmPlan['changes'] =>
   changes.filter(({ action }) => action === 'delete')
@@ -18,7 +22,8 @@ const tooMany = (plan: RealmPlan, { maxDeletions }: Guards): string[] => {
     ? []
     : [
         `realm ${plan.realm}: the plan destroys ${destroy} documents, and the limit is ${maxDeletions}; ` +
-          'look at the plan, then raise it with --max-deletions or guards.maxDeletions',
+          'look at the plan, then raise it with --max-deletions or guards.maxDeletions (a saved plan keeps the ' +
+          'limit that it was made under: raise it, and plan again)',
       ]
 }
 
@@ -32,8 +37,8 @@ const protectedOnes = (plan: RealmPlan): string[] =>
     )
 
 /** Why this plan is not applied; empty where it may be. */
-export const refusals = (plan: Plan, guards: Guards): string[] =>
-  plan.realms.flatMap((realm) => [...tooMany(realm, guards), ...protectedOnes(realm)])
+export const refusals = ({ realms }: Pick<Plan, 'realms'>, guards: Guards): string[] =>
+  realms.flatMap((realm) => [...tooMany(realm, guards), ...protectedOnes(realm)])
 
 /** Changes that take something away from somebody: a person must name the realm. */
 export const isDestructive = (plan: RealmPlan): boolean => deletionsIn(plan).length > 0

@@ -4,7 +4,7 @@ import { splitSecrets } from '#schemas/walk.ts'
 import type { SecretPlace } from '#schemas/wire.ts'
 import { hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { findEstate } from '../load/estate.ts'
+import type { Estate } from '../load/estate.ts'
 import { loadRealms } from '../load/load.ts'
 import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
 import { resolveSecrets } from '../load/secrets.ts'
@@ -14,6 +14,7 @@ import { secretsAtHand } from './secrets-at-hand.ts'
 
 export interface SavedSecretOptions {
   readonly cwd: string
+  readonly estate: Estate
   readonly env: Readonly<Record<string, string | undefined>>
   readonly allowExec: boolean
 }
@@ -35,14 +36,13 @@ const literalIn = (realms: readonly LoadedRealm[], asked: Asked): string | undef
 
 export const savedSecrets = async (
   { realms }: Plan,
-  { cwd, env, allowExec }: SavedSecretOptions,
+  { cwd, estate, env, allowExec }: SavedSecretOptions,
 ): Promise<SecretOf> => {
   const asked: Asked[] = realms.flatMap(({ realm, changes }) =>
     changes.flatMap(({ kind, key, secrets }) =>
       secrets.map(({ pointer, source }) => ({ realm, kind, key, pointer, source })),
     ),
   )
-  const { estate } = await findEstate({ cwd })
   const files = asked.flatMap(({ source }) => (source.from === 'literal' ? [source.file] : []))
   const loaded =
     files.length === 0

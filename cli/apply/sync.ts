@@ -6,6 +6,7 @@ import { hasWork, type Plan } from '../plan/plan.ts'
 import { applyPlan, type RealmResult } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { type FileOptions, readFiles, wantedRealms } from './files.ts'
+import { guardsOf } from './guards.ts'
 import { planWanted } from './planning.ts'
 
 export interface SyncOptions extends FileOptions {
@@ -53,6 +54,7 @@ export const syncFiles = async (options: SyncOptions): Promise<SyncOutcome> => {
     version: options.version,
     createdAt: new Date().toISOString(),
     server: options.server,
+    guards: guardsOf(undefined, estate),
     realms,
   }
   if (realms.some(({ problems }) => problems.length > 0))

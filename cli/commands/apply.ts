@@ -1,16 +1,9 @@
 /** `iamctl apply`: names and flags. */
 
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { invocationOf } from './invocation.ts'
 import { addFileOptions, addOutputOptions, addServerOptions } from './options.ts'
 import { addPlanOptions } from './plan.ts'
-
-/** A whole number, for options. */
-export const count = (text: string): number => {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('A whole number.')
-  return value
-}
 
 export const addApply = (program: Command): void => {
   const apply = program
@@ -23,7 +16,8 @@ Shows the plan and asks, on a terminal; where documents are destroyed, the name 
 Each realm is one transaction and one revision, which \`iamctl rollback\` can take back. A second apply changes nothing.
 
 Guards (exit 7): more deletions than --max-deletions (20 unless given here or as guards.maxDeletions), a document that
-is \`protected\`, files that have become empty.
+is \`protected\`, files that have become empty. A saved plan brings the limit that it was made under; the stricter of that
+limit and the one given here holds.
 
 Examples:
   iamctl apply
@@ -42,7 +36,6 @@ Examples:
     .option('--auto-approve', 'do not ask')
     .option('--message <text>', 'kept in the history')
     .option('--secrets-out <file>', 'where secrets go that are made up for new clients; 0600')
-    .option('--max-deletions <number>', 'most documents to destroy in a realm', count)
     .option('--allow-empty', 'go on where no file is left')
     .option('--allow-unrelated', 'go on where others changed other documents meanwhile')
   addServerOptions(apply)

@@ -1,10 +1,17 @@
 /** `iamctl plan` and `iamctl drift`: names and flags. */
 
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { invocationOf } from './invocation.ts'
 import { addFileOptions, addOutputOptions, addServerOptions } from './options.ts'
 
 const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
+
+/** A whole number, for options. */
+export const count = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('A whole number.')
+  return value
+}
 
 /** What plan and apply have in common. */
 export const addPlanOptions = (command: Command): Command =>
@@ -18,6 +25,7 @@ export const addPlanOptions = (command: Command): Command =>
       ]),
     )
     .option('--take-over', 'also change documents that another source owns')
+    .option('--max-deletions <number>', 'most documents to destroy in a realm', count)
 
 export const addPlan = (program: Command): void => {
   const plan = program
@@ -27,7 +35,8 @@ export const addPlan = (program: Command): void => {
       'after',
       `
 Nothing is changed. A plan needs one request where nothing differs, and three at most.
-A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved.
+A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved. It keeps
+the limit of deletions that it was made under.
 
 Examples:
   iamctl plan                                      the paths of iamctl.yaml, else realms/

@@ -1,9 +1,9 @@
 /** `iamctl reconcile`: names and flags. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { count } from './apply.ts'
 import { invocationOf } from './invocation.ts'
 import { addFileOptions, addOutputOptions, addServerOptions, collect } from './options.ts'
+import { count } from './plan.ts'
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 

@@ -137,12 +137,20 @@ export interface PlanSummary {
   readonly destroy: number
 }
 
+/** Limits that an apply does not go beyond: exit code 7. */
+export interface Guards {
+  /** At most so many documents may be destroyed in one realm by one apply. */
+  readonly maxDeletions: number
+}
+
 export interface Plan {
   readonly formatVersion: 1
   /** Of the program that made it. */
   readonly version: string
   readonly createdAt: string
   readonly server: string
+  /** Those that it was made under; an apply of the saved plan may have stricter ones. */
+  readonly guards: Guards
   readonly realms: readonly RealmPlan[]
 }
 

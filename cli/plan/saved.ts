@@ -111,6 +111,7 @@ const savedPlan = object({
   version: text,
   createdAt: text,
   server: text,
+  guards: object({ maxDeletions: count }),
   realms: Type.Array(realmPlan),
   digest: text,
 })

@@ -1,8 +1,15 @@
 /** What the loop may repair by itself; everything else that differs is told and left as it is. */
 
-import { type Guards, refusals } from '../apply/guards.ts'
+import { refusals } from '../apply/guards.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
-import { type Action, hasWork, isAdoption, type RealmPlan, summaryOf } from '../plan/plan.ts'
+import {
+  type Action,
+  type Guards,
+  hasWork,
+  isAdoption,
+  type RealmPlan,
+  summaryOf,
+} from '../plan/plan.ts'
 
 export interface Policy extends Guards {
   /** Kinds that are repaired; null: all. */
@@ -57,10 +64,8 @@ export const underPolicy = (plan: RealmPlan, policy: Policy): Ruled => {
   const left = held(plan, (kind) => reasonFor(plan, kind, policy))
   const isWhole = kept.length === plan.changes.length
   const allowed = isWhole ? plan : { ...plan, changes: kept, summary: summaryOf(kept, createRealm) }
-  const [refusal] = refusals({ ...emptyPlan, realms: [allowed] }, policy)
+  const [refusal] = refusals({ realms: [allowed] }, policy)
   if (refusal !== undefined) return { plan: null, held: held(plan, () => refusal) }
   const isAllowed = hasWork(allowed) && !policy.reportOnly && !(createRealm && policy.only !== null)
   return { plan: isAllowed ? allowed : null, held: left }
 }
-
-const emptyPlan = { formatVersion: 1, version: '', createdAt: '', server: '' } as const

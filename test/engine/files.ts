@@ -72,7 +72,7 @@ export const apply = async (
   const before = api.requests()
   const [result] = await applyPlan(
     api,
-    { formatVersion: 1, version: '0', createdAt: '', server: api.server, realms: [plan] },
+    { realms: [plan] },
     { provenance: {}, allowUnrelated: false, takeOver: false, secretOf },
   )
   if (!result) throw new Error('no realm was applied')

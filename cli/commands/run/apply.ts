@@ -3,14 +3,17 @@
 import { readFile } from 'node:fs/promises'
 import manifest from '../../../package.json' with { type: 'json' }
 import { applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
-import { defaultGuards, isDestructive, refusals } from '../../apply/guards.ts'
+import { isDestructive, limitOf, refusals } from '../../apply/guards.ts'
 import { makeSecrets } from '../../apply/made-secrets.ts'
 import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
 import type { Api } from '../../client/api.ts'
+import { hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
+import { findEstate } from '../../load/estate.ts'
+import { estateFileName } from '../../load/files.ts'
 import { hasWork, isEmpty, type Plan } from '../../plan/plan.ts'
 import { parsePlan } from '../../plan/saved.ts'
 import { approve } from '../../views/human/approval.ts'
@@ -22,6 +25,7 @@ import { type Invocation, textOf } from '../invocation.ts'
 import { withConnection } from './connection.ts'
 import {
   type EstateFiles,
+  fileOptions,
   planFiles,
   planningOptions,
   refusedByServer,
@@ -36,14 +40,12 @@ export interface Ready {
   readonly secretOf: SecretOf
   /** Null of a saved plan. */
   readonly files: EstateFiles | null
-  readonly maxDeletions: number
 }
 
 export const readyFrom = (plan: Plan, files: EstateFiles): Ready => ({
   plan,
   secretOf: files.secretOf,
   files,
-  maxDeletions: files.estate.guards.maxDeletions ?? defaultGuards.maxDeletions,
 })
 
 const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): Promise<Ready> => {
@@ -57,23 +59,30 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
     throw new CommandError(exitCodes.error, `the plan was made for ${plan.server}`, {
       hint: `this is ${api.server}: plan again, or name the other one with --server`,
     })
+  const { env, flags } = invocation
+  const { estate, diagnostics } = await findEstate(fileOptions(invocation, []))
+  // An estate that cannot be read may have guards.
+  if (hasErrors(diagnostics))
+    throw new CommandError(exitCodes.invalid, `${estateFileName} is not valid`, {
+      hint: 'nothing was sent: its guards are not known; `iamctl validate` tells what is wrong',
+      diagnostics,
+    })
+  const { maxDeletions } = plan.guards
+  const limit = limitOf(flags['maxDeletions'], estate) ?? maxDeletions
   return {
-    plan,
+    plan: { ...plan, guards: { maxDeletions: Math.min(maxDeletions, limit) } },
     secretOf: await savedSecrets(plan, {
       cwd: process.cwd(),
-      env: invocation.env,
-      allowExec: invocation.flags['allowExec'] === true,
+      estate,
+      env,
+      allowExec: flags['allowExec'] === true,
     }),
     files: null,
-    maxDeletions: defaultGuards.maxDeletions,
   }
 }
 
-const refuseGuarded = (invocation: Invocation, { plan, maxDeletions }: Ready): void => {
-  const given = invocation.flags['maxDeletions']
-  const [first, ...others] = refusals(plan, {
-    maxDeletions: typeof given === 'number' ? given : maxDeletions,
-  })
+const refuseGuarded = ({ plan }: Ready): void => {
+  const [first, ...others] = refusals(plan, plan.guards)
   if (first !== undefined)
     throw new CommandError(exitCodes.guarded, 'a guard refuses the plan; nothing was changed', {
       hint: [first, ...others].join('\n  '),
@@ -158,7 +167,7 @@ export const applyApproved = async (
   api: Api,
   ready: Ready,
 ): Promise<void> => {
-  refuseGuarded(invocation, ready)
+  refuseGuarded(ready)
   if (ready.plan.realms.some(isDestructive)) await agree(invocation, ready)
   report(invocation, await send(invocation, api, ready))
 }
@@ -178,7 +187,7 @@ export const apply = async (invocation: Invocation, paths: readonly string[]): P
     const { plan } = ready
     if (invocation.output === 'human') showPlan(plan)
     refuseProblems(plan)
-    refuseGuarded(invocation, ready)
+    refuseGuarded(ready)
     if (!plan.realms.some(hasWork)) {
       if (invocation.output === 'json')
         for (const { realm, baseRevision } of plan.realms)

@@ -8,6 +8,7 @@ import {
   type WantedRealms,
   wantedRealms,
 } from '../../apply/files.ts'
+import { guardsOf } from '../../apply/guards.ts'
 import { type PlanningOptions, planWanted } from '../../apply/planning.ts'
 import { serverDiagnostics } from '../../apply/server-problems.ts'
 import { defaultSource } from '../../apply/sync.ts'
@@ -156,6 +157,7 @@ export const planFiles = async (
     version: manifest.version,
     createdAt: new Date().toISOString(),
     server: api.server,
+    guards: guardsOf(invocation.flags['maxDeletions'], files.estate),
     realms,
   }
 }

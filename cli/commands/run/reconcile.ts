@@ -5,7 +5,7 @@ import { kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/typos.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { estateOf } from '../../apply/files.ts'
-import { defaultGuards } from '../../apply/guards.ts'
+import { guardsOf } from '../../apply/guards.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { defaultSource } from '../../apply/sync.ts'
 import { connect } from '../../client/connect.ts'
@@ -67,11 +67,8 @@ const roundOptions = (
   const only = onlyOf(invocation)
   return {
     files,
-    policyOf: ({ guards }) => ({
-      maxDeletions:
-        typeof maxDeletions === 'number'
-          ? maxDeletions
-          : (guards.maxDeletions ?? defaultGuards.maxDeletions),
+    policyOf: (estate) => ({
+      ...guardsOf(maxDeletions, estate),
       only,
       reportOnly: flags['reportOnly'] === true,
     }),

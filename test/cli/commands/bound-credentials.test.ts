@@ -236,6 +236,7 @@ describe('a plan file', () => {
       formatVersion: 1,
       version: '0.1.0',
       createdAt: new Date().toISOString(),
+      guards: { maxDeletions: 20 },
     } as const
     writeFileSync(file, serializePlan({ ...head, server: evil.url, realms: [] }))
     const env = { IAMCTL_TOKEN: secret, IAMCTL_SERVER: good.url }

@@ -85,6 +85,64 @@ describe('the guards of an estate', () => {
   })
 })
 
+describe('the guards of a saved plan', () => {
+  const estate = (limit: number | null): string =>
+    `source: guarded\npaths: [realm.yaml]\n${limit === null ? '' : `guards: { maxDeletions: ${limit} }\n`}`
+
+  /** Null: neither the estate nor a flag says anything. */
+  const limits = [null, 0, 3]
+  const cases = limits.flatMap((made) =>
+    limits.flatMap((applied) =>
+      (['estate', 'flag'] as const).map((through) => ({ made, applied, through })),
+    ),
+  )
+
+  it('are those that it was made under, and the stricter ones where it is applied under others', async () => {
+    const realm = newRealm()
+    const names = Array.from({ length: 4 }, (_, i) => `role-${i}`)
+    const { run, write } = newEstate(world(), {
+      'iamctl.yaml': estate(null),
+      'realm.yaml': file(realm, names),
+    })
+    expect((await run('apply --auto-approve')).code).toBe(0)
+    write({ 'realm.yaml': file(realm, names.slice(0, 1)) })
+    const codeOf = async ({ made, applied, through }: (typeof cases)[number]) => {
+      const flag = (limit: number | null) =>
+        through === 'flag' && limit !== null ? ['--max-deletions', String(limit)] : []
+      const declare = (limit: number | null) =>
+        write({ 'iamctl.yaml': estate(through === 'estate' ? limit : null) })
+      declare(made)
+      const planned = await run('plan --out saved.plan', ...flag(made))
+      expect(planned.code, planned.stderr).toBe(0)
+      declare(applied)
+      // Not confirmed where no guard refuses: nothing is changed, and the next case finds the same realm.
+      return (await run('apply --plan saved.plan', ...flag(applied))).code
+    }
+    for (const one of cases) {
+      const strictest = Math.min(one.made ?? 20, one.applied ?? Number.POSITIVE_INFINITY)
+      const isRefused = strictest < 3
+      expect({ ...one, refused: (await codeOf(one)) === 7 }).toEqual({ ...one, refused: isRefused })
+    }
+    expect(await statusOf(`${realm}/roles/role-3`)).toBe(200)
+    write({ 'iamctl.yaml': estate(25) })
+    await run('plan --out saved.plan')
+    expect((await run('apply --plan saved.plan --auto-approve')).code).toBe(0)
+    expect(await statusOf(`${realm}/roles/role-3`)).toBe(404)
+  })
+
+  it('hold beside an estate file that cannot be read: nothing is applied', async () => {
+    const realm = newRealm()
+    const { run, write } = newEstate(world(), {
+      'iamctl.yaml': estate(null),
+      'realm.yaml': file(realm, ['a']),
+    })
+    await run('plan --out saved.plan')
+    write({ 'iamctl.yaml': 'guards: { maxDeletion: 1 }\n' })
+    expect(await run('apply --plan saved.plan --auto-approve')).toMatchObject({ code: 3 })
+    expect(await statusOf(realm)).toBe(404)
+  })
+})
+
 describe('outputs for programs', () => {
   it('are one object of a plan and of drift, and one line a realm of an apply', async () => {
     const [realm, other] = [newRealm(), newRealm()]

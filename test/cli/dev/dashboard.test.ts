@@ -38,6 +38,7 @@ const planOf = (changes: readonly Change[]): Plan => ({
   version: '0',
   createdAt: at.toISOString(),
   server: url,
+  guards: { maxDeletions: 20 },
   realms: [
     {
       realm: 'acme',

@@ -35,6 +35,7 @@ const around = (realm: RealmPlan): Plan => ({
   version: '1.0.0',
   createdAt: '2026-01-01T00:00:00.000Z',
   server: 'https://id.example',
+  guards: { maxDeletions: 20 },
   realms: [realm],
 })
 
