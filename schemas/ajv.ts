@@ -18,6 +18,7 @@ const markKeywords = [
   'x-set',
   'x-immutable',
   'x-only',
+  'x-kept',
   'x-alias',
   'x-show-unset',
 ]

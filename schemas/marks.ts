@@ -56,6 +56,10 @@ export const immutable = <T extends TSchema>(schema: T) =>
 export const yamlOnly = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T>>({ ...schema, 'x-only': 'yaml' })
 
+/** A restriction: a REST PUT that leaves it out leaves it as it is, so that a client of the API that does not know it widens nothing. */
+export const kept = <T extends TSchema>(schema: T) =>
+  Type.Unsafe<Static<T>>({ ...schema, 'x-kept': true })
+
 /** Part of the REST form; YAML says it by nesting. */
 export const restOnly = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>({ ...schema, 'x-only': 'rest' }))

@@ -168,7 +168,7 @@ export const changesetRequest = Type.Object(
 )
 export type ChangesetRequest = Static<typeof changesetRequest>
 
-/** What a deletion, a lock-out or a narrowing reaches beyond the document itself. */
+/** What a deletion, a lock-out, a narrowing or a rise of privilege reaches beyond the document itself. */
 export interface Impact extends Place {
   readonly sessions: number
   readonly users: number
@@ -176,6 +176,8 @@ export interface Impact extends Place {
   readonly members: number
   /** Documents that are changed or deleted along with it. */
   readonly documents: number
+  /** A rise of privilege: admin permissions that the document holds afterwards and did not hold before. */
+  readonly gains?: readonly string[]
 }
 
 export interface ChangesetChange extends Place {

@@ -11,6 +11,7 @@ import { planRealm } from '../plan/plan-realm.ts'
 import { changesetOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { isDestructive } from './guards.ts'
+import { mayRaise, riseWarnings } from './rises.ts'
 import { comparison, sectionsOf, type Wanted } from './wanted.ts'
 
 export interface PlanningOptions {
@@ -20,7 +21,7 @@ export interface PlanningOptions {
   readonly takeOver: boolean
   /** Ask who changed what, as drift does. */
   readonly history: boolean
-  /** Ask the server what would happen: of every change, or only where something is destroyed. */
+  /** Ask the server what would happen: of every change, or only where something is destroyed or may be granted. */
   readonly dryRun: 'always' | 'destructive' | 'never'
 }
 
@@ -102,7 +103,7 @@ const drafted = async (
 const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
   plan.problems.length === 0 &&
   hasWork(plan) &&
-  (dryRun === 'always' || (dryRun === 'destructive' && isDestructive(plan)))
+  (dryRun === 'always' || (dryRun === 'destructive' && (isDestructive(plan) || mayRaise(plan))))
 
 /** The plan of one realm; who wants it before the server is asked what would happen is told. */
 export const planWanted = async (
@@ -117,5 +118,5 @@ export const planWanted = async (
   if (!asksServer(plan, options)) return plan
   const request = changesetOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
   const { impacts } = await engine.changeset(plan.realm, { ...request, dryRun: true })
-  return { ...plan, impacts }
+  return { ...plan, impacts, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
 }

@@ -88,6 +88,7 @@ export const markWords = (schema: JsonSchema): string[] => {
     ...(schema.readOnly ? ['made by the server; stands in no file'] : []),
     ...(schema['x-only'] === 'yaml' ? ['part of the files; over REST another route owns it'] : []),
     ...(schema['x-only'] === 'rest' ? ['part of the REST form; files say it by nesting'] : []),
+    ...(schema['x-kept'] ? ['over REST, a PUT without it leaves it as it is'] : []),
     ...(schema['x-immutable'] ? ['cannot be changed once it is made'] : []),
     ...(schema['x-set'] ? ['order and repetition mean nothing'] : []),
     ...(secret

@@ -69,6 +69,8 @@ export type WarningCode =
   | 'not-pruned'
   /** Only a part was planned. */
   | 'targeted'
+  /** A document holds admin permissions afterwards that it did not hold before. */
+  | 'rise-of-privilege'
 
 export interface PlanWarning {
   readonly code: WarningCode
@@ -123,7 +125,7 @@ export interface RealmPlan {
   readonly warnings: readonly PlanWarning[]
   /** With any of these, the plan is shown and refused. */
   readonly problems: readonly PlanProblem[]
-  /** Of destructive changes, as the server's dry run told. */
+  /** Of destructive changes and rises of privilege, as the server's dry run told. */
   readonly impacts: readonly Impact[]
   readonly summary: PlanSummary
 }

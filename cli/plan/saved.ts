@@ -101,7 +101,14 @@ const realmPlan = object({
     }),
   ),
   impacts: Type.Array(
-    object({ ...place, sessions: count, users: count, members: count, documents: count }),
+    object({
+      ...place,
+      sessions: count,
+      users: count,
+      members: count,
+      documents: count,
+      gains: Type.Optional(Type.Array(text)),
+    }),
   ),
   summary: object({ add: count, change: count, destroy: count }),
 })

@@ -1,5 +1,6 @@
 /** THE list of weak choices. Nothing here is forbidden; a person who knows why may switch a code off. */
 
+import { planScope } from '#schemas/admin-access.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
@@ -94,6 +95,19 @@ export const weakChoices: readonly WeakChoice[] = [
           field: '/grantTypes',
           message: 'a public client is protected by PKCE only, and none of its grants uses it',
           hint: 'use authorization_code',
+        },
+    ],
+  ),
+  weakChoice<ClientDoc>(
+    Client,
+    'plan-by-scope',
+    'a client may only plan because of a scope',
+    ({ adminAccess, defaultScopes }) => [
+      adminAccess !== 'plan' &&
+        defaultScopes.includes(planScope) && {
+          field: '/defaultScopes',
+          message: `the client may only plan as long as ${planScope} is among its default scopes`,
+          hint: 'set adminAccess: plan',
         },
     ],
   ),

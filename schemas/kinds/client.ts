@@ -1,6 +1,19 @@
 import Type, { type Static } from 'typebox'
+import { adminAccesses } from '../admin-access.ts'
 import { defineKind } from '../kind.ts'
-import { fields, flag, id, name, oneOf, ref, secret, setOf, text, yamlOnly } from '../marks.ts'
+import {
+  fields,
+  flag,
+  id,
+  kept,
+  name,
+  oneOf,
+  ref,
+  secret,
+  setOf,
+  text,
+  yamlOnly,
+} from '../marks.ts'
 
 /** The short names of the spec. */
 export const grantTypes = [
@@ -95,6 +108,13 @@ const spec = fields({
   serviceAccountClientRoles: yamlOnly(
     setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
       description: 'Client roles of its service account, as client/role.',
+    }),
+  ),
+  adminAccess: kept(
+    oneOf(adminAccesses, {
+      default: 'full',
+      description:
+        'What its service account may do on the admin API: all that its roles allow, or only read, compare and dry-run.',
     }),
   ),
   authorizationServicesEnabled: flag(false, 'Whether it protects resources with policies (UMA).'),

@@ -5,6 +5,7 @@
  */
 
 import type { FastifyRequest } from 'fastify'
+import { isPlanOnly, planScope } from '#schemas/admin-access.ts'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import type { Permission } from '#schemas/permissions.ts'
@@ -16,7 +17,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { adminAudience, adminMetadata, planScope } from './resource-metadata.ts'
+import { adminAudience, adminMetadata } from './resource-metadata.ts'
 
 export interface AdminToken {
   /** The id of the client's document. */
@@ -84,10 +85,9 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
     )
   }
 
-  /** What a client has by default it has in every token, however it came by this one. */
-  const isPlanOnly = ({ claims, client }: VerifiedToken): boolean =>
-    client.doc.defaultScopes.includes(planScope) ||
-    parseScope(String(claims['scope'] ?? '')).includes(planScope)
+  /** By what the client is now, however it came by this token; the token can only narrow that. */
+  const mayOnlyPlan = ({ claims, client }: VerifiedToken): boolean =>
+    isPlanOnly(client.doc) || parseScope(String(claims['scope'] ?? '')).includes(planScope)
 
   const presented: AdminTokens['presented'] = ({ headers: { authorization } }) =>
     /^(bearer|dpop)\b/i.test(authorization ?? '')
@@ -126,7 +126,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
         actor: client.id,
         tokenRealm: issuer.name,
         permissions: await permissionsOf(issuer.view, client.doc),
-        planOnly: isPlanOnly(verified),
+        planOnly: mayOnlyPlan(verified),
       }
     },
   }

@@ -189,7 +189,7 @@ const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
           scheme: 'bearer',
           bearerFormat: 'JWT',
           description:
-            'An access token of a service account, for the audience {base_url}/admin; with the scope admin:plan it changes nothing.',
+            'An access token of a service account, for the audience {base_url}/admin; of a client with adminAccess plan, or with the scope admin:plan, it changes nothing.',
         },
         xsrf: {
           type: 'apiKey',

@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance } from 'fastify'
+import { planScope } from '#schemas/admin-access.ts'
 import { publicJson, sendPublicJson } from '#server/oidc/cached-json.ts'
 import { publicPreflight } from '#server/oidc/cors.ts'
 import { describe } from '#server/oidc/description.ts'
@@ -16,9 +17,6 @@ export interface AdminResource {
 
 const maxAgeSeconds = 300
 const path = '/.well-known/oauth-protected-resource/admin'
-
-/** A token that has it reads, compares and tries out, and changes nothing. */
-export const planScope = 'admin:plan'
 
 /** What a token for the admin API must be meant for. */
 export const adminAudience = ({ baseUrl }: Pick<AdminResource, 'baseUrl'>): string =>

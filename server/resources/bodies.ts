@@ -42,17 +42,23 @@ export interface BodyParts {
   readonly rest: Readonly<Record<string, unknown>>
 }
 
-/** Splits a body that was checked. */
-export const partsOf = (kind: Kind, body: Doc): BodyParts => {
+/** Splits a body that was checked; `given` has the names that it had before its defaults were filled in. */
+export const partsOf = (kind: Kind, body: Doc, given: ReadonlySet<string>): BodyParts => {
   const { doc, secrets } = splitSecrets(kind, body)
   const marked = (only: 'yaml' | 'rest') => (field: string) =>
     kind.spec.properties?.[field]?.['x-only'] === only
   const pick = (from: Doc, wanted: (field: string) => boolean) =>
     Object.fromEntries(Object.entries(from).filter(([field]) => wanted(field)))
   const isRest = marked('rest')
+  const isYaml = marked('yaml')
+  const isLeft = (field: string) =>
+    kind.spec.properties?.[field]?.['x-kept'] === true && !given.has(field)
   const own = pick(doc, (field) => !isRest(field))
   return {
-    doc: (before) => ({ ...pick(before, marked('yaml')), ...own }),
+    doc: (before) => ({
+      ...own,
+      ...pick(before, (field) => isYaml(field) || isLeft(field)),
+    }),
     secrets,
     rest: pick(doc, isRest),
   }

@@ -7,6 +7,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
+import { isPlanOnly } from '#schemas/admin-access.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { effectivePermissions, type Permission } from '#schemas/permissions.ts'
@@ -75,6 +76,22 @@ const permissionsOf = (state: State, start: readonly Draft[]): ReadonlySet<Permi
     queue.push(...giversIn(state, draft))
   }
   return effectivePermissions(found)
+}
+
+/** Of a client that may only plan, none of its roles is a power to change anything. */
+const powersOf = (state: State, draft: Draft): ReadonlySet<Permission> =>
+  isPlanOnly(state.bodyOf(draft)) ? new Set() : permissionsOf(state, [draft])
+
+/** The rise of privilege that a change of the document is: what it holds afterwards, and did not hold before. */
+export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[]) => {
+  const then = before(drafts)
+  const now = after(drafts)
+  return (draft) => {
+    if (draft.body === null) return []
+    const had = powersOf(then, draft)
+    const gained = [...powersOf(now, draft)].filter((permission) => !had.has(permission))
+    return gained.includes('realm-admin') ? ['realm-admin'] : gained.sort()
+  }
 }
 
 export const refuseEscalation = (

@@ -1,6 +1,6 @@
 /**
- * What a destructive change reaches beyond its document: sessions that end, users who are shut out, members who lose
- * something, documents that go or change along. Counted for all documents of one sort by one query.
+ * What a change reaches beyond its document: sessions that end, users who are shut out, members who lose something,
+ * documents that go or change along, and permissions that it hands out (a rise of privilege). Counted for all documents of one sort by one query.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -20,6 +20,7 @@ import { readInSlices } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables.ts'
 import type { Draft, Drafts } from './drafts.ts'
 import { type Effect, keyOf } from './effects.ts'
+import { gainsOf } from './grants.ts'
 
 type Counts = ReadonlyMap<string, number>
 
@@ -132,7 +133,7 @@ const count = async (
   }
 }
 
-const isRealmSwitch = ({ draft }: Effect, severity: Severity): boolean =>
+const isRealmSwitch = ({ draft }: Effect, severity: Severity | undefined): boolean =>
   draft.kind === Settings && severity === 'disabled'
 
 /** Only of documents that reach something. */
@@ -141,13 +142,16 @@ export const impactsOf = async (
   drafts: Drafts,
   { db, realm, now }: { readonly db: Kysely<Tables>; readonly realm: string; readonly now: number },
 ): Promise<readonly Impact[]> => {
+  const gainsIn = gainsOf(drafts)
   const hits = effects.flatMap((effect) => {
     const severity = severityOf(effect)
-    if (!severity) return []
+    const { draft } = effect
+    const gains = draft.named && !draft.seed ? gainsIn(draft) : []
+    if (!severity && gains.length === 0) return []
     // What the changeset names itself is told under its own name.
     const along = [...drafts.along(effect.draft)].filter(({ named }) => !named)
     const gone = along.filter(({ body }) => body === null)
-    return [{ effect, severity, along, touched: [effect.draft, ...gone] }]
+    return [{ effect, severity, gains, along, touched: [effect.draft, ...gone] }]
   })
   const counting = await count(
     db,
@@ -159,9 +163,9 @@ export const impactsOf = async (
   const sum = (counts: Counts, touched: readonly Draft[]): number =>
     touched.reduce((total, { id }) => total + (counts.get(id) ?? 0), 0)
   return hits
-    .map(({ effect, severity, along, touched }) => {
+    .map(({ effect, severity, gains, along, touched }) => {
       const whole = isRealmSwitch(effect, severity) ? counting.realm : { users: 0, sessions: 0 }
-      const shutOut = severity === 'narrowed' ? [] : touched
+      const shutOut = severity === undefined || severity === 'narrowed' ? [] : touched
       return {
         kind: effect.draft.kind.kind,
         key: keyOf(effect),
@@ -169,7 +173,11 @@ export const impactsOf = async (
         users: whole.users + idsOf(shutOut, User).length,
         members: sum(counting.members, touched),
         documents: along.length,
+        ...(gains.length > 0 ? { gains } : {}),
       }
     })
-    .filter(({ sessions, users, members, documents }) => sessions + users + members + documents > 0)
+    .filter(
+      ({ sessions, users, members, documents, gains }) =>
+        gains !== undefined || sessions + users + members + documents > 0,
+    )
 }

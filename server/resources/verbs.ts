@@ -135,7 +135,8 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
     exists?: boolean,
   ): Promise<{ document: StoredDocument; shown: Shown }> => {
     const before = existing && (await presenter.one(kind, existing, scope.view))
-    const { doc, secrets, rest } = partsOf(kind, bodyOf(request, before))
+    const given = new Set(Object.keys(isObject(request.body) ? request.body : {}))
+    const { doc, secrets, rest } = partsOf(kind, bodyOf(request, before), given)
     const key = keyOf(kind, doc({}), await parentKeyFor(scope, rest))
     const { effects } = await write(scope, {
       op: 'put',

@@ -1,9 +1,14 @@
-/** A client that may only plan does not get around it by exchanging its token. */
+/**
+ * A client that may only plan does not get around it: not by exchanging its token, and not because a scope is renamed or
+ * deleted. That it may do more is a change of the client, and is told as a rise of privilege.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { issuerOf } from '../oidc/users.ts'
+import { put, senderTo } from '../resources/changeset.ts'
 import { backends } from '../support/backends.ts'
 
 describe.each(backends)('a client that may only plan on $name', (backend) => {
@@ -51,5 +56,97 @@ describe.each(backends)('a client that may only plan on $name', (backend) => {
       expect((await send('GET')).status).toBe(200)
       expect((await send('POST', { name: 'grown' })).status).toBe(403)
     }
+  })
+
+  const base = '/admin/realms/acme'
+  let count = 0
+  const account = async (fields: Partial<ClientDoc>) => {
+    count += 1
+    const client = await site.client({
+      clientId: `planner-${count}`,
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+      audiences: [`${site.server.baseUrl}/admin`],
+      ...fields,
+    })
+    const name = `of-${client.clientId}`
+    const { body: role } = await site.admin('POST', '/roles', { name })
+    await site.admin('PUT', `/admin-roles/${role.roleId}`, { permissions: ['realm-admin'] })
+    await site.admin('POST', `/clients/${client.id}/service-account/roles`, { name })
+    const bearer = await site.token(client)
+    const write = async (): Promise<number> =>
+      (
+        await site.server.anonymous.send(
+          'PUT',
+          `${base}/roles/user`,
+          { name: 'user' },
+          { authorization: `Bearer ${bearer}` },
+        )
+      ).status
+    return { ...client, write }
+  }
+
+  it('stays so when the scope is renamed or deleted, by which it was said before there was the field', async () => {
+    await site.admin('DELETE', '/clients/planner')
+    const planner = await account({ defaultScopes: ['admin:plan'] })
+    const other = await site.server.userWith('acme', ['manage-authorization'])
+    const scope = `${base}/client-scopes/admin:plan`
+    for (const [method, body] of [
+      ['PUT', { name: 'renamed' }],
+      ['DELETE', undefined],
+    ] as const)
+      expect(await other.send(method, scope, body)).toMatchObject({
+        status: 400,
+        body: { errors: [{ field: '/adminAccess', code: 'plan-only' }] },
+      })
+    expect(await planner.write()).toBe(403)
+
+    const { body: shown } = await site.admin('GET', `/clients/${planner.id}`)
+    await site.admin('PUT', `/clients/${planner.id}`, { ...shown, adminAccess: 'plan' })
+    expect((await other.send('PUT', scope, { name: 'renamed' })).status).toBe(200)
+    expect(await planner.write()).toBe(403)
+    expect((await other.send('DELETE', `${base}/client-scopes/renamed`)).status).toBe(204)
+    expect(await planner.write()).toBe(403)
+    const asked = await site.post('/token', {
+      grant_type: 'client_credentials',
+      client_id: planner.clientId,
+      client_secret: planner.secret,
+      scope: 'admin:plan',
+    })
+    expect([asked.status, asked.body.error]).toEqual([400, 'invalid_scope'])
+  })
+
+  it('stays so in a PUT that leaves the field out', async () => {
+    const planner = await account({ adminAccess: 'plan' })
+    expect(await planner.write()).toBe(403)
+    const { body: shown } = await site.admin('GET', `/clients/${planner.id}`)
+    const { adminAccess, ...rest } = shown
+    expect(adminAccess).toBe('plan')
+    const written = await site.admin('PUT', `/clients/${planner.id}`, { ...rest, name: 'Planner' })
+    expect(written.body).toMatchObject({ name: 'Planner', adminAccess: 'plan' })
+    expect(await planner.write()).toBe(403)
+    await site.admin('PUT', `/clients/${planner.id}`, { ...rest, adminAccess: 'full' })
+    expect(await planner.write()).toBe(200)
+  })
+
+  it('does more only by a rise of privilege, which a dry run tells and a lesser caller may not make', async () => {
+    const planner = await account({ adminAccess: 'plan' })
+    const doc = {
+      clientId: planner.clientId,
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+      serviceAccountRoles: [`of-${planner.clientId}`],
+    }
+    const widen = [put('client', planner.clientId, doc)]
+    const tried = await senderTo(site.server, 'acme').apply(widen, { dryRun: true })
+    expect(tried.body.impacts).toEqual([
+      expect.objectContaining({ kind: 'client', key: planner.clientId, gains: ['realm-admin'] }),
+    ])
+    const lesser = await site.server.userWith('acme', ['manage-clients'])
+    expect(await senderTo(site.server, 'acme', lesser).apply(widen)).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining('holds realm-admin, which you do not') },
+    })
+    expect(await planner.write()).toBe(403)
   })
 })

@@ -20,12 +20,11 @@ describe.each(backends.slice(0, 1))('client credentials on $name', (backend) => 
       expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
       return answer.body as { id: string; roleId: string }
     }
-    await call('POST', '/client-scopes', { name: 'admin:plan' })
     const { roleId } = await call('POST', '/roles', { name: 'deployers' })
     await call('PUT', `/admin-roles/${roleId}`, { permissions: ['realm-admin'] })
     for (const [clientId, more] of [
       ['pipeline', {}],
-      ['planner', { defaultScopes: ['admin:plan'] }],
+      ['planner', { adminAccess: 'plan' }],
     ] as const) {
       const { id } = await call('POST', '/clients', {
         clientId,
@@ -62,6 +61,15 @@ describe.each(backends.slice(0, 1))('client credentials on $name', (backend) => 
     expect(again.code, again.stderr).toBe(0)
     expect(again.stderr).toContain('debug: 1 requests')
     expect(again.stderr).not.toContain('a secret of a pipeline')
+
+    const grown = 'realm: shop\nroles:\n  - { name: clerk, permissions: [manage-users] }\n'
+    writeFileSync(join(folder, 'realms', 'shop.yaml'), grown)
+    for (const [command, ...flags] of [['plan'], ['apply', '--auto-approve']] as const) {
+      const risen = await home.run([command, ...flags], byFile)
+      expect(risen.stdout + risen.stderr).toContain(
+        'Warning: rise of privilege: role "clerk" gains manage-users, view-users',
+      )
+    }
 
     const wrong = await home.run(['plan'], as('pipeline', { IAMCTL_CLIENT_SECRET: 'wrong' }))
     expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('gets no token')])

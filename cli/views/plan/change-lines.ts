@@ -57,10 +57,11 @@ export const impactText = (impact: Impact, named = 0): string => {
     [sessions, 'session', 'ends', 'end'],
     [documents, 'other document', 'changes or goes along', 'change or go along'],
   ] as const
-  return parts
+  const reached = parts
     .filter(([count]) => count > 0)
     .map(([count, word, one, many]) => `${counted(count, word)} ${count === 1 ? one : many}`)
-    .join(', ')
+  const rise = impact.gains ? [`rise of privilege: gains ${impact.gains.join(', ')}`] : []
+  return [...rise.map(harmless), ...(reached.length > 0 ? [reached.join(', ')] : [])].join('; ')
 }
 
 const changedBy = ({ at, actor, actorName, source, revision }: LastChange): string =>
