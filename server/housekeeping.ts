@@ -37,6 +37,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
     ...parts.devices.forgetStatements(),
     ...parts.approvals.forgetStatements(),
     ...parts.invitations.forgetStatements(),
+    ...parts.addressUndos.forgetStatements(),
     ...parts.transactions.forgetStatements(),
     parts.changesets.forgetStatement(),
     forgetDevices(parts.storage, parts.clock.now()),

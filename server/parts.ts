@@ -5,6 +5,7 @@
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { createAddressNotice } from '#server/accounts/address-notice.ts'
+import { createAddressUndos } from '#server/accounts/address-undos.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
 import { createAuthenticator } from '#server/accounts/authenticate.ts'
 import { createBruteForce } from '#server/accounts/brute-force.ts'
@@ -180,7 +181,14 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       clock,
       key: deriveKey(root, 'messages'),
     })
-    const addressNotice = createAddressNotice({ post, messaging, clock })
+    const addressUndos = createAddressUndos({ storage, clock })
+    const addressNotice = createAddressNotice({
+      post,
+      undos: addressUndos,
+      messaging,
+      clock,
+      baseUrl: config.http.baseUrl,
+    })
 
     const behaviours = createBehaviours({ users, passwords, ranks, copy, addressNotice })
     const lastAdmin = createLastAdmin({ storage, ranks, master: masterRealm })
@@ -220,6 +228,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
       ranks,
       lastAdmin,
       addressNotice,
+      addressUndos,
       sessions,
       bruteForce,
       factors,

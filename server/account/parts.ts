@@ -1,6 +1,7 @@
 /** What the self-service surface is made of; each part of it takes the few it needs. */
 
 import type { AddressNotice } from '#server/accounts/address-notice.ts'
+import type { AddressUndos } from '#server/accounts/address-undos.ts'
 import type { Approvals } from '#server/accounts/approvals.ts'
 import type { ExportData } from '#server/accounts/data-export.ts'
 import type { Devices } from '#server/accounts/devices.ts'
@@ -11,6 +12,7 @@ import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Transactions } from '#server/accounts/transactions.ts'
 import type { PersonalKeys } from '#server/events/personal-keys.ts'
+import type { PageScopeParts } from '#server/login/page-scope.ts'
 import type { OidcParts } from '#server/oidc/parts.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { LastAdmin } from '#server/resources/last-admin.ts'
@@ -26,6 +28,8 @@ export interface AccountParts extends OidcParts {
   readonly keyring: Keyring
   readonly exportData: ExportData
   readonly addressNotice: AddressNotice
+  readonly addressUndos: AddressUndos
+  readonly settingsOf: PageScopeParts['settingsOf']
   readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>

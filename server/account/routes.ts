@@ -6,6 +6,7 @@ import { createDpop } from '#server/oidc/dpop.ts'
 import { deviceEnrolment } from './device-enrolment.ts'
 import { createJsonErrors } from './errors.ts'
 import type { AccountParts } from './parts.ts'
+import { restoreAddress } from './restore-address.ts'
 import { selfService } from './self-service.ts'
 import { signInApprovals } from './sign-in-approvals.ts'
 import { transactionRoutes } from './transactions.ts'
@@ -22,5 +23,6 @@ export const accountRoutes =
     deviceEnrolment(shared)(app)
     transactionRoutes(shared)(app)
     app.register(signInApprovals(shared))
+    app.register(restoreAddress(shared))
     app.register(selfService(shared))
   }

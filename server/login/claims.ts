@@ -31,7 +31,7 @@ export const pendingAddress = ({ email, attributes }: UserRow): string | undefin
   email === null ? (JSON.parse(attributes) as Attributes)[pendingAttribute]?.[0] : undefined
 
 /** The account that has the address, if one has, and whether it must give it to who reads the mail. */
-const holderOf = async (
+export const holderOf = async (
   { users }: Pick<Parts, 'users'>,
   realm: string,
   address: string,

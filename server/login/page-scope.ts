@@ -13,7 +13,7 @@ export interface PageScopeParts {
   /** Null when there is no such realm. */
   readonly settingsOf: (realm: string) => Promise<SettingsDoc | null>
   readonly pages: Pages
-  readonly mapError?: MapError
+  readonly mapError?: MapError | undefined
 }
 
 export const installPageScope = async (

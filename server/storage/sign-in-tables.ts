@@ -38,6 +38,20 @@ export interface InvitationRow {
   expires_at: number
 }
 
+/** A change of a user's address that the old address can undo. */
+export interface AddressUndoRow {
+  id: string
+  realm: string
+  user_id: string
+  /** The old address, and whether it was verified. */
+  email: string
+  email_verified: number
+  /** SHA-256 of the token in the link. */
+  digest: string
+  created_at: number
+  expires_at: number
+}
+
 /** A device on its way to become a factor: first a token for the user, then a challenge for the device. */
 export interface DeviceEnrolmentRow {
   /** SHA-256 of the token. */

@@ -7,6 +7,7 @@ import type { Generated } from 'kysely'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
+  AddressUndoRow,
   ApprovalRow,
   DeviceEnrolmentRow,
   ErasureRequestRow,
@@ -351,6 +352,7 @@ export interface Tables {
   sign_ins: SignInRow
   known_devices: KnownDeviceRow
   invitations: InvitationRow
+  address_undos: AddressUndoRow
   device_enrolments: DeviceEnrolmentRow
   approvals: ApprovalRow
   transactions: TransactionRow

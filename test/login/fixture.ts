@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/seeds.ts'
 import { createAddressNotice } from '#server/accounts/address-notice.ts'
+import { createAddressUndos } from '#server/accounts/address-undos.ts'
 import { createApprovals } from '#server/accounts/approvals.ts'
 import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
@@ -102,7 +103,13 @@ export const openSite = async (
     passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
     messaging,
     post,
-    addressNotice: createAddressNotice({ ...accounts, post, messaging }),
+    addressNotice: createAddressNotice({
+      ...accounts,
+      undos: createAddressUndos(accounts),
+      post,
+      messaging,
+      baseUrl,
+    }),
     knownDevices: createKnownDevices({ ...accounts, messaging, post, cookies, baseUrl }),
     organizations: createSignInOrganizations(accounts),
     invitations: createInvitations(accounts),

@@ -124,6 +124,16 @@ export const examples: Readonly<Record<string, Show>> = {
       username,
       fields: { token: 't' },
     }),
+  'confirm-restored-address': (pages, reply, page) =>
+    pages.confirmLink(reply, {
+      ...page,
+      purpose: 'restore-email',
+      username: 'x***@evil.example',
+      email: 'maria@nordwind.example',
+      fields: { token: 't' },
+    }),
+  'address-restored': (pages, reply, page) =>
+    pages.done(reply, { ...page, what: 'email-restored', continueUrl: '/login/forgot' }),
   'choose-method': (pages, reply, page) =>
     pages.chooseMethod(reply, {
       ...page,

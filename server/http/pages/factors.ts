@@ -67,7 +67,7 @@ export interface ConfirmSignInPage extends FormPage {
 
 /** What a link in a message leads to: nothing happens before the button, as mail scanners follow links too. */
 export interface ConfirmLinkPage extends FormPage {
-  readonly purpose: 'sign-in' | 'verify-email' | 'delete-account'
+  readonly purpose: 'sign-in' | 'verify-email' | 'delete-account' | 'restore-email'
   readonly username?: string | undefined
   readonly email?: string | undefined
   /** Posted with `_csrf`. */

@@ -80,6 +80,7 @@ export interface DonePage extends PageContext {
     | 'link-sign-in'
     | 'deletion-requested'
     | 'account-deleted'
+    | 'email-restored'
   readonly continueUrl?: string | undefined
 }
 

@@ -16,6 +16,7 @@ import { erasureRequests } from './0013-erasure-requests.ts'
 import { addScopes } from './0014-scopes.ts'
 import { soleWriter } from './0015-sole-writer.ts'
 import { logoutRequests } from './0016-logout-requests.ts'
+import { addressUndos } from './0019-address-undos.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   addScopes,
   soleWriter,
   logoutRequests,
+  addressUndos,
 ]
