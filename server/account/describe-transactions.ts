@@ -27,11 +27,16 @@ export const createBody = objectOf(
     type: { type: 'string', enum: types },
     payload: {
       type: 'string',
-      description: 'What is signed, byte for byte; it holds something that makes it unique.',
+      description: 'What is signed, byte for byte.',
       minLength: 1,
       maxLength: 8192,
     },
-    displayText: { type: 'string', minLength: 1, maxLength: 2000 },
+    displayText: {
+      type: 'string',
+      description: 'What the user is shown; it is signed too.',
+      minLength: 1,
+      maxLength: 2000,
+    },
     userId: {
       type: 'string',
       description: 'Who is to sign; needed where the client speaks for itself.',
@@ -62,7 +67,11 @@ const time = { type: 'integer', description: 'Milliseconds since 1970.' }
 const short = {
   id: { type: 'string', format: 'uuid' },
   status: { type: 'string', enum: ['PENDING', 'SIGNED', 'CONSUMED', 'EXPIRED'] },
-  hash: { type: 'string', description: 'SHA-256 of the payload, base64url.' },
+  hash: {
+    type: 'string',
+    description:
+      'What is signed: SHA-256 of all that the transaction is (docs/decisions/transactions.md), base64url.',
+  },
   expiresAt: time,
 }
 const record = objectOf({
@@ -71,6 +80,7 @@ const record = objectOf({
   payload: { type: 'string' },
   displayText: { type: 'string' },
   userId: { type: 'string' },
+  clientId: { type: 'string', description: 'The client that made it.' },
   credentialId: { type: ['string', 'null'] },
   createdAt: time,
 })

@@ -5,9 +5,10 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
+import { Client } from '#schemas/kinds/client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { isSignedBy } from '#server/accounts/device-keys.ts'
-import { signedGuard, transactionGuard } from '#server/accounts/transactions.ts'
+import { transactionGuard } from '#server/accounts/transactions.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
@@ -123,8 +124,6 @@ export const transactionRoutes = (parts: TransactionParts) => {
       await recorder.commit(statements, [told])
     } catch (error) {
       if (!(error instanceof GuardFailedError)) throw error
-      if (error.guard === signedGuard)
-        throw new Problem('conflict', 'the key has signed this payload before; make a unique one')
       if (error.guard === transactionGuard) insistOn(await find(turn, row.id, () => true), wanted)
       throw error
     }
@@ -150,6 +149,7 @@ export const transactionRoutes = (parts: TransactionParts) => {
     const { row, statements } = transactions.create({
       realm: turn.issuer.name,
       client_id: turn.client.id,
+      clientId: turn.client.clientId,
       user_id: signer.id,
       type,
       payload,
@@ -172,6 +172,7 @@ export const transactionRoutes = (parts: TransactionParts) => {
       payload: row.payload,
       displayText: row.display_text,
       userId: row.user_id,
+      clientId: (await turn.issuer.view.byId(Client.kind, row.client_id))?.key ?? '',
       credentialId: row.credential_id,
       createdAt: row.created_at,
     })

@@ -1,31 +1,62 @@
 /**
  * Transactions: a client asks a user to sign something exactly as it is, the user signs it with a key of theirs, and the
- * client uses that once. What is signed is the SHA-256 of the payload, so that nothing else can be made of the signature.
+ * client uses that once. What is signed is a digest of everything that the transaction is: what the user saw as well as what
+ * the client meant, for which user and client, and which transaction. A signature is good for nothing else (PSD2 RTS
+ * article 5; docs/decisions/transactions.md has the encoding for verifiers outside).
  */
 
 import { createHash } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { TransactionRow } from '#server/storage/sign-in-tables.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 
 export const transactionGuard = 'transaction'
-/** Fails where the key has signed the same payload before. */
-export const signedGuard = 'transaction-payload'
 
 /** How long it can still be told that a transaction came too late. */
 const keptMs = 60 * 60_000
-/** How long a key does not sign the same payload again. */
-const signedMs = 365 * 24 * 60 * 60_000
 
 export type TransactionStatus = TransactionRow['status'] | 'EXPIRED'
 
 export type NewTransaction = Pick<
   TransactionRow,
   'realm' | 'client_id' | 'user_id' | 'type' | 'payload' | 'display_text'
-> & { readonly lifetimeMs: number }
+> & {
+  readonly lifetimeMs: number
+  /** As the protocol knows the client. */
+  readonly clientId: string
+}
+
+type Signed = Pick<
+  TransactionRow,
+  'id' | 'type' | 'payload' | 'display_text' | 'user_id' | 'expires_at'
+> & { readonly clientId: string }
+
+/** Every field with its length before it: no field can run into the next one. */
+const encoded = (fields: readonly string[]): Buffer =>
+  Buffer.concat(
+    fields.flatMap((field) => {
+      const bytes = Buffer.from(field)
+      return [Buffer.from(`${bytes.length}:`), bytes, Buffer.from(',')]
+    }),
+  )
+
+export const transactionHash = (transaction: Signed): string =>
+  createHash('sha256')
+    .update(
+      encoded([
+        'iamctl-transaction-1',
+        transaction.id,
+        transaction.type,
+        transaction.clientId,
+        transaction.user_id,
+        transaction.payload,
+        transaction.display_text,
+        String(transaction.expires_at),
+      ]),
+    )
+    .digest('base64url')
 
 export interface Transactions {
   create(transaction: NewTransaction): {
@@ -34,7 +65,7 @@ export interface Transactions {
   }
   find(realm: string, id: string): Promise<TransactionRow | undefined>
   statusOf(row: TransactionRow): TransactionStatus
-  /** Fails a guard where it is signed or over, or where the key has signed the same payload before. */
+  /** Fails the guard where it is signed or over. */
   sign(row: TransactionRow, credentialId: string): Statement[]
   /** Fails the guard unless it is signed, in time and not used. */
   consume(row: TransactionRow): Statement[]
@@ -63,16 +94,15 @@ export const createTransactions = ({
   }
 
   return {
-    create({ lifetimeMs, ...transaction }) {
+    create({ lifetimeMs, clientId, ...transaction }) {
       const now = clock.now()
+      const identified = { ...transaction, id: newId(), expires_at: now + lifetimeMs }
       const row: TransactionRow = {
-        ...transaction,
-        id: newId(),
+        ...identified,
         status: 'PENDING',
-        hash: createHash('sha256').update(transaction.payload).digest('base64url'),
+        hash: transactionHash({ ...identified, clientId }),
         credential_id: null,
         created_at: now,
-        expires_at: now + lifetimeMs,
       }
       return { row, statements: insertRows(db, 'transactions', [row]) }
     },
@@ -88,22 +118,9 @@ export const createTransactions = ({
     statusOf: ({ status, expires_at }) =>
       status !== 'CONSUMED' && expires_at <= clock.now() ? 'EXPIRED' : status,
 
-    sign(row, credentialId) {
-      // Whoever saw the signature could otherwise bring it again for the next transaction with the same payload.
-      const once = db
-        .insertInto('replay_guards')
-        .values({
-          realm: row.realm,
-          purpose: transactionGuard,
-          id: sha256(`${credentialId}.${row.hash}`),
-          expires_at: clock.now() + signedMs,
-        })
-        .onConflict((conflict) => conflict.doNothing())
-      return [
-        change(row, 'PENDING', { status: 'SIGNED', credential_id: credentialId }),
-        guarded(once, signedGuard),
-      ]
-    },
+    sign: (row, credentialId) => [
+      change(row, 'PENDING', { status: 'SIGNED', credential_id: credentialId }),
+    ],
 
     consume: (row) => [change(row, 'SIGNED', { status: 'CONSUMED' })],
 

@@ -99,7 +99,7 @@ export interface TransactionRow {
   status: 'PENDING' | 'SIGNED' | 'CONSUMED'
   payload: string
   display_text: string
-  /** SHA-256 of the payload, base64url. */
+  /** What is signed: `transactionHash`, base64url. */
   hash: string
   /** The credential that signed it. */
   credential_id: string | null

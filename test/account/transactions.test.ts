@@ -56,22 +56,41 @@ describe.each(backends)('transactions on $name', (backend) => {
     userId,
     ...more,
   })
-  const signatureOf = (key: DeviceKey, payload: string): string =>
-    key.sign(createHash('sha256').update(payload).digest())
+  /** By the encoding as it is documented for verifiers outside, from what a transaction tells of itself. */
+  const hashOf = (told: Record<string, unknown>): string => {
+    const digest = createHash('sha256')
+    const { id, type, clientId, userId, payload, displayText, expiresAt } = told
+    for (const field of [
+      'iamctl-transaction-1',
+      id,
+      type,
+      clientId,
+      userId,
+      payload,
+      displayText,
+      expiresAt,
+    ])
+      digest.update(`${Buffer.byteLength(String(field))}:${field},`)
+    return digest.digest('base64url')
+  }
+  const signatureOf = (key: DeviceKey, hash: string): string =>
+    key.sign(Buffer.from(hash, 'base64url'))
 
   it('are made by a client, signed by the key of a device, and used once', async () => {
     const { user, credentialId, key, as } = await newcomer()
     const client = await asClient(bank)
     const body = pay(user.id)
     const made = await client('POST', '', body)
-    const hash = createHash('sha256').update(body.payload).digest('base64url')
-    expect(made).toMatchObject({ status: 201, body: { status: 'PENDING', hash } })
+    const { hash } = made.body
+    expect(made).toMatchObject({ status: 201, body: { status: 'PENDING' } })
     expect(Object.keys(made.body).sort()).toEqual(['expiresAt', 'hash', 'id', 'status'])
     const at = `/${made.body.id}`
     const { payload, displayText } = body
-    expect((await as('GET', at)).body).toMatchObject({ payload, displayText, credentialId: null })
+    const told = (await as('GET', at)).body
+    expect(told).toMatchObject({ payload, displayText, clientId: 'bank', credentialId: null })
+    expect(hashOf(told)).toBe(hash)
     expect((await client('POST', `${at}/consume`)).status).toBe(409)
-    const signature = signatureOf(key, payload)
+    const signature = signatureOf(key, hash)
     const sign = () => as('POST', `${at}/sign`, { credentialId, signature })
     const signed = await Promise.all([sign(), sign()])
     expect(signed.map(({ status }) => status).sort()).toEqual([200, 409])
@@ -92,29 +111,63 @@ describe.each(backends)('transactions on $name', (backend) => {
       })
   })
 
-  it('are signed by their own payload alone, and no key signs one payload twice', async () => {
+  it('are signed as a whole: payload, what the user saw, type, user, client and transaction', async () => {
     const { user, credentialId, key, as } = await newcomer()
     const client = await asClient(bank)
-    const [first, second] = [pay(user.id), pay(user.id)]
-    const id = (await client('POST', '', first)).body.id
-    const sign = (transaction: string, payload: string, by = key, credential = credentialId) =>
-      as('POST', `/${transaction}/sign`, {
+    const body = pay(user.id)
+    const told = async () =>
+      (await as('GET', `/${(await client('POST', '', body)).body.id}`)).body as Record<
+        string,
+        string
+      >
+    const transaction = await told()
+    const sign = (hash: string, by = key, credential = credentialId) =>
+      as('POST', `/${transaction['id']}/sign`, {
         credentialId: credential,
-        signature: signatureOf(by, payload),
+        signature: signatureOf(by, hash),
       })
+    const own = String(transaction['hash'])
     const other = await newcomer()
-    expect((await sign(id, second.payload)).status).toBe(400)
-    expect((await sign(id, first.payload, newKey())).status).toBe(400)
-    expect((await sign(id, first.payload, other.key, other.credentialId)).status).toBe(400)
+    const plain = createHash('sha256').update(body.payload).digest('base64url')
+    const changes: readonly Record<string, unknown>[] = [
+      { displayText: 'Pay € 1.00 to your savings' },
+      { payload: body.payload.replace('10.00', '1.00') },
+      { type: 'consent' },
+      { userId: other.user.id },
+      { clientId: 'wallet' },
+      { expiresAt: Number(transaction['expiresAt']) + 1 },
+      // What moves from one field to the next is another transaction.
+      { payload: `${body.payload}P`, displayText: body.displayText.slice(1) },
+      { ...(await told()) },
+    ]
+    for (const change of changes) {
+      const hash = hashOf({ ...transaction, ...change })
+      expect([hash === own, (await sign(hash)).status], JSON.stringify(change)).toEqual([
+        false,
+        400,
+      ])
+    }
+    expect((await sign(plain)).status).toBe(400)
+    expect((await sign(own, newKey())).status).toBe(400)
+    expect((await sign(own, other.key, other.credentialId)).status).toBe(400)
     expect((await site.events('SIGN_TRANSACTION'))[0]?.outcome).toBe('FAILURE')
-    expect((await sign(id, first.payload)).status).toBe(200)
-    const again = (await client('POST', '', first)).body.id
-    const replayed = await sign(again, first.payload)
-    expect([replayed.status, replayed.body.detail]).toEqual([
-      409,
-      expect.stringContaining('before'),
-    ])
-    expect((await as('GET', `/${again}`)).body.status).toBe('PENDING')
+    expect((await sign(own)).status).toBe(200)
+  })
+
+  it('have a hash of their own: the signature of one is good for no other with the same payload', async () => {
+    const { user, credentialId, key, as } = await newcomer()
+    const client = await asClient(bank)
+    const body = pay(user.id)
+    const [first, second] = [
+      (await client('POST', '', body)).body,
+      (await client('POST', '', body)).body,
+    ]
+    const sign = (id: string, hash: string) =>
+      as('POST', `/${id}/sign`, { credentialId, signature: signatureOf(key, hash) })
+    expect((await sign(first.id, first.hash)).status).toBe(200)
+    expect((await sign(second.id, first.hash)).status).toBe(400)
+    expect((await as('GET', `/${second.id}`)).body.status).toBe('PENDING')
+    expect((await sign(second.id, second.hash)).status).toBe(200)
   })
 
   it('are signed by a passkey too, with the hash as its challenge', async () => {
@@ -140,8 +193,8 @@ describe.each(backends)('transactions on $name', (backend) => {
     const other = await newcomer()
     const [client, another] = [await asClient(bank), await asClient(wallet)]
     const body = pay(user.id)
-    const id = (await client('POST', '', body)).body.id
-    const signing = { credentialId, signature: signatureOf(key, body.payload) }
+    const { id, hash } = (await client('POST', '', body)).body
+    const signing = { credentialId, signature: signatureOf(key, hash) }
     expect((await other.as('GET', `/${id}`)).status).toBe(404)
     expect((await other.as('POST', `/${id}/sign`, signing)).status).toBe(404)
     expect((await another('GET', `/${id}`)).status).toBe(404)
@@ -166,15 +219,15 @@ describe.each(backends)('transactions on $name', (backend) => {
     const { user, credentialId, key } = await newcomer()
     const client = await asClient(bank)
     const [body, late] = [pay(user.id, { ttl: 30 }), pay(user.id, { ttl: 30 })]
-    const signed = (await client('POST', '', body)).body.id
-    const unsigned = (await client('POST', '', late)).body.id
-    const sign = async (id: string, payload: string) => {
-      const signature = signatureOf(key, payload)
+    const { id: signed, hash } = (await client('POST', '', body)).body
+    const { id: unsigned, hash: lateHash } = (await client('POST', '', late)).body
+    const sign = async (id: string, digest: string) => {
+      const signature = signatureOf(key, digest)
       return (await asUser(user))('POST', `/${id}/sign`, { credentialId, signature })
     }
-    expect((await sign(signed, body.payload)).status).toBe(200)
+    expect((await sign(signed, hash)).status).toBe(200)
     clock.advance(30_000)
-    expect((await sign(unsigned, late.payload)).status).toBe(410)
+    expect((await sign(unsigned, lateHash)).status).toBe(410)
     expect((await client('POST', `/${signed}/consume`)).status).toBe(410)
     expect((await client('GET', `/${signed}`)).body.status).toBe('EXPIRED')
     clock.advance(60 * 60_000)
@@ -214,8 +267,8 @@ describe.each(backends)('transactions on $name', (backend) => {
     const huge = await client('POST', '', pay(user.id, { displayText: 'x'.repeat(40_000) }))
     expect(huge.status).toBe(413)
     const body = pay(user.id)
-    const id = (await client('POST', '', body)).body.id
-    const signature = signatureOf(key, body.payload)
+    const { id, hash } = (await client('POST', '', body)).body
+    const signature = signatureOf(key, hash)
     for (const signing of [
       { credentialId },
       { credentialId, signature, assertion: {} },
