@@ -5,6 +5,8 @@
 
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
 import type { JsonSchema } from '#schemas/json-schema.ts'
+import { publicKeyFault } from '#schemas/public-keys.ts'
+import { isBase64url } from '#server/platform/base64url.ts'
 
 export interface DeviceJwk {
   readonly kty: 'EC' | 'OKP'
@@ -48,7 +50,7 @@ export const publicPart = ({ kty, crv, x, y }: DeviceJwk): DeviceJwk | undefined
       : kty === 'OKP' && crv === 'Ed25519' && y === undefined
         ? { kty, crv, x }
         : undefined
-  return jwk && open(jwk) ? jwk : undefined
+  return jwk && !publicKeyFault({ ...jwk }) ? jwk : undefined
 }
 
 const open = (jwk: DeviceJwk): KeyObject | undefined => {
@@ -62,7 +64,7 @@ const open = (jwk: DeviceJwk): KeyObject | undefined => {
 
 export const isSignedBy = (jwk: DeviceJwk, data: Uint8Array, signature: string): boolean => {
   const key = open(jwk)
-  if (!key) return false
+  if (!key || !isBase64url(signature)) return false
   const bytes = Buffer.from(signature, 'base64url')
   return jwk.kty === 'EC'
     ? verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, bytes)

@@ -1,24 +1,33 @@
-/** JWTs that a client signed, against the keys that it gave us: any of them may have been used. */
+/** JWTs that somebody else signed: the one way to verify them, with one key or with any of several. */
 
 import {
+  type CryptoKey,
   errors,
   type JWTHeaderParameters,
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
   type JWTVerifyResult,
   jwtVerify,
+  type KeyObject,
 } from 'jose'
+import { isCompactJws } from '#server/platform/base64url.ts'
 
 export type VerifyJwt = (token: string, options: JWTVerifyOptions) => Promise<JWTVerifyResult>
 
-/** WebCrypto tells by TypeError and DOMException that a key cannot be read or used: the client brought it, not we. */
-const verifyWith = async (
+/**
+ * Throws an error of `jose`. WebCrypto tells by TypeError and DOMException that a key cannot be read or used: the client
+ * brought it, not we. No header of ours is critical (RFC 7515 §4.1.11).
+ */
+export const verifyWith = async (
   token: string,
-  key: JWTVerifyGetKey,
+  key: JWTVerifyGetKey | CryptoKey | KeyObject,
   options: JWTVerifyOptions,
 ): Promise<JWTVerifyResult> => {
+  if (!isCompactJws(token)) throw new errors.JWSInvalid('the parts are not plain base64url')
   try {
-    return await jwtVerify(token, key, options)
+    const verified = await jwtVerify(token, key as JWTVerifyGetKey, options)
+    if ('crit' in verified.protectedHeader) throw new errors.JWSInvalid('crit is not understood')
+    return verified
   } catch (cause) {
     if (cause instanceof TypeError || cause instanceof DOMException)
       throw new errors.JWKInvalid('the key cannot be used', { cause })

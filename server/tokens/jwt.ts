@@ -6,6 +6,7 @@
 
 import { type SigningAlgorithm, signingAlgorithms } from '#server/keys/algorithms.ts'
 import type { RealmKey, RealmKeySet } from '#server/keys/realm-keys.ts'
+import { isCompactJws } from '#server/platform/base64url.ts'
 import type { Claims } from './claims/mapper.ts'
 
 /** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4. */
@@ -44,8 +45,6 @@ export interface VerifiedJwt {
 }
 
 const decode = (part: string): Record<string, unknown> | undefined => {
-  // Node's decoder passes over what is not base64url; two spellings of one token must not both be good.
-  if (!/^[\w-]+$/.test(part)) return undefined
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
     return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -72,9 +71,8 @@ interface Verified extends VerifiedJwt {
 }
 
 const verify = async (keys: RealmKeySet, token: string): Promise<Verified | undefined> => {
-  const parts = token.length > longest ? [] : token.split('.')
-  const [head = '', body = '', signature = ''] = parts
-  if (parts.length !== 3 || !/^[\w-]+$/.test(signature)) return undefined
+  if (token.length > longest || !isCompactJws(token)) return undefined
+  const [head = '', body = '', signature = ''] = token.split('.')
   const header = decode(head)
   if (!header || !isOurs(header['alg']) || 'crit' in header) return undefined
   const { alg, kid, typ } = header

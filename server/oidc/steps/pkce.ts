@@ -1,9 +1,8 @@
 /** PKCE (RFC 7636 §4.3): S256 or nothing, and never nothing for a public client or one that asks for it. */
 
+import { isBase64url } from '#server/platform/base64url.ts'
 import type { Step } from '../authorize-request.ts'
 import { invalidRequest } from '../errors.ts'
-
-const challengeSyntax = /^[A-Za-z0-9_-]{43}$/
 
 export const pkce: Step = ({ client, parameters }) => {
   const codeChallenge = parameters.get('code_challenge')
@@ -16,7 +15,7 @@ export const pkce: Step = ({ client, parameters }) => {
   }
   // A missing method means `plain`.
   if (method !== 'S256') throw invalidRequest('the code_challenge_method must be S256')
-  if (!challengeSyntax.test(codeChallenge))
+  if (codeChallenge.length !== 43 || !isBase64url(codeChallenge))
     throw invalidRequest('the code_challenge is not a SHA-256 digest in base64url')
   return { codeChallenge }
 }
