@@ -41,6 +41,8 @@ export const tokenEndpointAuthMethods = [
   'none',
 ] as const
 
+export const clientProfiles = ['none', 'fapi-2-security', 'fapi-2-message-signing', 'mcp'] as const
+
 const lifespan = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000, description }))
 
@@ -83,6 +85,11 @@ const spec = fields({
   tokenEndpointAuthMethod: oneOf(tokenEndpointAuthMethods, {
     default: 'client_secret_basic',
     description: 'How it authenticates at the token endpoint.',
+  }),
+  profile: oneOf(clientProfiles, {
+    default: 'none',
+    description:
+      'Rules that it is held to: fapi-2-security (PAR, PKCE, DPoP, PS256, issuer as audience), fapi-2-message-signing (signed request objects too), mcp (PKCE).',
   }),
   jwksUri: text('Where its public keys are published.', { format: 'https-url' }),
   jwks: Type.Optional(
@@ -152,6 +159,11 @@ const spec = fields({
   backchannelClientNotificationEndpoint: Type.Optional(webUrl()),
   accessTokenLifespan: lifespan("Seconds; unset means the realm's."),
   refreshTokenLifespan: lifespan("Seconds; unset means the realm's."),
+  refreshTokenRotation: oneOf(['realm', 'always', 'never'], {
+    default: 'realm',
+    description:
+      "Whether a refresh token is replaced at each use; realm means the realm's revokeRefreshToken, or what the profile says.",
+  }),
   subjectClaim: Type.Optional(
     oneOf(['userId', 'username', 'email', 'attribute', 'pairwise'], {
       description: "What `sub` is; unset means the realm's choice.",
@@ -169,6 +181,10 @@ const spec = fields({
   requirePkce: flag(
     false,
     'Only authorize requests with PKCE, as of public clients anyway (RFC 7636).',
+  ),
+  requireSignedRequestObject: flag(
+    false,
+    'Only signed request objects, at the authorization, PAR and CIBA endpoints (RFC 9101 §10.5).',
   ),
   dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
   idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),

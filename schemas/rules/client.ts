@@ -1,5 +1,6 @@
 /** Clients: what public and confidential ones can do, and the keys that their authentication needs. */
 
+import { profileErrors } from '../client-profile.ts'
 import { Client, type ClientDoc } from '../kinds/client.ts'
 import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'
@@ -58,6 +59,23 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
         'account opens the account API: list it in scopes, and ask for it where it is needed',
     },
   (client) =>
+    client.publicClient &&
+    !client.dpopBoundAccessTokens &&
+    client.refreshTokenRotation === 'never' && {
+      field: '/refreshTokenRotation',
+      code: 'public-client',
+      message:
+        'refresh tokens of a public client rotate unless dpopBoundAccessTokens is set (RFC 9700 §2.2.2)',
+    },
+  (client) =>
+    client.requireSignedRequestObject &&
+    client.jwks === undefined &&
+    client.jwksUri === undefined && {
+      field: '/requireSignedRequestObject',
+      code: 'keys-missing',
+      message: 'signed request objects need jwks or jwksUri',
+    },
+  (client) =>
     client.backchannelTokenDeliveryMode === 'ping' &&
     client.backchannelClientNotificationEndpoint === undefined && {
       field: '/backchannelTokenDeliveryMode',
@@ -78,6 +96,7 @@ export const client = ruleFor<ClientDoc>(
   (value, _key, context) => [
     ...rules.flatMap((rule) => rule(value, context) || []),
     ...keyErrors(value),
+    ...profileErrors(value),
   ],
   [Settings],
 )

@@ -22,14 +22,21 @@ export const createSignedAuthentication = (
   parts: SignedRequestParts & Pick<OidcParts, 'storage' | 'grantsStore'>,
 ) => {
   const { storage, grantsStore } = parts
-  const read = createReadSignedRequest(parts)
+  const read = createReadSignedRequest(parts, {
+    types: [],
+    // A request object for the browser has them, and may name a user as well: it is no word to ask that user here.
+    foreign: ['response_type', 'redirect_uri'],
+    refused: invalidRequest,
+  })
 
   return async (issuer: Issuer, client: TokenClient, form: Parameters): Promise<Parameters> => {
     const token = form.get('request')
+    if (token === undefined && client.doc.requireSignedRequestObject)
+      throw invalidRequest('the client must send a signed request: the parameter request')
     if (token === undefined) return form
     for (const name of form.names())
       if (!beside.has(name)) throw invalidRequest(`${name} must be in the signed request`)
-    const payload = await read(issuer, client, token, invalidRequest)
+    const payload = await read(issuer, client, token)
     const { exp = 0, iat, nbf, jti } = payload
     if (iat === undefined || nbf === undefined || !jti || jti.length > longestId)
       throw invalidRequest('the signed request needs iat, nbf and jti')

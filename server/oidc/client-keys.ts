@@ -6,6 +6,8 @@
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { isFapi } from '#schemas/client-profile.ts'
+import { publicKeyFault } from '#schemas/public-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -13,6 +15,12 @@ import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
 /** What clients may sign with: asymmetric, and never `none`. */
 export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
+
+/** Without RSASSA-PKCS1-v1_5 for clients under a FAPI profile (FAPI 2.0 §5.4.1). */
+export const signingAlgorithmsFor = <Algorithm extends string>(
+  { doc }: TokenClient,
+  algorithms: readonly Algorithm[],
+): Algorithm[] => algorithms.filter((one) => one !== 'RS256' || !isFapi(doc))
 
 /** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
 export type ClientKeys = (client: TokenClient) => VerifyJwt
@@ -30,9 +38,11 @@ interface Fetched {
   readonly keys: Promise<JWTVerifyGetKey>
 }
 
+/** Keys that are weak or cannot be read are left out: a set may have others (RFC 7517 §5). */
 const keySetOf = (text: string): JWTVerifyGetKey => {
   try {
-    return createLocalJWKSet(JSON.parse(text) as JSONWebKeySet)
+    const set = JSON.parse(text) as JSONWebKeySet
+    return createLocalJWKSet({ keys: set.keys.filter((key) => !publicKeyFault({ ...key })) })
   } catch (cause) {
     throw new errors.JWKSInvalid('what is answered is no key set', { cause })
   }

@@ -6,16 +6,19 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from 'jose'
+import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload } from 'jose'
+import { publicKeyFault } from '#schemas/public-keys.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { resourceMetadataPath } from './bearer.ts'
+import { signingAlgorithmsFor } from './client-keys.ts'
 import { type ErrorOptions, invalidDpopProof, type OAuthError, oauthError } from './errors.ts'
 import { addressOf } from './issuer.ts'
 import type { OidcParts } from './parts.ts'
+import { verifyWith } from './verify-jwt.ts'
 import { dpopAlgorithms, type ErrorCode } from './vocabulary.ts'
 
 export interface PresentedToken {
@@ -74,6 +77,7 @@ interface Expected {
   readonly invalid: (description: string) => OAuthError
   readonly wrongNonce: (description: string, options: { headers: Record<string, string> }) => Error
   readonly needsNonce: boolean
+  readonly algorithms: readonly string[]
 }
 
 interface Verified {
@@ -118,23 +122,20 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     }
   }
 
-  /**
-   * Nothing but the proof is looked at here, so that whatever is thrown is about it (§5, §7.1): a key that cannot be
-   * read or used makes TypeError and DOMException of WebCrypto, not only errors of `jose`.
-   */
-  const verify = async (proof: string, { invalid }: Expected): Promise<Verified> => {
+  /** Nothing but the proof is looked at here, so that whatever is thrown is about it (§5, §7.1). */
+  const verify = async (proof: string, { invalid, algorithms }: Expected): Promise<Verified> => {
     if (proof.length > longestProof) throw invalid('the proof is too long')
     const options = {
-      algorithms: [...dpopAlgorithms],
+      algorithms: [...algorithms],
       typ: 'dpop+jwt',
       requiredClaims: ['iat', 'jti', 'htm', 'htu'],
       clockTolerance: window,
       currentDate: new Date(clock.now()),
     }
     try {
-      const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, options)
+      const { payload, protectedHeader } = await verifyWith(proof, EmbeddedJWK, options)
       const { jwk } = protectedHeader
-      if (jwk === undefined || 'crit' in protectedHeader) throw new errors.JWSInvalid()
+      if (jwk === undefined || publicKeyFault({ ...jwk })) throw new errors.JWKInvalid()
       return { payload, jkt: await calculateJwkThumbprint(jwk, 'sha256') }
     } catch {
       throw invalid('the proof is not valid')
@@ -161,7 +162,8 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
   return {
     nonceHeader,
 
-    provenKey: async (issuer, request, { doc }) => {
+    provenKey: async (issuer, request, client) => {
+      const { doc } = client
       const proof = request.headers['dpop']
       if (proof === undefined && doc.dpopBoundAccessTokens)
         throw invalidDpopProof('the client must prove possession of a key')
@@ -173,6 +175,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
         invalid: invalidDpopProof,
         wrongNonce: oauthError('use_dpop_nonce'),
         needsNonce: true,
+        algorithms: signingAlgorithmsFor(client, dpopAlgorithms),
       })
     },
 
@@ -194,6 +197,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
         invalid: invalidProof,
         wrongNonce: refusedAt(issuer, 'use_dpop_nonce'),
         needsNonce: false,
+        algorithms: dpopAlgorithms,
       }
       if ((await check(String(proof), expected, token)) !== bound)
         throw invalidToken('the token is bound to another key')

@@ -1,5 +1,6 @@
 /** A client as tokens know it, and a memory for what follows from its document and the realm's configuration. */
 
+import { underProfile } from '#schemas/client-profile.ts'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -9,6 +10,7 @@ export interface TokenClient {
   readonly id: string
   /** What the protocol calls it. */
   readonly clientId: string
+  /** With what its profile switches on. */
   readonly doc: ClientDoc
   readonly document: StoredDocument
 }
@@ -21,7 +23,7 @@ export const clientOf = (document: StoredDocument): TokenClient => {
   const client = {
     id: document.id,
     clientId: document.key,
-    doc: contentOf<ClientDoc>(document),
+    doc: underProfile(contentOf<ClientDoc>(document)),
     document,
   }
   clients.set(document, client)

@@ -172,22 +172,43 @@ describe.each(backends)('client assertions on $name', (backend) => {
     expect(await refusal(await signed({ ...good(), ...change() }))).toEqual([401, 'invalid_client'])
   })
 
-  it('takes the address of the token endpoint as audience there, and nowhere else', async () => {
-    const aud = `${site.issuer}/token`
-    expect((await send(await signed({ ...good(), aud }))).status).toBe(200)
-    const client_assertion = await signed({ ...good(), aud })
-    const elsewhere = await site.post('/introspect', {
-      token: 'x',
-      client_assertion,
-      client_assertion_type: type,
-    })
-    expect([elsewhere.status, elsewhere.body.error]).toEqual([401, 'invalid_client'])
-    const there = await site.post('/introspect', {
-      token: 'x',
-      client_assertion: await signed(good()),
-      client_assertion_type: type,
-    })
-    expect([there.status, there.body]).toEqual([200, { active: false }])
+  it('takes the issuer, the token endpoint and the endpoint that is called as audience (RFC 7523 §3, RFC 9126 §2, CIBA §7.1)', async () => {
+    const endpoints = [
+      '/token',
+      '/par',
+      '/backchannel-authentication',
+      '/introspect',
+      '/revoke',
+      '/device',
+    ]
+    const wrong: string[] = []
+    for (const called of endpoints)
+      for (const audience of ['', ...endpoints, '/userinfo']) {
+        const { body } = await site.post(called, {
+          token: 'x',
+          client_assertion: await signed({ ...good(), aud: `${site.issuer}${audience}` }),
+          client_assertion_type: type,
+        })
+        const isTaken = body.error !== 'invalid_client'
+        if (isTaken !== ['', '/token', called].includes(audience))
+          wrong.push(`${called} ${isTaken ? 'takes' : 'refuses'} ${audience}`)
+      }
+    expect(wrong).toEqual([])
+  })
+
+  it('says in the audit event which audience was wrong, and what it must be', async () => {
+    const aud = 'https://elsewhere.example'
+    expect(await refusal(await signed({ ...good(), aud }))).toEqual([401, 'invalid_client'])
+    const [event] = await site.events('CLIENT_LOGIN')
+    expect(event?.detail).toBe(
+      `invalid_client: its assertion has the audience "${aud}", which must be one of ${site.issuer}, ${site.issuer}/token`,
+    )
+    expect(await refusal(await signed({ ...good(), aud: [site.issuer, aud] }))).toEqual([
+      401,
+      'invalid_client',
+    ])
+    const [ofList] = await site.events('CLIENT_LOGIN')
+    expect(ofList?.detail).toContain(`the audience ["${site.issuer}","${aud}"]`)
   })
 
   it('tolerates clocks that differ a little', async () => {

@@ -241,6 +241,9 @@ describe.each(backends)('fapi2-security-profile-final-test-plan on $name', (back
     const { status, body } = await fapi.send('/token', fields, { key: fapi.key })
     expect([status, body.token_type]).toEqual([200, 'DPoP'])
     expect((await fapi.userinfo(body.access_token)).status).toBe(200)
+    // The realm rotates; a confidential client with bound tokens must not be made to (§5.3.2.1).
+    expect(body.refresh_token ?? first.refresh_token).toBe(first.refresh_token)
+    expect((await fapi.send('/token', fields, { key: fapi.key })).status).toBe(200)
   })
 
   it('fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds', async () => {

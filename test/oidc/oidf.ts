@@ -12,6 +12,7 @@ import {
   type JWK,
   SignJWT,
 } from 'jose'
+import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Backend } from '../support/backends.ts'
@@ -63,6 +64,7 @@ export interface Fapi {
   readonly key: Key
   readonly alice: Person
   readonly verifier: string
+  readonly challenge: string
   assertion(claims?: Claims, header?: Claims, by?: FapiClient): Promise<string>
   proof(key: Key, claims: Claims, header?: Claims): Promise<string>
   /** As the client, with an assertion and the nonce that the server wants. */
@@ -85,7 +87,11 @@ export const makeKey = async (alg = 'ES256'): Promise<Key> => {
 
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-const addClient = async (site: OidcSite, clientId: string): Promise<FapiClient> => {
+const addClient = async (
+  site: OidcSite,
+  clientId: string,
+  profile: ClientDoc['profile'],
+): Promise<FapiClient> => {
   const key = await makeKey('PS256')
   await site.client({
     clientId,
@@ -94,10 +100,7 @@ const addClient = async (site: OidcSite, clientId: string): Promise<FapiClient> 
     scopes: ['profile', 'email'],
     tokenEndpointAuthMethod: 'private_key_jwt',
     jwks: { keys: [{ ...key.jwk, kid: clientId, alg: 'PS256', use: 'sig' }] },
-    requirePar: true,
-    requirePkce: true,
-    dpopBoundAccessTokens: true,
-    idTokenSignedResponseAlg: 'PS256',
+    profile,
   })
   return { clientId, key }
 }
@@ -107,9 +110,14 @@ const present = (fields: Some): Record<string, string> =>
     Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
-export const openFapi = async (backend: Backend, clock: Clock): Promise<Fapi> => {
+export const openFapi = async (
+  backend: Backend,
+  clock: Clock,
+  profile: ClientDoc['profile'] = 'fapi-2-security',
+): Promise<Fapi> => {
   const site = await openIssuer(backend, { clock })
-  const [client, client2] = [await addClient(site, 'client'), await addClient(site, 'client2')]
+  const client = await addClient(site, 'client', profile)
+  const client2 = await addClient(site, 'client2', profile)
   const key = await makeKey()
   await addPerson(site, 'alice')
   const alice = newPerson(site)
@@ -177,6 +185,7 @@ export const openFapi = async (backend: Backend, clock: Clock): Promise<Fapi> =>
     key,
     alice,
     verifier,
+    challenge,
     assertion,
     proof,
     send,

@@ -2,14 +2,15 @@
  * Assertions by which clients authenticate (RFC 7523 §2.2, §3; OIDC Core §9): JWTs that a client makes about itself,
  * for this issuer alone, for five minutes at most, each good once. Clocks may differ by a minute.
  *
- * The audience is one string, the issuer; at the token endpoint its address is taken too, as clients of old send it.
- * A list is refused: an assertion that is also for somebody else could be passed on by them.
+ * The audience is one string: the issuer, the token endpoint, or the endpoint that is called (RFC 7523 §3, RFC 9126 §2,
+ * CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: an assertion that is also for somebody else could be passed on by them.
  */
 
-import { decodeJwt, decodeProtectedHeader, type JWTPayload } from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
+import { isFapi } from '#schemas/client-profile.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { clientSigningAlgorithms } from '../client-keys.ts'
+import { clientSigningAlgorithms, signingAlgorithmsFor } from '../client-keys.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
@@ -29,6 +30,12 @@ const longestAssertion = 8192
 const longestId = 255
 const purpose = 'client-assertion'
 const types = new Set<unknown>([undefined, 'jwt', 'client-authentication+jwt'])
+
+/**
+ * What a signed request says and an assertion does not (RFC 9101 §10.8): a request travels through the browser, and who
+ * reads it there must not become the client. Every request object has the second, every CIBA request the first.
+ */
+const ofRequests = ['scope', 'client_id', 'response_type', 'redirect_uri', 'request', 'request_uri']
 
 const malformed = () => invalidClient('client_assertion is not an assertion about a client')
 
@@ -58,10 +65,42 @@ const isShortLived = ({ exp = 0, iat }: JWTPayload, now: number): boolean =>
   exp - now <= longestLife + tolerance &&
   (iat === undefined || (iat - now <= tolerance && now - iat <= longestLife + tolerance))
 
-const isForUs = ({ aud }: JWTPayload, { issuer, endpointOf }: Attempt): boolean =>
-  aud === issuer.url || (aud === `${issuer.url}/token` && aud === endpointOf())
+/** What the client wrote, short and in one line. */
+const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, 300)
 
-/** Whether the client made the assertion of the attempt, for us, and nobody has used it before. */
+const audienceFault = (
+  { aud }: JWTPayload,
+  { issuer, endpointOf }: Attempt,
+  { doc }: TokenClient,
+): string | undefined => {
+  const ours = isFapi(doc)
+    ? [issuer.url]
+    : [...new Set([issuer.url, `${issuer.url}/token`, endpointOf()])]
+  return typeof aud === 'string' && ours.includes(aud)
+    ? undefined
+    : `its assertion has the audience ${shown(aud)}, which must be one of ${ours.join(', ')}`
+}
+
+/** What is wrong with an assertion that a key of the client signed. */
+const faultOf = (
+  payload: JWTPayload,
+  header: JWTHeaderParameters,
+  attempt: Attempt,
+  client: TokenClient,
+  now: number,
+): string | undefined => {
+  const { jti } = payload
+  if (!types.has(typeOf(header))) return `its assertion has the type ${shown(header.typ)}`
+  const foreign = ofRequests.filter((name) => name in payload)
+  if (foreign.length > 0) return `its assertion is a signed request: it has ${foreign.join(', ')}`
+  if (typeof jti !== 'string' || jti === '' || jti.length > longestId)
+    return `its assertion needs a jti of ${longestId} characters at most`
+  if (!isShortLived(payload, now))
+    return `its assertion is good for more than ${longestLife} seconds, or is of another time`
+  return audienceFault(payload, attempt, client)
+}
+
+/** What is wrong where the client did not make the assertion, for us, or somebody has used it before. */
 export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionParts) => {
   /** Durable before anything is answered: of any number of equal assertions, on any node, one passes. */
   const isFirst = async (realm: string, { id }: TokenClient, payload: JWTPayload) => {
@@ -81,20 +120,19 @@ export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionP
     client: TokenClient,
     verify: VerifyJwt,
     algorithms: readonly string[],
-  ): Promise<boolean> => {
+  ): Promise<string | undefined> => {
     const now = clock.now()
     const { payload, protectedHeader } = await verify(attempt.credential, {
-      algorithms: [...algorithms],
+      algorithms: signingAlgorithmsFor(client, algorithms),
       issuer: client.clientId,
       subject: client.clientId,
       requiredClaims: ['aud', 'exp', 'jti'],
       clockTolerance: tolerance,
       currentDate: new Date(now),
     })
-    const { jti } = payload
-    if ('crit' in protectedHeader || !types.has(typeOf(protectedHeader))) return false
-    if (typeof jti !== 'string' || jti === '' || jti.length > longestId) return false
-    if (!isForUs(payload, attempt) || !isShortLived(payload, Math.floor(now / 1000))) return false
-    return isFirst(attempt.issuer.name, client, payload)
+    const fault = faultOf(payload, protectedHeader, attempt, client, Math.floor(now / 1000))
+    if (fault !== undefined) return fault
+    const isNew = await isFirst(attempt.issuer.name, client, payload)
+    return isNew ? undefined : 'its assertion was used before'
   }
 }

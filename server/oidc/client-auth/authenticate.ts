@@ -53,9 +53,9 @@ export const createAuthenticateClient = (
     proof: Pick<Attempt, 'credential' | 'endpointOf'>,
   ): Promise<string | undefined> => {
     const suits = client !== undefined && method.suits(client.doc)
-    const good = await method.verify({ issuer, client: suits ? client : undefined, ...proof })
+    const wrong = await method.verify({ issuer, client: suits ? client : undefined, ...proof })
     if (!suits) return client ? `it may not use ${method.name}` : 'there is no such client'
-    if (!good) return 'its credentials are wrong'
+    if (wrong !== undefined) return wrong
     return client.doc.enabled ? undefined : 'it is disabled'
   }
 

@@ -4,16 +4,16 @@
  */
 
 import { createSecretKey } from 'node:crypto'
-import { errors, jwtVerify } from 'jose'
+import { errors } from 'jose'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { VerifyJwt } from '../verify-jwt.ts'
+import { type VerifyJwt, verifyWith } from '../verify-jwt.ts'
 import {
   type AssertionParts,
   createAssertionCheck,
   presentedAssertion,
   secretAlgorithms,
 } from './assertion.ts'
-import type { ClientAuthMethod } from './method.ts'
+import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 import { createPreviousSecret, pointer, type SecretParts } from './secret.ts'
 
 export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuthMethod => {
@@ -37,17 +37,17 @@ export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuth
     presented: (_request, form) => presentedAssertion(form, secretAlgorithms),
     verify: async (attempt) => {
       const { client } = attempt
-      if (!client) return false
+      if (!client) return wrongCredentials
       for (const secret of await secretsOf(client))
         try {
           const key = createSecretKey(secret, 'utf8')
-          const verify: VerifyJwt = (token, options) => jwtVerify(token, key, options)
+          const verify: VerifyJwt = (token, options) => verifyWith(token, key, options)
           return await check(attempt, client, verify, secretAlgorithms)
         } catch (error) {
           if (!(error instanceof errors.JOSEError)) throw error
-          if (!(error instanceof errors.JWSSignatureVerificationFailed)) return false
+          if (!(error instanceof errors.JWSSignatureVerificationFailed)) return wrongCredentials
         }
-      return false
+      return wrongCredentials
     },
   }
 }

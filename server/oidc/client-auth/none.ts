@@ -1,11 +1,11 @@
 /** A public client says who it is and proves nothing (RFC 6749 §3.2.1); what it gets is bound by PKCE. */
 
-import type { ClientAuthMethod } from './method.ts'
+import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
 export const none: ClientAuthMethod = {
   name: 'none',
   suits: ({ publicClient }) => publicClient,
-  verify: async ({ client }) => client !== undefined,
+  verify: async ({ client }) => (client ? undefined : wrongCredentials),
   presented: ({ headers: { authorization } }, form) => {
     const clientId = form.get('client_id')
     const proves = form.get('client_secret') ?? form.get('client_assertion') ?? authorization

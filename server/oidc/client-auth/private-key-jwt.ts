@@ -4,7 +4,7 @@ import { errors } from 'jose'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
 import { type AssertionParts, createAssertionCheck, presentedAssertion } from './assertion.ts'
-import type { ClientAuthMethod } from './method.ts'
+import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
 export interface PrivateKeyJwtParts extends AssertionParts {
   readonly clientKeys: ClientKeys
@@ -21,11 +21,12 @@ export const privateKeyJwt = (parts: PrivateKeyJwtParts): ClientAuthMethod => {
     // Nobody's signature is not worked at: the authorize endpoint tells which clients there are anyway.
     verify: async (attempt) => {
       const { client } = attempt
-      if (!client) return false
+      if (!client) return wrongCredentials
       try {
         return await check(attempt, client, parts.clientKeys(client), clientSigningAlgorithms)
       } catch (error) {
-        if (error instanceof errors.JOSEError || error instanceof OutgoingError) return false
+        if (error instanceof errors.JOSEError || error instanceof OutgoingError)
+          return wrongCredentials
         throw error
       }
     },

@@ -4,7 +4,7 @@ import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { OidcParts } from '../parts.ts'
-import type { Attempt } from './method.ts'
+import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
 export type SecretParts = Pick<OidcParts, 'vault' | 'storage' | 'clock'>
 
@@ -50,19 +50,21 @@ const createRecognition = () => {
 }
 
 /** An unknown client costs what a known one with a wrong secret does. */
-export const createSecretCheck = (parts: SecretParts) => {
+export const createSecretCheck = (parts: SecretParts): ClientAuthMethod['verify'] => {
   const { vault } = parts
   const previous = createPreviousSecret(parts)
   const recognise = createRecognition()
-  return async ({ client, credential }: Attempt): Promise<boolean> => {
+  return async ({ client, credential }) => {
     const { isProven, remember } = recognise(client?.document, credential)
-    if (isProven) return true
+    if (isProven) return undefined
     const place = client?.document ?? nobody
     const stored = client?.document.secrets[pointer]
     const matches = vault.matches(place, pointer, stored ?? nothing, credential)
     if (matches && stored !== undefined) remember()
-    if (matches) return stored !== undefined
+    if (matches) return stored === undefined ? wrongCredentials : undefined
     const before = await previous(place.id)
     return before !== undefined && vault.matches(place, pointer, before, credential)
+      ? undefined
+      : wrongCredentials
   }
 }

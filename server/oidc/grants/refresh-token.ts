@@ -1,6 +1,6 @@
 /**
- * A refresh token for new tokens (RFC 6749 §6). Each is good for one use and is replaced; one that comes back after its
- * use has been stolen, from whomever: the whole family ends (RFC 9700 §4.14.2). Scope and resources only become fewer.
+ * A refresh token for new tokens (RFC 6749 §6). Where tokens rotate, each is good for one use and is replaced; one that
+ * comes back after its use has been stolen: the whole family ends (RFC 9700 §4.14.2). Scope and resources only become fewer.
  */
 
 import type { Statement } from '#server/storage/contract.ts'
@@ -46,8 +46,16 @@ const narrowedScope = (granted: readonly string[], requested: string | undefined
 }
 
 /** A public client has nothing but the token itself to prove that it is the same (RFC 9700 §2.2.2). */
-const isRotated = ({ settings }: Issuer, { doc }: TokenClient, boundTo: string | undefined) =>
-  settings.revokeRefreshToken || (doc.publicClient && boundTo === undefined)
+const isRotated = (
+  { settings }: Issuer,
+  { doc }: TokenClient,
+  boundTo: string | undefined,
+): boolean => {
+  if (doc.publicClient && boundTo === undefined) return true
+  return doc.refreshTokenRotation === 'realm'
+    ? settings.revokeRefreshToken
+    : doc.refreshTokenRotation === 'always'
+}
 
 export const refreshToken = (parts: RefreshParts): Grant => {
   const { clock, grantsStore, verifier, sessions } = parts

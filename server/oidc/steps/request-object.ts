@@ -13,9 +13,13 @@ import {
 const invalidRequestObject = oauthError('invalid_request_object')
 
 export const createReadRequestObject = (parts: SignedRequestParts) => {
-  const read = createReadSignedRequest(parts)
+  const read = createReadSignedRequest(parts, {
+    types: ['oauth-authz-req+jwt'],
+    foreign: [],
+    refused: invalidRequestObject,
+  })
   return async (issuer: Issuer, client: TokenClient, token: string): Promise<Parameters> => {
-    const payload = await read(issuer, client, token, invalidRequestObject)
+    const payload = await read(issuer, client, token)
     if (payload['client_id'] !== client.clientId)
       throw invalidRequestObject('the client_id of the request object is another')
     return claimedParameters(payload)

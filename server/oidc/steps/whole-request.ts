@@ -25,6 +25,9 @@ export const createWholeRequest = (parts: WholeRequestParts) => {
     if (object !== undefined && uri !== undefined)
       throw invalidRequest('request and request_uri exclude each other')
     if (object !== undefined) return { parameters: await readRequestObject(issuer, client, object) }
+    // A request that was pushed was held to this when it came.
+    if (uri === undefined && client.doc.requireSignedRequestObject)
+      throw invalidRequest('the client must send a signed request object: the parameter request')
     if (uri === undefined) return { parameters: sent }
     // Fetching an address that anybody may name is not worth what it risks (RFC 9101 §10.4).
     if (!uri.startsWith(pushedPrefix))
