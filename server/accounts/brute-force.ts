@@ -28,6 +28,8 @@ import {
   forgottenBefore,
   type Guard,
   type GuardSettings,
+  isLocked,
+  latestLock,
   nameSubject,
   type Place,
   RESERVATION_MS,
@@ -64,7 +66,11 @@ export interface BruteForce {
   /** `locked`: nothing is to be evaluated. `taken`: others hold every reservation, ask again shortly. */
   reserve(claim: Claim): Promise<Reservation | 'locked' | 'taken'>
   /** Which of these users are locked by failures now. */
-  locked(realm: string, userIds: readonly string[]): Promise<ReadonlySet<string>>
+  locked(
+    realm: string,
+    userIds: readonly string[],
+    settings: GuardSettings,
+  ): Promise<ReadonlySet<string>>
   /** An administrator's unlock: the failures are forgotten. */
   unlockStatements(realm: string, userId: string): Statement[]
   /** A whole sign-in whose last step was none that could be guessed: failures are forgotten, a lock is not. */
@@ -100,7 +106,7 @@ const guardsOf = ({ realm, userId, name, address, settings }: Claim): Guards => 
 
 /** Of other processes, or of this one before it was alone. */
 const stillReserved = (row: SeenGuard | undefined, now: number): number =>
-  row === undefined || row.reserved_at < now - RESERVATION_MS ? 0 : row.reserved
+  row === undefined || Math.abs(now - row.reserved_at) > RESERVATION_MS ? 0 : row.reserved
 
 const stillCounted = ({ failures, last_failure_at }: SeenGuard, guard: Guard, now: number) =>
   last_failure_at < forgottenBefore(guard.settings, now) ? 0 : failures
@@ -146,7 +152,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
       if (!(error instanceof GuardFailedError)) throw error
     }
     const rows = await seenGuards(db, user, address)
-    return rows.some((row) => row && row.locked_until > now) ? 'locked' : 'taken'
+    return rows.some((row) => row && isLocked(row, user.settings, now)) ? 'locked' : 'taken'
   }
 
   /**
@@ -160,14 +166,14 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   ): Promise<Held | 'locked' | 'taken'> => {
     const now = clock.now()
     const rows = await seenGuards(db, ...guards)
-    if (rows.some((row) => row && row.locked_until > now)) return 'locked'
+    const [user] = guards
+    if (rows.some((row) => row && isLocked(row, user.settings, now))) return 'locked'
     const counts = rows.map((row, index) => row && stillCounted(row, guards[index] as Guard, now))
     const isFree = guards.every(({ factor }, index) => {
       const others = stillReserved(rows[index], now) + (places[index] ?? 0)
       return ((counts[index] ?? 0) % factor) + others <= factor
     })
     if (!isFree) return 'taken'
-    const [user] = guards
     const hasFailed = (rows[0]?.failures ?? 0) > 0
     return {
       succeeded: () => [...(hasFailed ? [forgotten(db, user)] : []), ...still],
@@ -200,14 +206,16 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
       }
     },
 
-    async locked(realm, userIds) {
+    async locked(realm, userIds, settings) {
       if (userIds.length === 0) return new Set()
+      const now = clock.now()
       const rows = await db
         .selectFrom('login_guards')
         .select('subject')
         .where('realm', '=', realm)
         .where('subject', 'in', userIds.map(userSubject))
-        .where('locked_until', '>', clock.now())
+        .where('locked_until', '>', now)
+        .where('locked_until', '<=', latestLock(settings, now))
         .execute()
       const subjects = new Set(rows.map(({ subject }) => subject))
       return new Set(userIds.filter((id) => subjects.has(userSubject(id))))
@@ -228,6 +236,13 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     forgetStatements(realm, settings) {
       const now = clock.now()
       return [
+        statement(
+          db
+            .updateTable('login_guards')
+            .set({ failures: 0, locked_until: 0, last_failure_at: 0, reserved: 0, reserved_at: 0 })
+            .where('realm', '=', realm)
+            .where('locked_until', '>', latestLock(settings, now)),
+        ),
         statement(
           db
             .deleteFrom('login_guards')

@@ -71,6 +71,19 @@ export const guardSubjectsOf = (userId: string, names: readonly string[]): strin
 export const forgottenBefore = ({ maxDeltaTimeSeconds }: GuardSettings, now: number): number =>
   now - maxDeltaTimeSeconds * 1000
 
+/**
+ * Until when a lock of now can last at most. One that ends later was set while a clock was wrong and counts no more: it
+ * would otherwise lock its user for as long as the clock was ahead.
+ */
+export const latestLock = ({ maxFailureWaitSeconds }: GuardSettings, now: number): number =>
+  now + maxFailureWaitSeconds * 1000
+
+export const isLocked = (
+  { locked_until }: Pick<LoginGuardRow, 'locked_until'>,
+  settings: GuardSettings,
+  now: number,
+): boolean => locked_until > now && locked_until <= latestLock(settings, now)
+
 const countedSince = (forgotten: number) => sql<number>`case
   when login_guards.last_failure_at < ${forgotten} then 0 else login_guards.failures end`
 
@@ -86,15 +99,21 @@ type Reserving = Subject & {
   readonly factor: number
   readonly now: number
   readonly forgotten: number
-  /** Reservations before this moment no longer count. */
+  /** Locks until after this moment do not count. */
+  readonly latest: number
+  /** Reservations before this moment no longer count, nor those after the other. */
   readonly abandoned: number
+  readonly impossible: number
 }
 
 const oneMoreReserved = preparedStatement(
-  (db, { realm, subject, factor, now, forgotten, abandoned }: Reserving) => {
+  (db, { realm, subject, factor, now, forgotten, latest, abandoned, impossible }: Reserving) => {
     const failures = countedSince(forgotten)
-    const held = sql<number>`case when login_guards.reserved_at < ${abandoned}
+    const held = sql<number>`case
+      when login_guards.reserved_at < ${abandoned} or login_guards.reserved_at > ${impossible}
       then 0 else login_guards.reserved end`
+    const isOpen = sql<boolean>`(login_guards.locked_until <= ${now}
+      or login_guards.locked_until > ${latest})`
     const isFree = sql<boolean>`(${failures}) % ${factor} + (${held}) < ${factor}`
     return db
       .insertInto('login_guards')
@@ -111,7 +130,7 @@ const oneMoreReserved = preparedStatement(
         conflict
           .columns(['realm', 'subject'])
           .doUpdateSet({ failures, reserved: sql<number>`(${held}) + 1`, reserved_at: now })
-          .where('login_guards.locked_until', '<=', now)
+          .where(isOpen)
           .where(isFree),
       )
       .returning('failures')
@@ -130,7 +149,9 @@ export const reserved = (
     factor,
     now,
     forgotten: forgottenBefore(settings, now),
+    latest: latestLock(settings, now),
     abandoned: now - RESERVATION_MS,
+    impossible: now + RESERVATION_MS,
   }),
   expect: { rows: 1, guard: `attempt:${subject}` },
 })

@@ -237,9 +237,11 @@ describe.each(states)('counting of failed attempts on $name', ({ backend, alone 
 
   it('is unlocked by an administrator', async () => {
     for (let index = 0; index < 3; index += 1) await fail({ userId: 'u1' })
-    expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'])).toEqual(new Set(['u1']))
+    expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'], settings())).toEqual(
+      new Set(['u1']),
+    )
     await storage.commit(accounts.bruteForce.unlockStatements(realm, 'u1'))
-    expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'])).toEqual(new Set())
+    expect(await accounts.bruteForce.locked(realm, ['u1', 'u2'], settings())).toEqual(new Set())
     expect(await reserve({ userId: 'u1' })).toBeTypeOf('object')
   })
 

@@ -6,7 +6,7 @@ import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.t
 import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
-import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
+import { type UserParts, userEvent, userToChange } from './users.ts'
 
 export interface DataSubjectParts extends UserParts, ErasureParts {
   readonly storage: UserParts['storage']
@@ -37,10 +37,11 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
     permission: 'manage-users',
     resourceType: 'users',
     events: ['DATA_EXPORT'],
-    summary: 'Everything that is held about the user',
+    summary:
+      'Everything that is held about the user, who must not hold more permissions than the caller',
     reply: { status: 200, schema: dataExportSchema },
     handle: async (context) => {
-      const user = await userIn(parts, context)
+      const user = await userToChange(parts, context)
       const document = await parts.exportData(context.view, user)
       await parts.recorder.append([], [userEvent(context, 'DATA_EXPORT', user.id)])
       context.reply.header('cache-control', 'no-store')

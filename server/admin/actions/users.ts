@@ -91,7 +91,7 @@ export const userIn = async (
   return user
 }
 
-/** The user of the path, whom the caller must outrank to change. */
+/** The user of the path; a user who holds permissions that the caller lacks is refused. */
 export const userToChange = async (parts: UserParts, context: ActionContext): Promise<UserRow> => {
   const user = await userIn(parts, context)
   await parts.ranks.refuseUnlessOutranked(context.view, context.caller.permissions, user.id)
@@ -99,7 +99,7 @@ export const userToChange = async (parts: UserParts, context: ActionContext): Pr
 }
 
 /** The settings of the realm that the request is about. */
-export const settingsIn = async ({ view }: ActionContext): Promise<SettingsDoc> =>
+export const settingsIn = async ({ view }: Pick<ActionContext, 'view'>): Promise<SettingsDoc> =>
   contentOf<SettingsDoc>(await findIn(view, Settings, Settings.kind))
 
 interface Membership {
@@ -120,7 +120,7 @@ export const showUsers = async (
   const [roles, credentials, locked] = await Promise.all([
     db.selectFrom('user_roles').selectAll().where('user_id', 'in', ids).execute(),
     db.selectFrom('credentials').select(['user_id', 'type']).where('user_id', 'in', ids).execute(),
-    bruteForce.locked(view.realm, ids),
+    settingsIn({ view }).then((settings) => bruteForce.locked(view.realm, ids, settings)),
   ])
   const names = new Map<string, string>()
   for (const id of new Set(roles.map(({ role_id }) => role_id))) {

@@ -48,6 +48,15 @@ const deliverySchema = bodyOf({
 
 const common = { permission: 'manage-realm', resourceType: Webhook.resourceType } as const
 
+/** Deliveries are events: which, of what and when is told by /events with view-events alone. */
+const refuseUnlessMayView = ({ caller }: ActionContext): void => {
+  if (!caller.permissions.has('view-events'))
+    throw new Problem(
+      'forbidden',
+      'deliveries are events: this also needs the permission view-events',
+    )
+}
+
 const webhookIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
   findIn(view, Webhook, params['id'] ?? '')
 
@@ -73,8 +82,11 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
         [],
       ),
       reply: { status: 200, schema: { type: 'array', items: deliverySchema } },
-      handle: async (context) =>
-        deliveries.list((await webhookIn(context)).id, context.query as unknown as DeliveryPage),
+      handle: async (context) => {
+        const { id } = await webhookIn(context)
+        refuseUnlessMayView(context)
+        return deliveries.list(id, context.query as unknown as DeliveryPage)
+      },
     },
     {
       ...common,
@@ -86,6 +98,7 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
       reply: { status: 200, schema: deliverySchema },
       handle: async (context) => {
         const webhook = await webhookIn(context)
+        refuseUnlessMayView(context)
         const id = context.params['deliveryId'] ?? ''
         const find = async () => {
           const found = await deliveries.find(webhook.id, id)

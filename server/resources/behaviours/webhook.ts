@@ -1,7 +1,8 @@
 /** Webhooks: after a change of the secret the one before signs beside it for a while, so that receivers can follow. */
 
+import { Problem } from '#schemas/problems.ts'
 import { statement } from '#server/storage/statements.ts'
-import type { Behaviour, PrepareTools } from '../behaviour.ts'
+import type { Behaviour, Prepared, PrepareTools } from '../behaviour.ts'
 import type { Draft } from '../drafts.ts'
 
 const pointer = '/secret'
@@ -25,9 +26,20 @@ const keepPrevious = ({ id, before, secrets }: Draft, { db, realm, now }: Prepar
   ]
 }
 
+/** A subscription is a way to read events: a new one, and a change of where they go, needs what reading them needs. */
+const refusalOf = ({ body }: Draft, { caller }: PrepareTools): Prepared =>
+  body === null || caller.permissions.has('view-events')
+    ? {}
+    : {
+        refused: new Problem(
+          'forbidden',
+          'a webhook sends events: to write one also needs the permission view-events',
+        ),
+      }
+
 export const webhook: Behaviour = {
   prepare: async (drafts, tools) => ({
-    prepared: drafts.map(() => ({})),
+    prepared: drafts.map((draft) => refusalOf(draft, tools)),
     statements: drafts
       .filter(({ body }) => body !== null)
       .flatMap((draft) => keepPrevious(draft, tools)),
