@@ -4,7 +4,13 @@ import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { error, type Finding, ok, warning } from '#schemas/findings.ts'
-import { type Config, ConfigError, type ConfigSources, loadConfig } from '#server/config/index.ts'
+import {
+  type Config,
+  ConfigError,
+  type ConfigSources,
+  configWarnings,
+  loadConfig,
+} from '#server/config/index.ts'
 import { opensRootSecret, presentKey } from '#server/keys/present-key.ts'
 import { rootSecretName } from '#server/keys/root-secret.ts'
 import { masterKeyFile } from '#server/platform/master-key.ts'
@@ -161,6 +167,9 @@ export const checkServer = async (sources: ConfigSources): Promise<Finding[]> =>
   const hasTables = schema !== null && schema.applied.length > 0
   return [
     ok('configuration', 'every option can be used'),
+    ...configWarnings(sources).map((message) =>
+      warning('configuration', message, 'remove it; `iamctl server --help` lists the variables'),
+    ),
     checkBaseUrl(config),
     await checkPort(config),
     checkFolder(config),

@@ -2,7 +2,12 @@
 
 import cluster from 'node:cluster'
 import { finished } from 'node:stream'
-import { type Config, type ConfigSources, loadConfig } from '#server/config/index.ts'
+import {
+  type Config,
+  type ConfigSources,
+  configWarnings,
+  loadConfig,
+} from '#server/config/index.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
 import { createLogger, type Logger } from '#server/platform/logger.ts'
 import {
@@ -85,6 +90,7 @@ const databaseName = ({ database }: Config): string =>
 export const serve = async ({ onReady, ...sources }: ServeOptions): Promise<void> => {
   const config = loadConfig(sources)
   const logger = createLogger({ level: config.runtime.logLevel })
+  if (cluster.isPrimary) for (const message of configWarnings(sources)) logger.warn(message)
   const { workers } = config.runtime
   const stopWhenAsked = stopOnSignals(logger, config.runtime)
   const start = async (): Promise<Started> => {

@@ -38,6 +38,7 @@ import { createEventStreams } from '#server/events/stream.ts'
 import { createTotals } from '#server/events/totals.ts'
 import { createSender } from '#server/events/webhooks/sender.ts'
 import { createCookies } from '#server/http/cookies.ts'
+import { firstKey, keyAtHand } from '#server/keys/installation-key.ts'
 import { createKeyPolicies } from '#server/keys/policy.ts'
 import { createRealmKeys } from '#server/keys/realm-keys.ts'
 import { loadRootSecret } from '#server/keys/root-secret.ts'
@@ -49,7 +50,6 @@ import { createConsents } from '#server/oidc/consents.ts'
 import { logoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { type Logger, plainLines } from '#server/platform/logger.ts'
-import { loadMasterKey } from '#server/platform/master-key.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
 import {
   type BreachCheck,
@@ -106,16 +106,11 @@ const openBreachCheck = (
   }
 }
 
-/** Where the embedded database keeps its master key; others must be given one. */
-const keySource = ({ keys, runtime, database }: Config) => ({
-  ...keys,
-  ...(database.url.startsWith('sqlite:') ? { dataDir: runtime.data } : {}),
-})
-
 export const createParts = async (config: Config, logger: Logger, clock: Clock) => {
-  const keyring = loadMasterKey(keySource(config))
+  const atHand = keyAtHand(config)
   const storage = await openStorage({ url: config.database.url, logger })
   try {
+    const keyring = atHand ?? (await firstKey(config, storage))
     const root = await loadRootSecret(storage, keyring)
     const outgoing = createOutgoing({
       allowPrivate: config.outgoing.allow,

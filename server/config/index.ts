@@ -18,6 +18,7 @@ import { passwords } from './passwords.ts'
 import { runtime } from './runtime.ts'
 import { labelOf, type Option, optionsOf, type Section } from './section.ts'
 import { likelyTypo } from './typos.ts'
+import { unknownVariables } from './unknown-variables.ts'
 
 const sections = { http, runtime, database, keys, bootstrap, limits, passwords, outgoing } as const
 
@@ -65,6 +66,12 @@ export const loadConfig = ({ flags = {}, env = {} }: ConfigSources): Config => {
   ) as unknown as Read
   return checkTogether(complete(read))
 }
+
+/** Sentences about variables that have no effect, for the log of a start and for `check-config`. */
+export const configWarnings = ({ env = {} }: ConfigSources): string[] =>
+  unknownVariables(env, new Set(allOptions.map((option) => option.env))).map(
+    (name) => `the variable ${name} is no option of this version and has no effect`,
+  )
 
 export const describeConfig = (): OptionDescription[] =>
   allOptions.map(({ section, flag, env, schema }) => {

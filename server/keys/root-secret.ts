@@ -18,7 +18,8 @@ export const rootSecretName = 'root-secret'
 
 export const rootSecretContext = `meta/${rootSecretName}`
 
-const read = async ({ db }: Storage): Promise<SealedValue | undefined> => {
+/** As the table `meta` holds it; undefined in a database that nothing is sealed in yet. */
+export const sealedRootSecret = async ({ db }: Storage): Promise<SealedValue | undefined> => {
   const row = await db
     .selectFrom('meta')
     .select('value')
@@ -39,8 +40,8 @@ const make = async (storage: Storage, keyring: Keyring): Promise<void> => {
 
 /** The secret, made on the first start. A wrong master key is said in one line. */
 export const loadRootSecret = async (storage: Storage, keyring: Keyring): Promise<Uint8Array> => {
-  if (!(await read(storage))) await make(storage, keyring)
-  const sealed = await read(storage)
+  if (!(await sealedRootSecret(storage))) await make(storage, keyring)
+  const sealed = await sealedRootSecret(storage)
   if (!sealed) throw new Error('the root secret is missing from the database')
   try {
     return Buffer.from(keyring.open(sealed, rootSecretContext), 'base64url')

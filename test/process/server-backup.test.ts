@@ -186,6 +186,8 @@ describe('a file that is no whole backup', () => {
   })
 })
 
+const sqlite = backends.find(({ name }) => name === 'sqlite') as Backend
+
 describe('check-config and migrate', () => {
   it.each(backends.map((backend) => [backend.name, backend] as const))(
     'look at %s before and after the first start',
@@ -243,5 +245,46 @@ describe('check-config and migrate', () => {
     expect(away.code).toBe(1)
     expect(away.stdout).toMatch(/✗ database +cannot use PostgreSQL at 127\.0\.0\.1:1/)
     expect(away.stdout + away.stderr).not.toContain('hidden')
+  })
+
+  it('warn of variables that nothing reads, and let those of others be', async () => {
+    const installation = await newInstallation(sqlite, sqlite.create)
+    const env = {
+      ...installation.env,
+      IAMCTL_REDIS_URL: 'redis://127.0.0.1',
+      IAMCTL_COLOUR: 'blue',
+      IAMCTL_CLIENT_ID: 'pipeline',
+      IAMCTL_VAR_STAGE: 'test',
+      IAMCTL_SERVICE_HOST: '10.0.0.1',
+      IAMCTL_PORT_8080_TCP_ADDR: '10.0.0.1',
+    }
+    const checked = await command('check-config', { ...installation, env }, '-o', 'json')
+    const warned = JSON.parse(checked.stdout).findings.filter(
+      (one: { check: string; status: string }) =>
+        one.check === 'configuration' && one.status === 'warning',
+    )
+    expect(warned.map(({ message }: { message: string }) => message)).toEqual([
+      expect.stringContaining('IAMCTL_COLOUR'),
+      expect.stringContaining('IAMCTL_REDIS_URL'),
+    ])
+    const server = await startServerProcess({ ...installation, env })
+    await server.stop()
+    expect(server.output()).toContain('the variable IAMCTL_REDIS_URL is no option of this version')
+  })
+})
+
+describe('a database that was restored without its key', () => {
+  it('starts no server, and gets no new key that looks like its own', async () => {
+    const first = await newInstallation(sqlite, sqlite.create)
+    await (await startServerProcess(first)).stop()
+    const file = join(first.data, '..', 'everything.backup')
+    expect((await command('backup', first, file)).code).toBe(0)
+    const second = await newInstallation(sqlite, sqlite.create)
+    expect((await command('restore', second, file)).code).toBe(0)
+    const keyFile = join(second.data, 'master.key')
+    const refused = await runCli(['server', ...second.args], second.env)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toMatch(/^iamctl: .*master\.key is missing, and the database is sealed/)
+    expect(existsSync(keyFile)).toBe(false)
   })
 })
