@@ -4,8 +4,9 @@
  */
 
 import type { CompareReply, Place, SecretPlace } from '#schemas/wire.ts'
+import type { LoadedRealm } from '../load/loaded.ts'
 import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
-import { orphanWarning } from '../plan/left-out.ts'
+import { narrowedWarning, orphanWarning } from '../plan/left-out.ts'
 import { hasWork, type Prune, type RealmPlan } from '../plan/plan.ts'
 import { planRealm } from '../plan/plan-realm.ts'
 import { changesetOf } from './apply-plan.ts'
@@ -36,7 +37,7 @@ const nothingDiffers = (reply: CompareReply, { prune, targets, history }: Planni
   (prune !== 'all' || reply.unmanagedCount === 0)
 
 const unchanged = (
-  realm: string,
+  { realm, elsewhere }: LoadedRealm,
   reply: CompareReply,
   { source, prune }: PlanningOptions,
 ): RealmPlan => ({
@@ -44,11 +45,14 @@ const unchanged = (
   baseRevision: reply.revision,
   createRealm: false,
   source,
-  prune,
+  prune: elsewhere.length === 0 ? prune : 'none',
   changes: [],
-  unmanaged: reply.unmanaged,
-  unmanagedCount: reply.unmanagedCount,
-  warnings: orphanWarning(reply.orphaned),
+  unmanaged: elsewhere.length === 0 ? reply.unmanaged : [],
+  unmanagedCount: elsewhere.length === 0 ? reply.unmanagedCount : 0,
+  warnings:
+    elsewhere.length === 0
+      ? orphanWarning(reply.orphaned, reply.orphanedCount)
+      : narrowedWarning(elsewhere),
   problems: [],
   impacts: [],
   summary: { add: 0, change: 0, destroy: 0 },
@@ -58,6 +62,7 @@ const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
   const sources = new Map(secrets.map(({ sourcePointer, source }) => [sourcePointer, source]))
   return {
     ...options,
+    elsewhere: loaded.elsewhere,
     placeOf: (pointer: string) => loaded.placeOf(pointer),
     secretSourceOf: (pointer: string) => {
       const source = sources.get(pointer)
@@ -78,7 +83,8 @@ const drafted = async (
     realm,
     comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
   )
-  if (reply !== null && nothingDiffers(reply, options)) return unchanged(realm, reply, options)
+  if (reply !== null && nothingDiffers(reply, options))
+    return unchanged(wanted.loaded, reply, options)
   const tools = wanting(wanted, options)
   if (reply === null)
     // A realm is born without secrets: the built-in documents that its files name have none of theirs yet.

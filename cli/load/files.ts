@@ -30,7 +30,7 @@ export interface FindOptions {
   readonly texts?: ReadonlyMap<string, string> | undefined
 }
 
-const isRealmFile = (name: string): boolean =>
+export const isRealmFile = (name: string): boolean =>
   /\.(?:ya?ml|json)$/.test(name) && !name.endsWith('.schema.json') && name !== estateFileName
 
 /** `overlays` is where the parts for environments lie: they are named one by one. */

@@ -7,6 +7,7 @@ import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles } from './files.ts'
 import type { Loaded, LoadedRealm, RealmPart } from './loaded.ts'
+import { narrowed } from './narrowed.ts'
 import { readDocuments } from './nodes.ts'
 import { overlay } from './overlays.ts'
 import { joinParts, type RealmParts } from './parts.ts'
@@ -51,6 +52,7 @@ const loadedRealm = (
   { realm, files }: RealmParts,
   node: Node,
   parts: readonly RealmPart[],
+  elsewhere: readonly string[],
 ): LoadedRealm => {
   const value = toJson(node) as Doc
   return {
@@ -60,6 +62,7 @@ const loadedRealm = (
     placeOf: (pointer, what) => placeAtPointer(node, pointer, what),
     files,
     parts,
+    elsewhere,
   }
 }
 
@@ -118,8 +121,21 @@ export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
     return { realms: joined.realms, namedFiles: found.namedFiles }
   }
 
-  const base = await partsOf(paths, [...overlays, ...varFiles], 0)
-  let realms = base.realms
+  const apart = [...overlays, ...varFiles]
+  const base = await partsOf(paths, apart, 0)
+  const whole =
+    options.paths.length === 0
+      ? { realms: base.realms, elsewhere: new Map<string, string[]>(), diagnostics: [] }
+      : await narrowed(base.realms, {
+          cwd,
+          estate,
+          named: paths,
+          apart,
+          read: new Set(texts.keys()),
+          variables,
+        })
+  diagnostics.push(...whole.diagnostics)
+  let realms = whole.realms
   for (const [i, path] of overlays.entries()) {
     const over = await partsOf([path], varFiles, i + 1)
     const laid = overlay(realms, over.realms, { addRealms: !base.namedFiles })
@@ -131,7 +147,7 @@ export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
   for (const joined of realms) {
     const node = await settleReferences(joined.node, { cwd, root }, diagnostics)
     const parts = written.flatMap(([name, part]) => (name === joined.realm ? [part] : []))
-    loaded.push(loadedRealm(joined, node, parts))
+    loaded.push(loadedRealm(joined, node, parts, whole.elsewhere.get(joined.realm) ?? []))
   }
   // A file that could not be read may be the one that asks.
   if (!diagnostics.some(({ severity }) => severity === 'error'))

@@ -38,6 +38,8 @@ export interface LoadedRealm {
   readonly files: readonly string[]
   /** What it was put together from, in the order in which it was read: for who writes into the files. */
   readonly parts: readonly RealmPart[]
+  /** Files of the estate that were not named and hold more of the realm: nothing of it is pruned then. */
+  readonly elsewhere: readonly string[]
 }
 
 export interface Loaded {

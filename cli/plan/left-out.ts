@@ -70,6 +70,23 @@ export const orphanWarning = (documents: readonly Place[], count?: number): Plan
     count,
   )
 
+/** How many files are named in a sentence. */
+const mostFiles = 5
+
+/** The plan is about the documents of the named files alone. */
+export const narrowedWarning = (files: readonly string[]): PlanWarning[] => {
+  if (files.length === 0) return []
+  const more = files.length > mostFiles ? ` and ${files.length - mostFiles} more` : ''
+  return [
+    {
+      code: 'narrowed',
+      message:
+        'only the documents of the named files are planned, and nothing is pruned: the estate has more of this realm in ' +
+        `${files.slice(0, mostFiles).join(', ')}${more}; run the command without paths for the whole estate`,
+    },
+  ]
+}
+
 /** `elsewhere`: orphans in sections that were not asked for. */
 export const warningsAbout = (
   staying: readonly Left[],

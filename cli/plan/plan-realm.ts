@@ -21,7 +21,14 @@ import {
 } from './changes.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletions.ts'
 import { follow } from './follow.ts'
-import { isDoomed, leftOut, placeOf, unmanagedIn, warningsAbout } from './left-out.ts'
+import {
+  isDoomed,
+  leftOut,
+  narrowedWarning,
+  placeOf,
+  unmanagedIn,
+  warningsAbout,
+} from './left-out.ts'
 import { type Matching, match } from './match.ts'
 import { byPlace, nameOf, namesOf } from './names.ts'
 import {
@@ -54,6 +61,8 @@ export interface PlanOptions {
   readonly differingSecrets: readonly SecretPlace[]
   /** As `compare` told: owned documents in sections that the export was not asked for. */
   readonly orphaned?: readonly Place[]
+  /** Files of the estate that were not read and hold more of the realm: nothing is pruned. */
+  readonly elsewhere?: readonly string[]
   /** Both take a JSON pointer into the realm value. */
   readonly placeOf: (pointer: string) => SourcePlace | undefined
   readonly secretSourceOf: (pointer: string) => SecretSource
@@ -160,7 +169,8 @@ const targeted = (targets: readonly Place[]): PlanWarning[] =>
       ]
 
 export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
-  const { source, prune, targets = [], takeOver = false } = options
+  const { source, targets = [], takeOver = false, elsewhere = [] } = options
+  const prune = elsewhere.length === 0 ? options.prune : 'none'
   const { asked, omitted } = actual
   const isKnown = (kind: Kind): boolean =>
     (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
@@ -205,7 +215,8 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const gone = new Set(
     deletions.flatMap(({ left: one, along }) => [one, ...along].map(({ document }) => document)),
   )
-  const staying = targets.length === 0 ? left.filter(({ document }) => !gone.has(document)) : []
+  const isWhole = targets.length === 0 && elsewhere.length === 0
+  const staying = isWhole ? left.filter(({ document }) => !gone.has(document)) : []
   const unmanaged = unmanagedIn(staying, source)
   const conflicts = renameConflicts(matching, gone, options.placeOf)
   const renames = renameFindings(matching, options.placeOf)
@@ -223,8 +234,9 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     warnings: [
       ...renames.warnings,
       ...conflicts.warnings,
-      ...(targets.length === 0 ? warningsAbout(staying, source, options.orphaned ?? []) : []),
+      ...(isWhole ? warningsAbout(staying, source, options.orphaned ?? []) : []),
       ...targeted(targets),
+      ...narrowedWarning(elsewhere),
     ],
     problems: sorted([
       ...unreadable(files, actual, options.placeOf),

@@ -71,6 +71,8 @@ export type WarningCode =
   | 'targeted'
   /** A document holds admin permissions afterwards that it did not hold before. */
   | 'rise-of-privilege'
+  /** Files were named, and other files of the estate hold more of the realm. */
+  | 'narrowed'
 
 export interface PlanWarning {
   readonly code: WarningCode

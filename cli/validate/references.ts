@@ -48,7 +48,8 @@ const placeOf = ({ pointer, doc }: Declared, reference: Reference): Place => {
   return { pointer: field in doc ? about : pointer, about }
 }
 
-export const checkReferences = (model: Model): Finding[] => {
+/** `hasMore`: other files of the estate hold more of the realm, so that a list may be longer than it seems here. */
+export const checkReferences = (model: Model, hasMore: boolean): Finding[] => {
   const findings: Finding[] = []
   const unchecked = new Map<string, Unchecked>()
   const hints = new Map<string, { readonly hint?: string }>()
@@ -57,7 +58,7 @@ export const checkReferences = (model: Model): Finding[] => {
       if (model.has(reference.kind, reference.key)) continue
       const target = `${reference.kind}\n${reference.key}`
       const place = placeOf(document, reference)
-      if (!isListed(model, kindNamed(reference.kind), reference.key)) {
+      if (hasMore || !isListed(model, kindNamed(reference.kind), reference.key)) {
         const known = unchecked.get(target)
         if (known === undefined) unchecked.set(target, { place, reference, count: 1 })
         else known.count += 1
@@ -80,7 +81,9 @@ export const checkReferences = (model: Model): Finding[] => {
       code: 'unchecked-reference',
       ...place,
       message: `the ${reference.kind} "${nameOf(reference)}" must exist on the server${count === 1 ? '' : ` (${count} references)`}`,
-      hint: 'the files do not hold the list it belongs into, so it cannot be checked here',
+      hint: hasMore
+        ? 'other files of the estate may declare it; without paths, all of them are checked together'
+        : 'the files do not hold the list it belongs into, so it cannot be checked here',
     })
   return findings
 }

@@ -121,7 +121,7 @@ export const createValidator = (): Validator => {
     const all: readonly Finding[] = [
       ...findings,
       ...checkRules(model),
-      ...checkReferences(model),
+      ...checkReferences(model, loaded.elsewhere.length > 0),
       ...checkRenames(model),
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),

@@ -73,6 +73,7 @@ const errorsIn = (value: Doc): string[] =>
       placeOf: (file) => ({ file, line: 1, column: 1 }),
       files: [],
       parts: [],
+      elsewhere: [],
     })
     .filter(({ severity }) => severity === 'error')
     .map(({ place }) => place?.file ?? '')

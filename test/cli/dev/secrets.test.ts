@@ -23,6 +23,7 @@ const loadedWith = (users: readonly object[]): Loaded => ({
       placeOf: () => undefined,
       files: [],
       parts: [],
+      elsewhere: [],
     },
   ],
   diagnostics: [],

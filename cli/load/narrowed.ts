@@ -1,0 +1,103 @@
+/**
+ * Files that are named on the command line may be a part of their estate. What the other files say of the same realms is
+ * looked up, so that a plan of the named ones takes nothing away that the others declare.
+ */
+
+import { readdir } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { sectionKinds } from '#schemas/realm-document.ts'
+import type { Diagnostic } from '../diagnostics.ts'
+import type { Estate } from './estate.ts'
+import { findFiles, isRealmFile } from './files.ts'
+import { readDocuments } from './nodes.ts'
+import { joinParts, type RealmParts } from './parts.ts'
+import type { Source } from './source.ts'
+import type { MapNode, Node } from './tree.ts'
+import { fillVariables, type Variables } from './variables.ts'
+
+export interface Narrowing {
+  readonly cwd: string
+  readonly estate: Estate
+  /** Absolute, or `-`. */
+  readonly named: readonly string[]
+  /** Overlays and files of variables, absolute. */
+  readonly apart: readonly string[]
+  /** The files that were read, as they are shown. */
+  readonly read: ReadonlySet<string>
+  readonly variables: Variables
+}
+
+const singletons = new Set(
+  sectionKinds.filter(({ shape }) => shape === 'singleton').map(({ section }) => section),
+)
+
+/** Realm files beside the named ones: all that is known of an estate that has no file of its own. */
+const besides = async (named: readonly string[]): Promise<string[]> => {
+  const folders = new Set(named.filter((path) => path !== '-' && path !== '').map(dirname))
+  const found = [...folders].map(async (folder) =>
+    (await readdir(folder).catch(() => [])).filter(isRealmFile).map((name) => join(folder, name)),
+  )
+  return (await Promise.all(found)).flat()
+}
+
+const otherSources = async (narrowing: Narrowing): Promise<readonly Source[]> => {
+  const { cwd, estate, named, apart, read } = narrowing
+  const paths = (estate.paths ?? ['realms']).map((path) => resolve(estate.root, path))
+  const siblings = estate.file === null ? await besides(named) : []
+  const { sources } = await findFiles(
+    [...paths, ...siblings.filter((path) => !apart.includes(path))],
+    { cwd, root: estate.root, apart },
+  )
+  // The name of the key stands in every file that is part of a realm, in one spelling or another.
+  return sources.filter(({ file, text }) => !read.has(file) && /realm|\\u/i.test(text))
+}
+
+const realmOf = (document: Node): string | undefined => {
+  const named = document.type === 'map' ? document.pairs.get('realm')?.value : undefined
+  return named?.type === 'scalar' ? String(named.value) : undefined
+}
+
+/** A document of which there is one per realm is planned whole, also where its fields stand in several files. */
+const singletonsOf = (document: Node, { node }: RealmParts): MapNode[] => {
+  if (document.type !== 'map') return []
+  const pairs = [...document.pairs].filter(
+    ([name]) => name === 'realm' || (singletons.has(name) && node.pairs.has(name)),
+  )
+  return pairs.length > 1 ? [{ ...document, pairs: new Map(pairs) }] : []
+}
+
+export interface Narrowed {
+  readonly realms: readonly RealmParts[]
+  /** By realm: the files of the estate that hold more of it. */
+  readonly elsewhere: ReadonlyMap<string, readonly string[]>
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export const narrowed = async (
+  realms: readonly RealmParts[],
+  narrowing: Narrowing,
+): Promise<Narrowed> => {
+  const others: Node[] = []
+  const unreadable: string[] = []
+  for (const source of await otherSources(narrowing)) {
+    const { documents, diagnostics } = readDocuments(source)
+    const ignored: Diagnostic[] = []
+    others.push(...documents.map((one) => fillVariables(one, narrowing.variables, ignored)))
+    // It may be about any realm. What merely lies beside a named file may be about something else altogether.
+    if (diagnostics.length > 0 && narrowing.estate.file !== null) unreadable.push(source.file)
+  }
+  const elsewhere = new Map<string, readonly string[]>()
+  const diagnostics: Diagnostic[] = []
+  const completed = realms.map((parts) => {
+    const mine = others.filter((document) => realmOf(document) === parts.realm)
+    elsewhere.set(parts.realm, [
+      ...new Set([...mine.map(({ source }) => source.file), ...unreadable]),
+    ])
+    const more = mine.flatMap((document) => singletonsOf(document, parts))
+    if (more.length === 0) return parts
+    const joined = joinParts([parts.node, ...more])
+    diagnostics.push(...joined.diagnostics)
+    return { ...parts, node: joined.realms[0]?.node ?? parts.node }
+  })
+  return { realms: completed, elsewhere, diagnostics }
+}
