@@ -51,6 +51,7 @@ import { logoutDeliveries } from '#server/oidc/logout-deliveries.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { type Logger, plainLines } from '#server/platform/logger.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
+import { type Lookup, lookupBySystem } from '#server/platform/outgoing/lookup.ts'
 import {
   type BreachCheck,
   defaultFilterFile,
@@ -106,7 +107,12 @@ const openBreachCheck = (
   }
 }
 
-export const createParts = async (config: Config, logger: Logger, clock: Clock) => {
+export const createParts = async (
+  config: Config,
+  logger: Logger,
+  clock: Clock,
+  lookup: Lookup = lookupBySystem,
+) => {
   const atHand = keyAtHand(config)
   const storage = await openStorage({ url: config.database.url, logger })
   try {
@@ -115,6 +121,7 @@ export const createParts = async (config: Config, logger: Logger, clock: Clock) 
     const outgoing = createOutgoing({
       allowPrivate: config.outgoing.allow,
       allowHttp: config.outgoing.allowHttp,
+      lookup,
     })
     const hasher = createHasher(await loadEngine())
     const personalKeys = createPersonalKeys({ storage, keyring })

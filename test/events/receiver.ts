@@ -1,4 +1,4 @@
-/** A receiver of webhooks: real TLS under the name localhost, keeps what it gets, and answers what it is told to. */
+/** A receiver of webhooks: real TLS, under the name localhost unless it is given another, keeps what it gets, and answers what it is told to. */
 
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
@@ -31,8 +31,11 @@ export interface Receiver {
 }
 
 /** A server in this process may call it: its certificate is trusted until it is closed. */
-export const openReceiver = async (): Promise<Receiver> => {
-  const { certificate, key } = makeCertificate(['localhost'])
+export const openReceiver = async (
+  host = 'localhost',
+  address = '127.0.0.1',
+): Promise<Receiver> => {
+  const { certificate, key } = makeCertificate([host])
   const trusted = getCACertificates('default')
   setDefaultCACertificates([...trusted, certificate])
   const received: Received[] = []
@@ -48,10 +51,10 @@ export const openReceiver = async (): Promise<Receiver> => {
     received.push(one)
     answering(response, one)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, address, resolve))
   const { port } = server.address() as AddressInfo
   return {
-    url: (path) => `https://localhost:${port}${path}`,
+    url: (path) => `https://${host}:${port}${path}`,
     received,
     at: (path) => received.filter((one) => one.path === path),
     certificate,

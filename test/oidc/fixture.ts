@@ -2,6 +2,7 @@
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { Backend } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
@@ -64,6 +65,7 @@ export const openIssuer = async (
     readonly clock?: Clock
     readonly realm?: string
     readonly env?: Readonly<Record<string, string>>
+    readonly lookup?: Lookup
   } = {},
 ): Promise<OidcSite> => {
   const { realm = 'acme', ...others } = options

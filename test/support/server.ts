@@ -18,6 +18,7 @@ import { createParts, type Parts } from '#server/parts.ts'
 import { type Clock, systemClock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { createLogger } from '#server/platform/logger.ts'
+import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { Backend } from './backends.ts'
@@ -96,6 +97,8 @@ export const startServer = async (
     readonly listen?: boolean
     /** Of the base URL, where it is not the address: passkeys need a name. */
     readonly host?: string
+    /** What names of other hosts stand for, where the system is not asked. */
+    readonly lookup?: Lookup
     /** Settings beside those that every test has. */
     readonly env?: Readonly<Record<string, string>>
   } = {},
@@ -117,6 +120,7 @@ export const startServer = async (
     config,
     createLogger({ level: 'silent' }),
     options.clock ?? systemClock,
+    options.lookup,
   )
   await bootstrap(parts.realms, config.bootstrap)
   parts.health.started()
