@@ -16,6 +16,7 @@ import { createPace } from '#server/platform/pace.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from './behaviour.ts'
 import { type Draft, Drafts } from './drafts.ts'
+import { hasSecretToHash } from './effects.ts'
 import { createFaults, faultsIn } from './faults.ts'
 import { refuseEscalation } from './grants.ts'
 import {
@@ -232,7 +233,11 @@ const refuseMoved = ({ kind, before, body, secrets, sealed }: Draft): void => {
 }
 
 /** Leaves the new secrets that differ from those stored, and says whether anything does. */
-const settleChange = (draft: Draft, { sameSecret }: DecideContext): boolean => {
+const settleChange = (
+  draft: Draft,
+  revealable: boolean,
+  { sameSecret }: DecideContext,
+): boolean => {
   const { before, body } = draft
   if (before === null) return body !== null
   if (body === null) return true
@@ -245,6 +250,7 @@ const settleChange = (draft: Draft, { sameSecret }: DecideContext): boolean => {
     before.owner !== draft.owner ||
     before.protected !== draft.protected ||
     Object.keys(draft.secrets).length > 0 ||
+    hasSecretToHash(draft, revealable) ||
     !isDeepStrictEqual(before.body, body)
   )
 }
@@ -288,7 +294,7 @@ export const decide = async (
   const changed: Draft[] = []
   await each(drafts.all(), (draft) => {
     refuseMoved(draft)
-    if (settleChange(draft, context)) changed.push(draft)
+    if (settleChange(draft, drafts.revealable, context)) changed.push(draft)
   })
   await each(changed, (draft) => checkPlace(drafts, draft))
   await each([...changed, ...concerned(drafts, changed)], (draft) => {

@@ -116,6 +116,11 @@ export class Drafts {
     return this.#settings.value
   }
 
+  /** Whether secrets of clients stay readable. */
+  get revealable(): boolean {
+    return this.settings().clientSecretStorage === 'revealable'
+  }
+
   /** The documents that referred to this one when the snapshot was taken, and still exist. */
   referrers(draft: Draft): Draft[] {
     return (this.#referrers.get(draft.id) ?? []).flatMap(({ id }) => {

@@ -1,6 +1,7 @@
 /** From decided drafts to the documents as they will stand, with ids, versions, owners and sealed secrets. */
 
 import { diff, type FieldChange } from '#schemas/diff.ts'
+import type { SecretMark } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
@@ -20,6 +21,17 @@ export interface Effect {
 export const keyOf = ({ draft, before, after }: Effect): string =>
   (after ?? before)?.key ?? draft.key
 
+/** A realm that keeps hashes keeps no value that it could reveal from before. */
+const isToBeHashed = (mark: SecretMark, stored: StoredSecret, revealable: boolean): boolean =>
+  mark.store === 'verify' && !revealable && !('hmac' in stored)
+
+/** Whether a document holds a secret that the settings of its realm no longer allow to be revealed. */
+export const hasSecretToHash = ({ kind, sealed }: Draft, revealable: boolean): boolean =>
+  secretFields(kind).some(({ pointer, mark }) => {
+    const stored = sealed[pointer]
+    return stored !== undefined && isToBeHashed(mark, stored, revealable)
+  })
+
 const secretsOf = (
   draft: Draft,
   prepared: Prepared,
@@ -30,9 +42,11 @@ const secretsOf = (
   const kept: Record<string, StoredSecret> = { ...draft.sealed }
   const given = prepared.secrets ?? draft.secrets
   for (const { pointer, mark } of secretFields(draft.kind)) {
-    const plain = given[pointer]
-    if (plain === undefined || mark.store === 'initial') continue
     const place = { realm, kind: draft.kind.kind, id: draft.id }
+    const stored = draft.sealed[pointer]
+    const toHash = stored && isToBeHashed(mark, stored, revealable)
+    const plain = given[pointer] ?? (toHash ? vault.reveal(place, pointer, stored) : null)
+    if (plain === null || mark.store === 'initial') continue
     kept[pointer] = vault.store(
       place,
       pointer,

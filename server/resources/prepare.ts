@@ -33,7 +33,7 @@ export const prepare = async (
     drafts: tools.drafts,
     now: tools.now,
     vault,
-    revealable: tools.drafts.settings().clientSecretStorage === 'revealable',
+    revealable: tools.drafts.revealable,
   }
   const effects: Effect[] = []
   const pace = createPace()

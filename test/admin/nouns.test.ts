@@ -110,6 +110,44 @@ describe.each(backends)('on $name', (backend) => {
     expect(JSON.stringify(await events('UPDATE_CREDENTIAL'))).not.toContain(fresh.body.value)
   })
 
+  it('a realm that goes back to hashed secrets reveals none that it kept before', async () => {
+    const settings = (await send('GET', '/settings')).body
+    await send('PUT', '/settings', { ...settings, clientSecretStorage: 'revealable' })
+    const ids = ['kept-a', 'kept-b']
+    const values = await Promise.all(
+      ids.map(async (clientId) => (await send('POST', '/clients', { clientId })).body.secret),
+    )
+    const sealed = async () => {
+      const rows = await server.parts.storage.db
+        .selectFrom('documents')
+        .select('sealed')
+        .where('kind', '=', 'client')
+        .execute()
+      return rows.filter(({ sealed: kept }) => kept !== null && !kept.includes('hmac')).length
+    }
+    expect(await sealed()).toBe(2)
+    await send('PUT', '/settings', { ...settings, clientSecretStorage: 'hashed' })
+    expect(await sealed()).toBe(0)
+    for (const [n, clientId] of ids.entries()) {
+      expect((await send('GET', `/clients/${clientId}/secret`)).body).toMatchObject({
+        value: null,
+        secretSet: true,
+      })
+      await send('PUT', `/clients/${clientId}`, { clientId, grantTypes: ['client_credentials'] })
+      const answered = await server.anonymous.send(
+        'POST',
+        '/realms/acme/token',
+        new URLSearchParams({
+          grant_type: 'client_credentials',
+          client_id: clientId,
+          client_secret: values[n],
+        }).toString(),
+        { 'content-type': 'application/x-www-form-urlencoded' },
+      )
+      expect(answered.status).toBe(200)
+    }
+  })
+
   it('a revealable client secret can be read, which leaves a SECURITY event', async () => {
     const { body: settings } = await send('GET', '/settings')
     await send('PUT', '/settings', { ...settings, clientSecretStorage: 'revealable' })
