@@ -76,6 +76,7 @@ await build({
   entryPoints: {
     cli: 'cli/main.ts',
     'sqlite-writer': 'server/storage/sqlite/writer-thread.ts',
+    'sqlite-reader': 'server/storage/sqlite/long-reader-thread.ts',
     signer: 'server/keys/signer-thread.ts',
     bcrypt: 'server/platform/passwords/bcrypt-thread.ts',
     argon2: 'server/platform/passwords/argon2-thread.ts',

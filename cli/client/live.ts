@@ -128,14 +128,19 @@ const eventCalls = (call: Call) => ({
     const { from: dateFrom, to: dateTo, ...rest } = filter
     const size = Math.min(limit, eventsAtOnce)
     const events: EventRecord[] = []
-    let before: number | undefined
-    for (let page = 0; ; page += 1) {
-      const { body } = await call<EventPage>('GET', path`/admin/realms/${realm}/events`, {
-        query: { ...rest, dateFrom, dateTo, before, page, size },
+    let place: { readonly cursor: number } | { readonly before?: number; readonly page: number } = {
+      page: 0,
+    }
+    for (let page = 1; ; page += 1) {
+      const { body }: { body: EventPage } = await call('GET', path`/admin/realms/${realm}/events`, {
+        query: { ...rest, dateFrom, dateTo, ...place, size },
       })
       events.push(...body.items)
       if (body.items.length < size || events.length >= limit) return events.slice(0, limit)
-      before = body.before ?? undefined
+      // An older server has no cursors, and skips what it has told.
+      if (body.next === undefined) place = { ...(body.before && { before: body.before }), page }
+      else if (body.next === null) return events
+      else place = { cursor: body.next }
     }
   },
   /** A part of the audit trail, from where the one before ended. */

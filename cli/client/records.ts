@@ -64,8 +64,9 @@ export interface EventRecord {
 
 export interface EventPage {
   readonly items: readonly EventRecord[]
-  readonly total: number
   readonly before: number | null
+  /** The cursor of the next page. */
+  readonly next?: number | null
 }
 
 /** Where the audit trail is not what was sealed. */

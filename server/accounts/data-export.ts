@@ -89,7 +89,7 @@ export const dataExportSchema: JsonSchema = {
 }
 
 export interface DataExportParts {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'longReads'>
   readonly clock: Clock
   readonly readRecords: ReadRecords
   readonly consentsOf: (realm: string, userId: string) => Promise<readonly object[]>
@@ -97,8 +97,10 @@ export interface DataExportParts {
 
 export type ExportData = (view: RealmView, user: UserRow) => Promise<DataExport>
 
+const eventsAtOnce = 500
+
 export const createDataExport = ({
-  storage: { db },
+  storage: { db, longReads },
   clock,
   readRecords,
   consentsOf,
@@ -161,17 +163,25 @@ export const createDataExport = ({
       .orderBy('created_at')
       .execute()
 
-  const eventsOf = async (realm: string, userId: string): Promise<AuditRecord[]> =>
-    readRecords(
-      await db
+  /** In parts: how many there are is up to the user. */
+  const eventsOf = async (realm: string, userId: string): Promise<AuditRecord[]> => {
+    const records: AuditRecord[] = []
+    for (let below = Number.MAX_SAFE_INTEGER; ; ) {
+      const rows = await longReads
         .selectFrom('audit_events')
         .selectAll()
         .where('realm', '=', realm)
         .where('actor', '=', userId)
         .where('category', '=', 'AUTHN')
+        .where('id', '<', below)
         .orderBy('id', 'desc')
-        .execute(),
-    )
+        .limit(eventsAtOnce)
+        .execute()
+      records.push(...(await readRecords(rows)))
+      if (rows.length < eventsAtOnce) return records
+      below = rows.at(-1)?.id ?? 0
+    }
+  }
 
   return async (view, user) => ({
     generatedAt: clock.now(),

@@ -4,19 +4,17 @@
  * cover all events up to a mark, the few after it are counted when somebody asks, and a job moves the mark.
  */
 
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
-import type { Tables } from '#server/storage/tables.ts'
+import { createEventScan, type EventSelection } from './event-scan.ts'
 
 /** An id is drawn before its transaction commits: what is younger may still appear below the mark. */
 const settledMs = 60_000
 
-export interface EventFilter {
-  readonly types?: readonly string[]
-  readonly outcome?: string
-}
+/** What totals are kept by. */
+export type EventFilter = Pick<EventSelection, 'types' | 'outcome'>
 
 export interface Totals {
   /** Events of the realm with an id below `before` that pass the filter. */
@@ -29,15 +27,9 @@ export interface Totals {
   countedUpTo(realm: string): Promise<number>
 }
 
-const matching = (db: Kysely<Tables>, realm: string, { types, outcome }: EventFilter) => {
-  let query = db.selectFrom('audit_events').where('realm', '=', realm)
-  if (types) query = query.where('type', 'in', types.length > 0 ? types : ['none'])
-  if (outcome !== undefined) query = query.where('outcome', '=', outcome)
-  return query
-}
-
 export const createTotals = (storage: Storage, clock: Clock): Totals => {
   const { db } = storage
+  const scan = createEventScan(storage)
 
   const markOf = async (realm: string): Promise<number> => {
     const row = await db
@@ -46,15 +38,6 @@ export const createTotals = (storage: Storage, clock: Clock): Totals => {
       .where('realm', '=', realm)
       .executeTakeFirst()
     return row?.upto ?? 0
-  }
-
-  const between = async (realm: string, filter: EventFilter, above: number, below: number) => {
-    const { n } = await matching(db, realm, filter)
-      .where('id', '>', above)
-      .where('id', '<', below)
-      .select((eb) => eb.fn.countAll<number>().as('n'))
-      .executeTakeFirstOrThrow()
-    return Number(n)
   }
 
   const counted = async (realm: string, { types, outcome }: EventFilter): Promise<number> => {
@@ -83,8 +66,8 @@ export const createTotals = (storage: Storage, clock: Clock): Totals => {
       const mark = await markOf(realm)
       const total = await counted(realm, filter)
       return before > mark
-        ? total + (await between(realm, filter, mark, before))
-        : total - (await between(realm, filter, before - 1, mark + 1))
+        ? total + (await scan.count(realm, filter, mark, before))
+        : total - (await scan.count(realm, filter, before - 1, mark + 1))
     },
 
     advance: async (realm) => {

@@ -10,6 +10,7 @@ import type { Reply } from './thread-calls.ts'
  */
 const priorities = {
   signatures: constants.priority.PRIORITY_BELOW_NORMAL,
+  reads: constants.priority.PRIORITY_BELOW_NORMAL,
   passwords: constants.priority.PRIORITY_LOW,
 } as const
 

@@ -31,6 +31,12 @@ export interface Storage {
   /** For reads only: a write through it would bypass the guards and, on SQLite, fail. */
   readonly db: Kysely<Tables>
   /**
+   * As `db`, for queries whose rows a tenant can make many: they run beside the event loop, and take no connection from
+   * `db`. Without transactions. A query that may look at any number of rows is cut into parts by the caller, so that
+   * those of several realms take turns.
+   */
+  readonly longReads: Kysely<Tables>
+  /**
    * All statements or none; resolves when they are durable. Short lists that come at the same moment may share a
    * transaction, as if one came after the other. One that fails, or waits for a lock, does not hold up its neighbours.
    */

@@ -156,6 +156,7 @@ describe.each(backends)('events on $name', (backend) => {
         page: 0,
         size: 50,
         before: null,
+        next: null,
       })
       expect((await get('dateFrom=2100-01-01T00:00:00Z', busy)).items).toEqual([])
       expect((await get('before=1', busy)).items).toEqual([])

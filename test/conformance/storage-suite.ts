@@ -47,6 +47,24 @@ export const storageSuite = (name: string, open: () => Promise<OpenBackend>): vo
       ])
     })
 
+    describe('long reads', () => {
+      it('see what is committed, write nothing, and let short reads pass', async () => {
+        const { longReads } = storage
+        await storage.commit([insertRealm(db, 'a'), insertRealm(db, 'b')])
+        expect(await realmNames(longReads)).toEqual(['a', 'b'])
+        await expect(longReads.deleteFrom('realms').execute()).rejects.toThrow()
+        expect(await realmNames(db)).toEqual(['a', 'b'])
+        const answered: string[] = []
+        const count = sql`with recursive n (i) as
+          (select 1 union all select i + 1 from n where i < 1000000) select count(*) as c from n`
+        await Promise.all([
+          count.execute(longReads).then(() => answered.push('long')),
+          realmNames(db).then(() => answered.push('short')),
+        ])
+        expect(answered).toEqual(['short', 'long'])
+      })
+    })
+
     describe.each(['commit', 'append'] as const)('%s', (method) => {
       it('writes all statements of a list or none', async () => {
         const list = [insertRealm(db, 'a'), insertRealm(db, 'b'), insertRealm(db, 'a')]

@@ -1,12 +1,12 @@
 /** The audit trail, newest first. Pages are anchored at `before`, so that new events do not shift them. */
 
-import type { ExpressionBuilder } from 'kysely'
 import { categories, eventTypes } from '#schemas/event-types.ts'
 import { invalid } from '#schemas/problems.ts'
+import { createEventScan, type EventSelection } from '#server/events/event-scan.ts'
 import type { ReadRecords } from '#server/events/records.ts'
 import type { EventFilter, Totals } from '#server/events/totals.ts'
+import { createTurns } from '#server/http/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { Tables } from '#server/storage/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { type Action, bodyOf } from '../action.ts'
 
@@ -20,6 +20,7 @@ interface Query {
   readonly dateFrom?: string
   readonly dateTo?: string
   readonly before?: number
+  readonly cursor?: number
   readonly page: number
   readonly size: number
 }
@@ -40,7 +41,8 @@ export const eventSchema = bodyOf({
 })
 
 /** RFC 3339 has leap seconds; the clock of the events does not. */
-const momentIn = (field: string, text: string): number => {
+const momentIn = (field: string, text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined
   const moment = Date.parse(text)
   if (Number.isNaN(moment))
     throw invalid([{ field, code: 'format', message: 'must be a time that exists' }])
@@ -63,9 +65,6 @@ const filterOf = (asked: Query): EventFilter => {
   }
 }
 
-const counting = (eb: ExpressionBuilder<Tables, 'audit_events'>) =>
-  eb.fn.countAll<number>().as('total')
-
 /** The filters that a list and a stream of events have in common. */
 export const eventFilters = {
   type: { type: 'string', enum: Object.keys(eventTypes) },
@@ -82,74 +81,106 @@ export interface EventParts {
   readonly readRecords: ReadRecords
 }
 
-export const listEvents = ({ storage: { db }, totals, readRecords }: EventParts): Action => ({
-  operationId: 'list-events',
-  method: 'GET',
-  path: '/events',
-  permission: 'view-events',
-  resourceType: 'events',
-  summary: 'Audit events, newest first',
-  query: bodyOf(
-    {
-      ...eventFilters,
-      dateFrom: { type: 'string', format: 'date-time' },
-      dateTo: { type: 'string', format: 'date-time' },
-      before: { type: 'integer', minimum: 1, description: 'Anchor of an earlier page.' },
-      page: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 0 },
-      size: { type: 'integer', minimum: 1, default: 50 },
-    },
-    [],
-  ),
-  reply: {
-    status: 200,
-    schema: bodyOf({
-      items: { type: 'array', items: eventSchema },
-      total: { type: 'integer' },
-      page: { type: 'integer' },
-      size: { type: 'integer' },
-      before: { type: ['integer', 'null'], description: 'Give it with the next page.' },
-    }),
-  },
-  handle: async ({ realm, query }) => {
-    const asked = query as unknown as Query
-    const size = Math.min(asked.size, largest)
-    // Nobody is called what cannot be stored.
-    if (refusal(asked.actor ?? null) !== undefined)
-      return { items: [], total: 0, page: asked.page, size, before: null }
-    let events = db.selectFrom('audit_events').where('realm', '=', realm)
-    for (const column of filterColumns) {
-      const value = asked[column]
-      if (value !== undefined) events = events.where(column, '=', value)
-    }
-    if (asked.dateFrom !== undefined)
-      events = events.where('at', '>=', momentIn('dateFrom', asked.dateFrom))
-    if (asked.dateTo !== undefined)
-      events = events.where('at', '<=', momentIn('dateTo', asked.dateTo))
-    const newest = await db
+/** Of each realm. */
+const mostAtOnce = 2
+const mostWaiting = 50
+
+export const listEvents = ({ storage, totals, readRecords }: EventParts): Action => {
+  const scan = createEventScan(storage)
+  const turns = createTurns({
+    atOnce: mostAtOnce,
+    waiting: mostWaiting,
+    what: 'searches of the audit events',
+  })
+
+  /** Past the newest event; null where there is none. */
+  const endOf = async (realm: string): Promise<number | null> => {
+    const { id } = await storage.db
       .selectFrom('audit_events')
       .select((eb) => eb.fn.max('id').as('id'))
       .where('realm', '=', realm)
       .executeTakeFirstOrThrow()
-    const before = asked.before ?? (newest.id === null ? null : Number(newest.id) + 1)
-    if (before === null) return { items: [], total: 0, page: asked.page, size, before: null }
-    const anchored = events.where('id', '<', before)
-    // By actor or time there are few, and no totals are kept.
-    const kept = [asked.actor, asked.dateFrom, asked.dateTo].every((value) => value === undefined)
-    const rows = await anchored
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(size)
-      .offset(asked.page * size)
-      .execute()
-    const total = kept
-      ? await totals.count(realm, filterOf(asked), before)
-      : Number((await anchored.select(counting).executeTakeFirstOrThrow()).total)
-    return {
-      items: await readRecords(rows),
-      total,
-      page: asked.page,
-      size,
-      before: total === 0 ? null : before,
-    }
-  },
-})
+    return id === null ? null : Number(id) + 1
+  }
+
+  return {
+    operationId: 'list-events',
+    method: 'GET',
+    path: '/events',
+    permission: 'view-events',
+    resourceType: 'events',
+    summary: 'Audit events, newest first',
+    query: bodyOf(
+      {
+        ...eventFilters,
+        dateFrom: { type: 'string', format: 'date-time' },
+        dateTo: { type: 'string', format: 'date-time' },
+        before: { type: 'integer', minimum: 1, description: 'Anchor of an earlier page.' },
+        cursor: {
+          type: 'integer',
+          minimum: 1,
+          description:
+            'The `next` of the page before: goes on there at the cost of one page, and counts no total.',
+        },
+        page: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 0 },
+        size: { type: 'integer', minimum: 1, default: 50 },
+      },
+      [],
+    ),
+    reply: {
+      status: 200,
+      schema: bodyOf({
+        items: { type: 'array', items: eventSchema },
+        total: { type: ['integer', 'null'], description: 'Null where a cursor is given.' },
+        page: { type: 'integer' },
+        size: { type: 'integer' },
+        before: { type: ['integer', 'null'], description: 'Give it with the next page.' },
+        next: {
+          type: ['integer', 'null'],
+          description: 'Give it as `cursor` for the events after these; null after the last.',
+        },
+      }),
+    },
+    handle: async ({ realm, query, reply }) => {
+      const asked = query as unknown as Query
+      const size = Math.min(asked.size, largest)
+      const nothing = { items: [], total: 0, page: asked.page, size, before: null, next: null }
+      if (asked.cursor !== undefined && asked.page > 0)
+        throw invalid([
+          { field: 'page', code: 'exclusive', message: 'give cursor or page, not both' },
+        ])
+      // Nobody is called what cannot be stored.
+      if (refusal(asked.actor ?? null) !== undefined) return nothing
+      const { type, actor, outcome, category } = asked
+      const selection: EventSelection = {
+        ...{ type, actor, outcome, category },
+        from: momentIn('dateFrom', asked.dateFrom),
+        to: momentIn('dateTo', asked.dateTo),
+      }
+      return turns(realm, async () => {
+        const before = asked.before ?? (await endOf(realm))
+        if (before === null) return nothing
+        // By actor or time no totals are kept: the events are counted.
+        const { from, to } = selection
+        const kept = [actor, from, to].every((value) => value === undefined)
+        const counts = asked.cursor === undefined
+        const { rows, total } = await scan.page(realm, selection, {
+          below: Math.min(before, asked.cursor ?? before),
+          skip: asked.page * size,
+          size,
+          counts: counts && !kept,
+          isWanted: () => !reply.raw.destroyed,
+        })
+        const ofAll = counts && kept ? await totals.count(realm, filterOf(asked), before) : total
+        return {
+          items: await readRecords(rows),
+          total: ofAll,
+          page: asked.page,
+          size,
+          before: ofAll === 0 ? null : before,
+          next: rows.length < size ? null : (rows.at(-1)?.id ?? null),
+        }
+      })
+    },
+  }
+}

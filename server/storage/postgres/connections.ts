@@ -6,6 +6,7 @@ import pg from 'pg'
 const CONNECT_MS = 10_000
 const ANSWER_MS = 1_500
 const STATEMENT_MS = 30_000
+const LONG_READ_MS = 10_000
 const LOCK_MS = 10_000
 /** Of a transaction that several share: long before PostgreSQL looks for a deadlock, which takes it a second. */
 const SHARED_LOCK_MS = 25
@@ -16,6 +17,14 @@ const SILENCE_MS = 45_000
 /** For reads; a write through it fails, as on SQLite. */
 export function readingPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
   return pool(url, max, sockets, { options: '-c default_transaction_read_only=on' })
+}
+
+/** For reads of many rows, which come in parts: one that takes longer is not worth its share of the database. */
+export function longReadingPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
+  return pool(url, max, sockets, {
+    options: '-c default_transaction_read_only=on',
+    statement_timeout: LONG_READ_MS,
+  })
 }
 
 /** For writes, whatever the database has for a default: not every statement says in which kind of transaction it runs. */

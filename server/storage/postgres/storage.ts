@@ -1,4 +1,4 @@
-/** The contract on PostgreSQL: one pool reads, one writes, one connection listens; any number of nodes. */
+/** The contract on PostgreSQL: one pool reads, one reads what takes long, one writes, one connection listens; any number of nodes. */
 
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
@@ -17,7 +17,13 @@ import type { Tables } from '../tables.ts'
 import { checkStatements } from '../values.ts'
 import { WriteDoubt } from '../write-doubt.ts'
 import { adoptRestored } from './adopt.ts'
-import { migratingClient, readingPool, sharedPool, writingPool } from './connections.ts'
+import {
+  longReadingPool,
+  migratingClient,
+  readingPool,
+  sharedPool,
+  writingPool,
+} from './connections.ts'
 import { unusable } from './failures.ts'
 import { gatherReads, type Read } from './gathered-reads.ts'
 import { GroupQueue, inTransactions, withSavepoints } from './groups.ts'
@@ -29,6 +35,7 @@ import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
 
 const READERS = 8
+const LONG_READERS = 2
 const WRITERS = 6
 const SHARED = 2
 /** Longer lists would hold their rows, and everybody else of the group, for too long. */
@@ -65,10 +72,15 @@ function postgresStorage(
 ): Storage {
   const presence = new Presence({ url, label, logger })
   const reading = presence.watch(readingPool(url, readers, presence.sockets))
+  const readingLong = presence.watch(longReadingPool(url, LONG_READERS, presence.sockets))
   const writing = presence.watch(writingPool(url, WRITERS, presence.sockets))
   const shared = presence.watch(sharedPool(url, SHARED, presence.sockets))
   const connections = { reads: () => presence.connect(reading), label }
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: kyselyPool(connections) }) })
+  const ofLongReads = { reads: () => presence.connect(readingLong), label }
+  const longReads = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: kyselyPool(ofLongReads) }),
+  })
   const read: Read = (name, text, values) =>
     readOn(connections, { name, text, values: [...values] })
   runPreparedBy(db, gatherReads(read))
@@ -121,11 +133,13 @@ function postgresStorage(
     await presence.close()
     await writing.end()
     await shared.end()
+    await readingLong.end()
     await reading.end()
   }
   return {
     dialect: postgres,
     db,
+    longReads,
     commit: (statements) =>
       write(statements, () =>
         statements.length > SHORT

@@ -47,7 +47,7 @@ export function preparedReader(file: string): { run: RunPrepared; close: () => v
 }
 
 /** SQLite plans a statement anew at every use whose LIMIT or OFFSET is bound, because the plan may depend on its value. */
-class ReaderCompiler extends SqliteQueryCompiler {
+export class ReaderCompiler extends SqliteQueryCompiler {
   protected override visitLimit({ kind, limit }: LimitNode): void {
     super.visitLimit({ kind, limit: written(limit) })
   }
@@ -62,7 +62,7 @@ const written = (node: OperationNode): OperationNode =>
     ? ValueNode.createImmediate(node.value)
     : node
 
-class ReaderAdapter extends SqliteAdapter {
+export class ReaderAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
   }

@@ -1,4 +1,4 @@
-/** The contract on SQLite: one file, one server; a thread writes, the calling thread reads. */
+/** The contract on SQLite: one file, one server; a thread writes, the calling thread reads, threads read what takes long. */
 
 import type { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -11,6 +11,7 @@ import { WriteDoubt } from '../write-doubt.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { createFile, holdLock } from './files.ts'
+import { longReader } from './long-reader.ts'
 import { preparedReader, sqliteReader } from './reader.ts'
 import { SqliteWriter } from './writer.ts'
 
@@ -55,6 +56,7 @@ function sqliteStorage(
   unlock: () => void,
 ): Storage {
   const db = sqliteReader(file, readers)
+  const longReads = longReader(file)
   const prepared = preparedReader(file)
   runPreparedBy(db, prepared.run)
   const doubt = new WriteDoubt(() => writer.submit(PROBE))
@@ -64,6 +66,7 @@ function sqliteStorage(
   }
   const close = async (): Promise<void> => {
     await writer.drain()
+    await longReads.destroy()
     await db.destroy()
     prepared.close()
     await writer.close()
@@ -73,6 +76,7 @@ function sqliteStorage(
   return {
     dialect: sqlite,
     db,
+    longReads,
     commit: write,
     append: write,
     // No other process writes the file, and this one knows what it wrote.
