@@ -1,19 +1,25 @@
 /** Puts the sign-in together from its lists: authenticators, conditions and required actions. */
 
+import type { Ranks } from '#server/accounts/permissions.ts'
 import { createRequiredActions } from './actions/index.ts'
+import { createAdministrators } from './administrators.ts'
 import { createAuthenticators } from './authenticators/index.ts'
 import { createConditions } from './conditions/index.ts'
 import { createEngine, type Engine, type EngineParts } from './engine.ts'
 import type { FactorParts } from './factor-parts.ts'
 
-export type SignInParts = FactorParts &
-  Omit<EngineParts, 'steps' | 'conditions' | 'actions' | 'hasFactor'>
+export type SignInParts = Omit<FactorParts, 'administrators'> &
+  Omit<EngineParts, 'steps' | 'conditions' | 'actions' | 'hasFactor' | 'administrators'> & {
+    readonly ranks: Pick<Ranks, 'permissionsOf'>
+  }
 
-export const createSignInEngine = (parts: SignInParts): Engine =>
-  createEngine({
+export const createSignInEngine = (given: SignInParts): Engine => {
+  const parts = { ...given, administrators: createAdministrators(given) }
+  return createEngine({
     ...parts,
     steps: createAuthenticators(parts),
     conditions: createConditions(parts),
     actions: createRequiredActions(parts),
     hasFactor: parts.factors.hasFactor,
   })
+}

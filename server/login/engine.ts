@@ -69,13 +69,11 @@ export const createEngine = (parts: EngineParts) => {
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
     step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
 
-  const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState =>
-    stateAfter(
-      signIn.state,
-      execution.path,
-      passed,
-      passed.amr ?? (step.amr === undefined ? [] : [step.amr]),
-    )
+  const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
+    const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
+    const state = stateAfter(signIn.state, execution.path, passed, methods)
+    return methods.length > 0 && !step.isMessage ? { ...state, beyondMessages: true } : state
+  }
 
   const otherUser = (visitor: Visitor, { signIn: { state } }: Asked): Acceptance<Answered> => ({
     statements: [],

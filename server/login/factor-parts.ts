@@ -15,6 +15,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Administrators } from './administrators.ts'
 import type { KnownDevices } from './known-devices.ts'
 import type { SignInOrganizations } from './organizations.ts'
 
@@ -28,6 +29,7 @@ export interface FactorParts {
   readonly sessions: Sessions
   readonly factors: Factors
   readonly passkeys: Passkeys
+  readonly administrators: Administrators
   readonly devices: Pick<Devices, 'of' | 'addressesOf'>
   readonly approvals: Approvals
   readonly messaging: Pick<Messaging, 'ready'>

@@ -9,7 +9,7 @@ import { completed, ownEvent } from './actions/completed.ts'
 import type { FactorParts } from './factor-parts.ts'
 import type { Passed, StepContext } from './step.ts'
 
-type Parts = Pick<FactorParts, 'factors' | 'users' | 'clock' | 'sessions'>
+type Parts = Pick<FactorParts, 'factors' | 'users' | 'clock' | 'sessions' | 'administrators'>
 
 /** What lets somebody in by itself. */
 const waysIn = ['password', passkeyType]
@@ -19,10 +19,17 @@ const isClaimed = ({ user, state }: StepContext): boolean =>
   user?.email_verified === 0 && state.amr.length === 0
 
 /** Whether a message to the user's address may open the account; a new password takes the place of the old one. */
-export const mayOpen = async ({ factors }: Parts, context: StepContext): Promise<boolean> => {
+export const mayOpen = async (
+  { factors, administrators }: Pick<Parts, 'factors' | 'administrators'>,
+  context: StepContext,
+): Promise<boolean> => {
   const { user, state } = context
   const others = waysIn.filter((type) => type !== 'password' || !state.withoutSession)
-  return user !== undefined && (!isClaimed(context) || !(await factors.has(user.id, others)))
+  return (
+    user !== undefined &&
+    (!isClaimed(context) || !(await factors.has(user.id, others))) &&
+    (await administrators.mayBeSent(context))
+  )
 }
 
 /** Who has read the message has shown the address to be theirs; whoever else is in is out. */

@@ -9,6 +9,7 @@ import type { Users } from '#server/accounts/users.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import type { Administrators } from './administrators.ts'
 import { levelOf, twoFactors } from './flow/levels.ts'
 import { isSubFlow, type PinnedExecution, type PinnedNode } from './flow/pinned-flow.ts'
 import { type Judge, nextOf, type Option } from './flow/runner.ts'
@@ -48,6 +49,7 @@ export interface QuestionParts {
   readonly actions: readonly RequiredAction[]
   /** Whether the user has a factor beside the password. */
   readonly hasFactor: (user: UserRow) => Promise<boolean>
+  readonly administrators: Pick<Administrators, 'needsMore'>
 }
 
 const actionPath = (id: string): string => `action:${id}`
@@ -64,7 +66,7 @@ const provedBefore = (
     return method !== undefined && amr.includes(method) ? [node.path] : []
   })
 
-export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) => {
+export const createQuestions = ({ users, hasFactor, administrators, ...parts }: QuestionParts) => {
   const steps = new Map(parts.steps.map((step) => [step.id, step]))
   const conditions = new Map(parts.conditions.map((condition) => [condition.id, condition]))
   const actions = new Map(parts.actions.map((action) => [action.id, action]))
@@ -112,7 +114,9 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
       const context = contextOf(visitor, signIn, user, execution)
       if (await step.isDone?.(context)) return 'done'
       if (!step.suits || (await step.suits(context))) return 'ready'
-      return step.enrolment !== undefined && (await mayEnrol(user, signIn.state))
+      return step.enrolment !== undefined &&
+        (await mayEnrol(user, signIn.state)) &&
+        !(await administrators.needsMore(context))
         ? 'enrol'
         : 'unavailable'
     },
@@ -158,6 +162,9 @@ export const createQuestions = ({ users, hasFactor, ...parts }: QuestionParts) =
         : { kind: 'stuck' }
     }
     if (!user || state.amr.length === 0) return { kind: 'stuck' }
+    // Before anything is asked, or set up, of the user.
+    if (await administrators.needsMore({ user, state, view: visitor.view }))
+      return { kind: 'stuck' }
     // Whoever sets a forgotten password anew has not passed the factors: nothing else is asked, or set up, of them.
     if (state.withoutSession) return { kind: 'passed' }
     const action = await nextAction(visitor, signIn, user)

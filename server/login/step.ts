@@ -158,6 +158,8 @@ export interface Step {
   readonly identifies?: boolean
   /** Works the same for a name that nobody has, so that nobody learns which names exist. */
   readonly blind?: boolean
+  /** Its proof is what a messaging provider carries, and can read. */
+  readonly isMessage?: true
   /** The required action by which a user who lacks it sets it up. */
   readonly enrolment?: string
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */

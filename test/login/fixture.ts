@@ -11,6 +11,7 @@ import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createInvitations } from '#server/accounts/invitations.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
+import { createRanks } from '#server/accounts/permissions.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { createCookies } from '#server/http/cookies.ts'
 import { createCsrf } from '#server/http/csrf.ts'
@@ -98,6 +99,7 @@ export const openSite = async (
     pages,
     keyring,
     factors,
+    ranks: createRanks(storage),
     devices: createDevices({ ...accounts, keyring, factors }),
     approvals: createApprovals(accounts),
     passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),

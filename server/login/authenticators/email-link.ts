@@ -14,7 +14,15 @@ import { refused, type Shown, type Step, type StepContext, stepError } from '../
 
 type Parts = Pick<
   FactorParts,
-  'pages' | 'clock' | 'messaging' | 'post' | 'baseUrl' | 'factors' | 'users' | 'sessions'
+  | 'pages'
+  | 'clock'
+  | 'messaging'
+  | 'post'
+  | 'baseUrl'
+  | 'factors'
+  | 'users'
+  | 'sessions'
+  | 'administrators'
 >
 
 interface Notes {
@@ -78,6 +86,7 @@ export const emailLink = (parts: Parts): Step => {
   return {
     id: 'email-link',
     amr: 'mca',
+    isMessage: true,
     blind: true,
     suits: async ({ user, view }) =>
       Boolean(user?.email) && (await messaging.ready(view, 'EMAIL')).ready,

@@ -4,12 +4,18 @@ import { takeNewPassword } from '../actions/update-password.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { Step } from '../step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock'>
+type Parts = Pick<
+  FactorParts,
+  'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock' | 'administrators'
+>
 
 export const resetPassword = (parts: Parts): Step => ({
   id: 'reset-password',
   // Never of somebody who has only given a name.
-  suits: async ({ user, state }) => user !== undefined && state.amr.length > 0,
+  suits: async (context) =>
+    context.user !== undefined &&
+    context.state.amr.length > 0 &&
+    !(await parts.administrators.needsMore(context)),
   show: async ({ user, settings }) => ({
     send: (reply, page) =>
       parts.pages.resetPassword(reply, {

@@ -13,7 +13,15 @@ import { type Step, type StepContext, stepError } from '../step.ts'
 
 export type SentCodeParts = Pick<
   FactorParts,
-  'pages' | 'clock' | 'messaging' | 'post' | 'codeKey' | 'factors' | 'users' | 'sessions'
+  | 'pages'
+  | 'clock'
+  | 'messaging'
+  | 'post'
+  | 'codeKey'
+  | 'factors'
+  | 'users'
+  | 'sessions'
+  | 'administrators'
 >
 
 interface Way {
@@ -38,16 +46,19 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     return shown === '' ? '' : maskedRecipient(channel, shown)
   }
 
+  const maySend = (context: StepContext): Promise<boolean> =>
+    isMail ? mayOpen(parts, context) : parts.administrators.mayBeSent(context)
+
   const codes = createCodeExchange(parts, {
     id,
     ownerOf: ({ user, state }) =>
       user ? `${user.id} ${addressOf(user) ?? ''}` : `name:${state.name ?? ''}`,
-    mayPass: async (context) => !isMail || mayOpen(parts, context),
+    mayPass: maySend,
     /** For a name that nobody has everything is the same, but for the message. */
     letter: async (context, code) => {
       const { realm, user } = context
       const to = user && addressOf(user)
-      if (!to || (isMail && !(await mayOpen(parts, context)))) return []
+      if (!to || !(await maySend(context))) return []
       const values = { code, ttl: codeMinutes }
       const expiresAt = clock.now() + codeLifetimeMs
       return post.statements({ realm, user, channel, to, templateKey, values, expiresAt })
@@ -58,6 +69,7 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     id,
     amr,
     factor: true,
+    isMessage: true,
     blind: true,
     suits: async ({ user, view }) =>
       user !== undefined &&

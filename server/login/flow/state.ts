@@ -15,6 +15,8 @@ export interface SignInState extends Progress {
   readonly strengthens?: string
   /** How it was shown who that is (RFC 8176). */
   readonly amr: readonly string[]
+  /** One of these is a proof that no messaging provider could read. */
+  readonly beyondMessages?: true
   readonly rememberMe: boolean
   /** The handle of what waits for the sign-in. */
   readonly pending?: string
