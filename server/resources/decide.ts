@@ -28,7 +28,7 @@ import {
   type Put,
 } from './operations.ts'
 import { putsInOrder } from './order.ts'
-import { danglingIn, followRename, settleDeletion } from './references.ts'
+import { danglingIn, followRename, markLeaving, settleDeletion } from './references.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface DecideContext {
@@ -209,10 +209,15 @@ const makeWay = (
     followRename(drafts, holder, `\u0001${holder.id}`)
 }
 
-const remove = (drafts: Drafts, operation: Delete, { door }: DecideContext): void => {
+/** `draft`: the document as it was found before the first deletion; it may have gone with another one since. */
+const remove = (
+  drafts: Drafts,
+  operation: Delete,
+  draft: Draft | undefined,
+  { door }: DecideContext,
+): void => {
   const { kind, key } = operation
-  const draft = drafts.target(operation)
-  if (!draft && drafts.isGone(operation)) return
+  if (draft?.body === null) return
   meet({ exists: true, ...operation.expect }, kind, key, draft)
   if (!draft) return
   if (draft.before?.origin === 'built-in')
@@ -284,11 +289,12 @@ export const decide = async (
   })
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
   const deletions = faults.any ? [] : operations.filter((operation) => operation.op === 'delete')
-  for (const operation of deletions) {
-    const draft = drafts.target(operation)
-    if (draft) draft.leaving = true
-  }
-  await each(deletions, (operation) => remove(drafts, operation, context))
+  const found = new Map(deletions.map((operation) => [operation, drafts.target(operation)]))
+  markLeaving(
+    drafts,
+    [...found.values()].filter((draft) => draft !== undefined),
+  )
+  await each(deletions, (operation) => remove(drafts, operation, found.get(operation), context))
   faults.settle()
 
   const changed: Draft[] = []

@@ -36,7 +36,7 @@ export interface Draft {
   readonly lastVersion?: number
   /** It goes, and what it stands for stays. */
   release?: boolean
-  /** The list deletes it, sooner or later: it holds on to nothing. */
+  /** The list deletes it, by name or along with another one: it holds on to nothing. */
   leaving?: boolean
 }
 
@@ -97,11 +97,6 @@ export class Drafts {
       return draft?.kind === kind && draft.body !== null ? draft : undefined
     }
     return this.find(kind.kind, ('from' in named ? named.from : undefined) ?? key)
-  }
-
-  /** Whether it was there and went, with another one or by itself. */
-  isGone({ id }: Operation): boolean {
-    return id !== undefined && this.#all.get(id)?.body === null
   }
 
   all(): Draft[] {

@@ -65,6 +65,19 @@ const collect = (drafts: Drafts, draft: Draft): Deletion => {
   return deletion
 }
 
+/** Marks what a list deletes, with all that goes along: none of it holds on to what else the list deletes. */
+export const markLeaving = (drafts: Drafts, deleted: readonly Draft[]): void => {
+  const queue = [...deleted]
+  for (let next = queue.pop(); next; next = queue.pop()) {
+    if (next.leaving) continue
+    next.leaving = true
+    queue.push(...drafts.below(next))
+    for (const referrer of drafts.referrers(next))
+      if (referencesTo(referrer, next).some(({ onDelete }) => onDelete === 'cascade'))
+        queue.push(referrer)
+  }
+}
+
 /** The first by name: databases give them in any order. */
 const places = (drafts: readonly Draft[]) =>
   drafts
