@@ -103,6 +103,8 @@ export interface CompareReply {
   /** Owned by the source, in sections that were not given. */
   readonly orphaned: readonly Place[]
   readonly orphanedCount: number
+  /** Users of the source that a rollback gave back, and that have no credentials since; absent where there are none. */
+  readonly withoutCredentials?: readonly Place[]
 }
 
 const operation = Type.Object(
@@ -228,7 +230,33 @@ export const rollbackRequest = Type.Object(
         description: 'The revision that the realm must have now.',
       }),
     ),
+    secrets: Type.Optional(
+      Type.Array(Type.Object({ ...place, pointer: name, value: Type.String() }, closed), {
+        maxItems: mostOperations,
+        description:
+          'Secrets that documents get which come back, such as those that are `missing`.',
+      }),
+    ),
+    dropSecrets: Type.Optional(
+      Type.Boolean({
+        description:
+          'Let stored secrets go whose place changes and that are not given, instead of refusing.',
+      }),
+    ),
   },
   closed,
 )
 export type RollbackRequest = Static<typeof rollbackRequest>
+
+/** A secret that a rollback cannot give back. */
+export interface MissingSecret extends Place {
+  /** The secrets that would do: any one of them. */
+  readonly pointers: readonly string[]
+  /** `moved`: it would be sent to another place; `not-kept`: credentials of a user, which went with the user. */
+  readonly reason: 'moved' | 'not-kept'
+}
+
+export interface RollbackReply extends ChangesetReply {
+  /** What comes back without its secret, because the request does not give it; absent where nothing is missing. */
+  readonly missing?: readonly MissingSecret[]
+}

@@ -7,7 +7,8 @@ import type { CompareReply, Place, SecretPlace } from '#schemas/wire.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
 import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
 import { narrowedWarning, orphanWarning } from '../plan/left-out.ts'
-import { hasWork, type Prune, type RealmPlan } from '../plan/plan.ts'
+import { namesOf } from '../plan/names.ts'
+import { hasWork, type PlanWarning, type Prune, type RealmPlan } from '../plan/plan.ts'
 import { planRealm } from '../plan/plan-realm.ts'
 import { changesetOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
@@ -72,6 +73,22 @@ const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
   }
 }
 
+const lacking = ({ withoutCredentials = [] }: CompareReply): PlanWarning[] =>
+  withoutCredentials.length === 0
+    ? []
+    : [
+        {
+          code: 'without-credentials',
+          message:
+            'users came back by a rollback and cannot sign in: they have no credentials. Set a password with ' +
+            `\`iamctl users set-password\`: ${namesOf(withoutCredentials)}`,
+          documents: withoutCredentials,
+        },
+      ]
+
+const withWarnings = (plan: RealmPlan, more: readonly PlanWarning[]): RealmPlan =>
+  more.length === 0 ? plan : { ...plan, warnings: [...plan.warnings, ...more] }
+
 const drafted = async (
   engine: Engine,
   wanted: Wanted,
@@ -84,7 +101,7 @@ const drafted = async (
     comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
   )
   if (reply !== null && nothingDiffers(reply, options))
-    return unchanged(wanted.loaded, reply, options)
+    return withWarnings(unchanged(wanted.loaded, reply, options), lacking(reply))
   const tools = wanting(wanted, options)
   if (reply === null)
     // A realm is born without secrets: the built-in documents that its files name have none of theirs yet.
@@ -99,11 +116,12 @@ const drafted = async (
     ...(options.history ? { history: true } : {}),
   })
   const { differingSecrets, orphaned: left } = reply
-  return planRealm(wanted, actualOf(exported, sections), {
+  const plan = planRealm(wanted, actualOf(exported, sections), {
     ...tools,
     differingSecrets,
     orphaned: left,
   })
+  return withWarnings(plan, lacking(reply))
 }
 
 const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>

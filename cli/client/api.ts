@@ -9,6 +9,8 @@ import type {
   RealmExport,
   RevisionDetail,
   RevisionSummary,
+  RollbackReply,
+  RollbackRequest,
 } from '#schemas/wire.ts'
 import type { Engine } from '../apply/engine.ts'
 import { type Call, createCall, path } from './call.ts'
@@ -31,15 +33,7 @@ export interface Api extends Engine, LiveCalls {
     page?: { readonly before?: number; readonly max?: number },
   ): Promise<readonly RevisionSummary[]>
   revision(realm: string, revision: number): Promise<RevisionDetail>
-  rollback(
-    realm: string,
-    revision: number,
-    request?: {
-      readonly dryRun?: boolean
-      readonly message?: string
-      readonly baseRevision?: number
-    },
-  ): Promise<ChangesetReply>
+  rollback(realm: string, revision: number, request?: RollbackRequest): Promise<RollbackReply>
   importRealm(
     realm: string,
     document: Doc,
@@ -114,7 +108,7 @@ export const createApi = (http: Http, session: Session): Api => {
     },
     async rollback(realm, revision, request = {}) {
       const where = below(realm) + path`/revisions/${String(revision)}/rollback`
-      return (await call<ChangesetReply>('POST', where, { json: request, slow: true })).body
+      return (await call<RollbackReply>('POST', where, { json: request, slow: true })).body
     },
     async importRealm(realm, document, { dryRun } = {}) {
       const { body } = await call<ChangesetReply>('POST', `${below(realm)}/import`, {

@@ -66,15 +66,22 @@ export const addRollback = (program: Command): void => {
     .option('--plan', 'only show what would change')
     .option('--auto-approve', 'do not ask')
     .option('--message <text>', 'kept in the history')
+    .option('--secrets-from <path>', 'realm files with secrets that are missing otherwise')
+    .option('--allow-exec', `run the commands of \${exec:…} secrets`)
+    .option('--drop-secrets', 'go on where a secret is missing: the document comes back without it')
     .addHelpText(
       'after',
       `
-A rollback is a new revision: it can be taken back as well. Documents that come back keep their ids and their secrets;
-keys, credentials and users that no file declares are not touched. Files are not changed: what they declare comes back
-with the next apply.
+A rollback is a new revision: it can be taken back as well. Documents that come back keep their ids and their secrets,
+with two exceptions, which are named before anything is changed. Users who were deleted come back without credentials. A
+secret is not sent to another place than the one it was given for, so that a provider whose address changes comes back
+without it. --secrets-from gives both from realm files, such as those of the commit that is rolled back to.
+Keys and users that no file declares are not touched. Files are not changed: what they declare comes back with the next
+apply.
 
 Examples:
   iamctl rollback 12 --realm acme --plan
+  iamctl rollback 12 --realm acme --secrets-from realms/
   iamctl rollback 12 --realm acme --message "Bad release"`,
     )
     .action(async (number: number, _flags, command: Command) => {

@@ -73,6 +73,8 @@ export type WarningCode =
   | 'rise-of-privilege'
   /** Files were named, and other files of the estate hold more of the realm. */
   | 'narrowed'
+  /** A rollback gave users back, and they have no credentials since. */
+  | 'without-credentials'
 
 export interface PlanWarning {
   readonly code: WarningCode

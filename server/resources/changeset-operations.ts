@@ -45,6 +45,10 @@ const checksOf = (kind: Kind): Checks => ({
 
 const byKind = new Map(kinds.map((kind) => [kind.kind, checksOf(kind)]))
 
+/** How the values of a kind's secrets are checked, by pointer. */
+export const secretChecks = (kind: string): Checks['secrets'] | undefined =>
+  byKind.get(kind)?.secrets
+
 /** Which members each operation must and must not have, beyond what their schema says. */
 const members: Record<
   ChangesetOperation['op'],

@@ -6,6 +6,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Kind } from '#schemas/kind.ts'
+import { User } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { sectionKinds, sectionOf } from '#schemas/realm-document.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
@@ -137,6 +138,38 @@ const askedAbout = (
   return asked
 }
 
+/** Users that a rollback gave back, and that have no credentials since: theirs went when they were deleted. */
+const givenBackWithout = async (
+  db: Kysely<Tables>,
+  realm: string,
+): Promise<ReadonlySet<string>> => {
+  const rows = await db
+    .selectFrom('revision_operations')
+    .innerJoin('revisions', (join) =>
+      join
+        .onRef('revisions.realm', '=', 'revision_operations.realm')
+        .onRef('revisions.revision', '=', 'revision_operations.revision'),
+    )
+    .select('document_id')
+    .distinct()
+    .where('revisions.realm', '=', realm)
+    .where('revisions.source', '=', 'rollback')
+    .where('op', '=', 'create')
+    .where('kind', '=', User.kind)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('credentials')
+            .select('id')
+            .whereRef('credentials.user_id', '=', 'revision_operations.document_id'),
+        ),
+      ),
+    )
+    .execute()
+  return new Set(rows.map(({ document_id }) => document_id))
+}
+
 const placesOf = (documents: readonly Listed[]): Place[] =>
   documents.slice(0, mostNamed).map(({ kind, key }) => ({ kind, key }))
 
@@ -194,7 +227,11 @@ export const compareRealm = async (
     .filter((section) => !given.includes(section))
     .flatMap(ownedIn)
     .filter(visible)
+  const without = User.section in sectionHashes ? await givenBackWithout(db, realm) : new Set()
+  const lacking =
+    without.size === 0 ? [] : ownedIn(User.section).filter(({ id }) => without.has(id))
   return {
+    ...(lacking.length === 0 ? {} : { withoutCredentials: placesOf(lacking) }),
     revision,
     differingSections: given.filter(
       (section) => sectionHash(ownedIn(section)) !== sectionHashes[section],

@@ -152,6 +152,11 @@ const belonging = (
   }
 }
 
+const without = (sealed: Draft['sealed'], forget: readonly string[]): Draft['sealed'] =>
+  forget.length === 0
+    ? sealed
+    : Object.fromEntries(Object.entries(sealed).filter(([pointer]) => !forget.includes(pointer)))
+
 const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
   const { kind, key, at, lineage } = operation
   const existing = drafts.target(operation)
@@ -189,6 +194,7 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
   Object.assign(existing, belonging(operation, context.door, existing), {
     body: doc,
     secrets: { ...existing.secrets, ...Object.fromEntries(later) },
+    sealed: without(existing.sealed, operation.forget ?? []),
   })
   if (from !== key) followRename(drafts, existing, key)
 }

@@ -20,7 +20,7 @@ export interface Draft {
   /** New values; once decided, only those that differ from what is stored. */
   secrets: Readonly<Record<string, string>>
   /** What is stored already: of a document that exists, or that history gives back. */
-  readonly sealed: Readonly<Record<string, StoredSecret>>
+  sealed: Readonly<Record<string, StoredSecret>>
   origin: Origin
   owner: string | null
   protected: boolean

@@ -49,6 +49,8 @@ export interface Put extends Target {
   readonly doc: Doc | ((before: Doc) => Doc)
   /** New values by pointer; a secret that is not named stays as it is. */
   readonly secrets: Readonly<Record<string, string>>
+  /** Pointers of stored secrets that go. */
+  readonly forget?: readonly string[]
   readonly expect?: Expectation
   /** Whether anything may delete it afterwards; as before where it is not said. */
   readonly protected?: boolean

@@ -1,7 +1,7 @@
 /**
  * Back to an earlier revision, as one changeset like any other: documents that were there come back under the ids they
  * had, those that were not go. Signing keys, credentials and users that no file declares are no configuration and stay;
- * so do the secrets of every document that exists.
+ * so do the secrets of every document that exists. Secrets that cannot come back are told (`missing`).
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -9,9 +9,9 @@ import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { compact } from '#schemas/normalize.ts'
-import { type FieldError, Problem } from '#schemas/problems.ts'
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
-import type { ChangesetReply, RollbackRequest } from '#schemas/wire.ts'
+import type { MissingSecret, RollbackReply, RollbackRequest } from '#schemas/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { createPace } from '#server/platform/pace.ts'
@@ -31,6 +31,7 @@ import { createdAt, timesWritten } from './history.ts'
 import { impactsOf } from './impacts.ts'
 import { movedSince } from './moved.ts'
 import { type Door, type Operation, type Put, placeOf } from './operations.ts'
+import { givenSecrets, missingOf, movedErrors } from './rollback-secrets.ts'
 import { validateDocument } from './validate.ts'
 import type { Writer } from './write.ts'
 
@@ -119,13 +120,19 @@ const isChange = ({ then, live }: Change): boolean =>
 /** A user who comes back has no password: what was known of it then must not hide that from the next apply. */
 const secretsOf = (kind: Kind, { secrets }: ConfigDocument) => (kind === User ? {} : secrets)
 
-const putOf = ({ kind, then, live }: Change, versions: ReadonlyMap<string, number>): Put => ({
+const putOf = (
+  { kind, then, live }: Change,
+  versions: ReadonlyMap<string, number>,
+  given: Readonly<Record<string, string>>,
+  missing: readonly MissingSecret[],
+): Put => ({
   op: 'put',
   kind,
   key: then.key,
   ...(live ? { id: live.id } : {}),
   doc: compact(kind, then.body),
-  secrets: {},
+  secrets: given,
+  forget: missing.flatMap(({ reason, pointers }) => (reason === 'moved' ? pointers : [])),
   protected: then.protected,
   stated: true,
   lineage: {
@@ -176,16 +183,24 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
   const operationsFor = async (
     { revision }: Configuration,
     { changes, gone }: Difference,
-  ): Promise<Operation[]> => {
+    { secrets = [], dropSecrets = false, dryRun = false }: RollbackRequest,
+  ): Promise<{ readonly operations: Operation[]; readonly missing: readonly MissingSecret[] }> => {
     const versions = await timesWritten(
       db,
       changes.flatMap(({ live, then }) => (live ? [] : [then.id])),
     )
+    const places = new Set(changes.map(({ then }) => placeOf(then.kind, then.key)))
+    const given = givenSecrets(secrets, (place) => places.has(place))
+    const missing: MissingSecret[] = []
     const puts: Put[] = []
     const errors: FieldError[] = []
     const pace = createPace()
     for (const change of changes) {
-      const put = putOf(change, versions)
+      const { kind, then, live } = change
+      const own = given.get(placeOf(then.kind, then.key)) ?? {}
+      const lacking = missingOf(kind, then, live, own)
+      missing.push(...lacking)
+      const put = putOf(change, versions, own, lacking)
       puts.push(put)
       errors.push(...errorsOf(put))
       if (pace.over()) await pace.rest()
@@ -194,27 +209,28 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
       throw new Problem('conflict', `what revision ${revision} holds is not valid any more`, {
         errors: errors.slice(0, mostErrors),
       })
+    const moved = dryRun || dropSecrets ? [] : movedErrors(missing)
+    if (moved.length > 0) throw invalid(moved.slice(0, mostErrors))
     const released = await releasedAmong(db, gone)
-    return [
-      ...puts.sort((a, b) => depth(a) - depth(b)),
-      ...gone.map(
-        ({ id, kind, key }): Operation => ({
-          op: 'delete',
-          kind: kindNamed(kind),
-          key,
-          id,
-          ...(released.has(id) ? { release: true } : {}),
-        }),
-      ),
-    ]
+    const deletions = gone.map(
+      ({ id, kind, key }): Operation => ({
+        op: 'delete',
+        kind: kindNamed(kind),
+        key,
+        id,
+        ...(released.has(id) ? { release: true } : {}),
+      }),
+    )
+    return { operations: [...puts.sort((a, b) => depth(a) - depth(b)), ...deletions], missing }
   }
 
   const attempt = async (
     realm: string,
     revision: number,
     caller: Caller,
-    { dryRun = false, message, baseRevision }: RollbackRequest,
-  ): Promise<ChangesetReply> => {
+    request: RollbackRequest,
+  ): Promise<RollbackReply> => {
+    const { dryRun = false, message, baseRevision } = request
     const moved = async (now: number): Promise<never> => {
       if (baseRevision === undefined) throw new MovedOnError()
       throw new Problem('stale', `the realm is at revision ${now}, not at ${baseRevision}`, {
@@ -233,7 +249,7 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
       ...difference.changes.filter(isChange).map(({ kind }) => kind),
       ...difference.gone.map(({ kind }) => kindNamed(kind)),
     ])
-    const operations = await operationsFor(former, difference)
+    const { operations, missing } = await operationsFor(former, difference, request)
     const outcome = await writer.write({
       realm,
       caller,
@@ -246,7 +262,8 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
     })
     const { effects, drafts } = outcome
     const impacts = dryRun ? await impactsOf(effects, drafts, { db, realm, now: clock.now() }) : []
-    return { ...replyOf(effects, { revision: outcome.revision, dryRun }), impacts }
+    const reply = { ...replyOf(effects, { revision: outcome.revision, dryRun }), impacts }
+    return missing.length === 0 ? reply : { ...reply, missing }
   }
 
   return async (
@@ -254,7 +271,7 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
     revision: number,
     caller: Caller,
     request: RollbackRequest,
-  ): Promise<ChangesetReply> => {
+  ): Promise<RollbackReply> => {
     for (let round = 1; ; round += 1)
       try {
         return await attempt(realm, revision, caller, request)

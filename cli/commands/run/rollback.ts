@@ -1,24 +1,64 @@
-/** Makes a realm what it was: shows what that changes, asks, and sends it. */
+/** Makes a realm what it was: shows what that changes and what comes back without its secret, asks, and sends it. */
 
+import type { MissingSecret } from '#schemas/wire.ts'
+import { secretsFrom } from '../../apply/rollback-secrets.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { nameOf } from '../../plan/names.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
 import { showApplied, showChanges } from '../../views/human/show-plan.ts'
+import { showWarning } from '../../views/human/warning.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'
+import { fileOptions } from './estate.ts'
+
+const textOf = ({ kind, key, pointers, reason }: MissingSecret): string =>
+  reason === 'moved'
+    ? `${nameOf(kind, key)} comes back without ${pointers.join(' or ').replaceAll('/', '.').slice(1)}: it would be sent to another place`
+    : `${nameOf(kind, key)} comes back without a password or any other credential`
+
+/** A document that cannot work afterwards is left so on purpose only. */
+const refuseMoved = (missing: readonly MissingSecret[]): void => {
+  const moved = missing.filter(({ reason }) => reason === 'moved')
+  if (moved.length === 0) return
+  throw new CommandError(
+    exitCodes.invalid,
+    `secrets are missing of ${moved.map(({ kind, key }) => nameOf(kind, key)).join(', ')}; nothing was changed`,
+    { hint: 'give them with --secrets-from PATH, or go on without them: --drop-secrets' },
+  )
+}
 
 export const rollback = (invocation: Invocation, revision: number): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {
-    const { plan: planOnly, autoApprove, message } = invocation.flags
+    const {
+      plan: planOnly,
+      autoApprove,
+      message,
+      secretsFrom: path,
+      dropSecrets,
+    } = invocation.flags
     const human = invocation.output === 'human'
-    const trial = await api.rollback(realm, revision, { dryRun: true })
+    const first = await api.rollback(realm, revision, { dryRun: true })
+    const secrets =
+      typeof path === 'string' && first.missing
+        ? await secretsFrom(fileOptions(invocation, [path]), realm, first.missing, {
+            env: invocation.env,
+            allowExec: invocation.flags['allowExec'] === true,
+          })
+        : []
+    const given = secrets.length === 0 ? {} : { secrets }
+    const trial =
+      secrets.length === 0 ? first : await api.rollback(realm, revision, { dryRun: true, ...given })
     if (human && trial.changes.length === 0)
       return note(invocation, `No changes. Realm ${realm} is what it was at revision ${revision}.`)
     if (human) showChanges(trial.changes, { ...trial, done: false })
+    if (human) for (const one of trial.missing ?? []) showWarning(textOf(one))
     if (planOnly === true || trial.changes.length === 0) {
       if (!human) printJson(trial)
       return
     }
+    if (dropSecrets !== true) refuseMoved(trial.missing ?? [])
     if (autoApprove !== true)
       await approve(
         `Do you want to take realm ${realm} back to revision ${revision}?`,
@@ -27,6 +67,8 @@ export const rollback = (invocation: Invocation, revision: number): Promise<void
     const reply = await api.rollback(realm, revision, {
       // What was shown is what is done, or nothing.
       baseRevision: trial.revision,
+      ...given,
+      ...(dropSecrets === true ? { dropSecrets } : {}),
       ...(typeof message === 'string' ? { message } : {}),
     })
     if (human) showApplied([{ realm, outcome: 'applied', reply }])

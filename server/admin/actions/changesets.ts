@@ -54,24 +54,48 @@ const impact = bodyOf({
   documents: { type: 'integer', description: 'What is changed or deleted along with it.' },
 })
 
-export const changesetReply: JsonSchema = {
-  title: 'changeset-reply',
-  ...bodyOf({
-    revision: {
-      type: 'integer',
-      description: 'Afterwards; of a dry run, the one it was decided on.',
+const replyMembers = {
+  revision: {
+    type: 'integer',
+    description: 'Afterwards; of a dry run, the one it was decided on.',
+  },
+  dryRun: { type: 'boolean' },
+  created: number,
+  updated: number,
+  deleted: number,
+  changes: { type: 'array', items: changeSchema },
+  impacts: {
+    type: 'array',
+    items: impact,
+    description: 'Of a dry run: what deletions and the like reach.',
+  },
+} satisfies Readonly<Record<string, JsonSchema>>
+
+export const changesetReply: JsonSchema = { title: 'changeset-reply', ...bodyOf(replyMembers) }
+
+export const rollbackReply: JsonSchema = {
+  title: 'rollback-reply',
+  ...bodyOf(
+    {
+      ...replyMembers,
+      missing: {
+        type: 'array',
+        description: 'What comes back without its secret, because the request does not give it.',
+        items: bodyOf({
+          kind: text,
+          key: text,
+          pointers: { type: 'array', items: text, description: 'Any one of these would do.' },
+          reason: {
+            type: 'string',
+            enum: ['moved', 'not-kept'],
+            description:
+              'It would be sent to another place, or it is a credential of a user, which went with the user.',
+          },
+        }),
+      },
     },
-    dryRun: { type: 'boolean' },
-    created: number,
-    updated: number,
-    deleted: number,
-    changes: { type: 'array', items: changeSchema },
-    impacts: {
-      type: 'array',
-      items: impact,
-      description: 'Of a dry run: what deletions and the like reach.',
-    },
-  }),
+    Object.keys(replyMembers),
+  ),
 }
 
 /** A body of no bytes is none at all, whatever the realm. */

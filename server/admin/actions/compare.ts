@@ -32,6 +32,16 @@ const places = (more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema => 
 })
 const count: JsonSchema = { type: 'integer' }
 
+const always = {
+  revision: count,
+  differingSections: { type: 'array', items: text },
+  differingSecrets: places({ pointer: text }),
+  unmanaged: places({ owner: { type: ['string', 'null'] } }),
+  unmanagedCount: count,
+  orphaned: places(),
+  orphanedCount: count,
+} satisfies Readonly<Record<string, JsonSchema>>
+
 const refuseTooMany = async (limiter: RateLimiter, context: ActionContext): Promise<void> => {
   const retryAfter = await limiter.take(`${context.caller.actor}\n${context.realm}`)
   if (retryAfter > 0)
@@ -54,15 +64,7 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
     bodyLimit: 64 * 1024 * 1024,
     reply: {
       status: 200,
-      schema: bodyOf({
-        revision: count,
-        differingSections: { type: 'array', items: text },
-        differingSecrets: places({ pointer: text }),
-        unmanaged: places({ owner: { type: ['string', 'null'] } }),
-        unmanagedCount: count,
-        orphaned: places(),
-        orphanedCount: count,
-      }),
+      schema: bodyOf({ ...always, withoutCredentials: places() }, Object.keys(always)),
     },
     handle: async (context) => {
       const { realm, caller } = context

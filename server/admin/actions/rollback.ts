@@ -4,7 +4,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { type RollbackRequest, rollbackRequest } from '#schemas/wire.ts'
 import { createRollback, type RollbackParts } from '#server/resources/rollback.ts'
 import type { Action } from '../action.ts'
-import { changesetReply } from './changesets.ts'
+import { rollbackReply } from './changesets.ts'
 import { revisionIn } from './revisions.ts'
 
 export const rollbackAction = (parts: RollbackParts): Action => {
@@ -19,7 +19,7 @@ export const rollbackAction = (parts: RollbackParts): Action => {
     events: ['ADMIN_UPDATE', 'ADMIN_CREATE', 'ADMIN_DELETE'],
     summary: 'Makes the configuration what it was at a revision, or tells what that would do',
     body: rollbackRequest as unknown as JsonSchema,
-    reply: { status: 200, schema: changesetReply },
+    reply: { status: 200, schema: rollbackReply },
     handle: ({ realm, caller, params, body }) =>
       rollback(realm, revisionIn(params), caller, body as RollbackRequest),
   }
