@@ -205,6 +205,7 @@ describe.each(backends)('realms on $name', (backend) => {
     expect(templates.map((one: { templateKey: string }) => one.templateKey).sort()).toEqual([
       'account-locked',
       'email-changed',
+      'email-changed-undo',
       'invitation',
       'magic-link-email',
       'mfa-push',
