@@ -55,6 +55,7 @@ export interface EventRecord {
   readonly type: string
   readonly realm: string
   readonly actor: string
+  readonly onBehalfOf?: string
   readonly sourceIp: string
   readonly resourceType: string | null
   readonly resourceId: string | null

@@ -8,6 +8,7 @@ import { Problem } from '#schemas/problems.ts'
 import { approvalGuard } from '#server/accounts/approvals.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import { createBrowser } from '#server/login/browser.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { ApprovalRow } from '#server/storage/sign-in-tables.ts'
@@ -57,9 +58,10 @@ export const createApprovalDecisions = ({ approvals, recorder, cookies, csrf }: 
     statements: readonly Statement[],
     event: Pick<AuditEvent, 'type' | 'outcome' | 'detail'>,
   ): Promise<void> => {
-    const { request, realm, user } = decider
+    const { request, realm, user, session } = decider
+    const by = { ...doerOf(user.id, session), sourceIp: request.ip }
     try {
-      await recorder.commit(statements, [{ ...event, realm, actor: user.id, sourceIp: request.ip }])
+      await recorder.commit(statements, [{ ...event, realm, ...by }])
     } catch (error) {
       if (!(error instanceof GuardFailedError) || error.guard !== approvalGuard) throw error
       insistOnOpen((await approvals.find(realm, row.id)) ?? row)

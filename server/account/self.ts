@@ -3,6 +3,7 @@
 import type { EventType } from '#schemas/event-types.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 
 export interface Self extends Account {
@@ -18,7 +19,7 @@ export const selfEvent = (
 ): AuditEvent => ({
   type,
   realm: issuer.name,
-  actor: session?.impersonator ?? user.id,
+  ...doerOf(user.id, session),
   sourceIp: address,
   outcome: 'SUCCESS',
   resourceType: 'users',

@@ -22,6 +22,7 @@ const session = objectOf({
   clients: { type: 'array', items: { type: 'string' }, description: 'Their clientIds.' },
   current: { type: 'boolean', description: 'Whether the request comes from it.' },
   impersonated: { type: 'boolean', description: 'Whether an administrator acts as the user.' },
+  impersonator: { type: ['string', 'null'], description: 'That administrator, by name.' },
 })
 
 export interface ListedSession extends Omit<OwnSessionRecord, 'userId' | 'username' | 'clients'> {

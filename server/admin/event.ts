@@ -2,6 +2,7 @@
 
 import type { EventType } from '#schemas/event-types.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
+import { doneBy } from '#server/http/caller.ts'
 import type { ActionContext } from './action.ts'
 
 export const actionEvent = (
@@ -12,8 +13,7 @@ export const actionEvent = (
 ): AuditEvent => ({
   type,
   realm,
-  actor: caller.actor,
-  sourceIp: caller.sourceIp,
+  ...doneBy(caller),
   outcome: 'SUCCESS',
   resourceType: resource.type,
   resourceId: resource.id,

@@ -18,6 +18,7 @@ import { eventOfMethod, eventsOf, type RoutePermission } from '#server/http/call
 import { type Cookies, xsrfHeader } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
 import type { AdminSession } from '#server/sessions/admin-session.ts'
+import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import { csrfBinding, type Sessions } from '#server/sessions/sessions.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { AdminTokens } from './bearer.ts'
@@ -43,6 +44,7 @@ export interface GuardParts {
 /** Who is behind a request, before it is known whether they may. */
 interface Identity {
   readonly actor: string
+  readonly onBehalfOf?: string
   readonly ownRealm: string
   readonly session?: AdminSession
   readonly planOnly?: boolean
@@ -91,7 +93,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     if (!session)
       throw new Problem('unauthenticated', `sign in at /realms/${encodeURIComponent(realm)}/login`)
     return {
-      actor: session.user.id,
+      ...doerOf(session.user.id, session.session),
       ownRealm: session.sessionRealm,
       session,
       permissions: async () => {
@@ -138,7 +140,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
   }
 
   /** Who is behind a request, once they are found: also where the request is denied afterwards. */
-  const identified = new WeakMap<FastifyRequest, { realm: string; actor: string }>()
+  const identified = new WeakMap<FastifyRequest, Doer & { readonly realm: string }>()
 
   const recordDenial = async (request: FastifyRequest, problem: Problem): Promise<void> => {
     const who = identified.get(request)
@@ -204,8 +206,9 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     const realm = realmOf(request)
     const identify = tokens.presented(request) ? byToken : bySession
     const who = await identify(request, realm)
-    const { actor, ownRealm, session, planOnly = false } = who
-    identified.set(request, { realm, actor })
+    const { actor, onBehalfOf, ownRealm, session, planOnly = false } = who
+    const doer: Doer = { actor, ...(onBehalfOf === undefined ? {} : { onBehalfOf }) }
+    identified.set(request, { realm, ...doer })
     if (session) checkCsrf(request, reply, session)
     const permissions = await permissionsIn(realm, who)
     if (!allows(permissions, permission))
@@ -213,7 +216,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     if (planOnly && !isPlanning(request))
       throw new Problem('forbidden', 'the access token is for planning: it changes nothing')
     request.caller = {
-      actor,
+      ...doer,
       sourceIp: request.ip,
       ...(session ? { session: session.session.id } : {}),
       ofMaster: ownRealm === master && permissions.has('realm-admin'),

@@ -15,6 +15,8 @@ export interface AuditEvent {
   readonly realm: string
   /** The id of a known user or client, else the name that was tried. */
   readonly actor: string
+  /** The user as whom the actor, an administrator, acted. */
+  readonly onBehalfOf?: string
   readonly sourceIp: string
   readonly outcome: 'SUCCESS' | 'FAILURE'
   readonly resourceType?: string
@@ -36,6 +38,7 @@ export interface AuditRecord {
   readonly type: EventType
   readonly realm: string
   readonly actor: string
+  readonly onBehalfOf?: string
   readonly sourceIp: string
   readonly resourceType: string | null
   readonly resourceId: string | null

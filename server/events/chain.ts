@@ -54,6 +54,8 @@ const digestOf = (row: EventRow): string =>
         row.detail,
         row.revision,
         row.sealed ?? null,
+        // The newest column last and only where it says something: older events keep their digests.
+        ...(row.on_behalf_of ? [row.on_behalf_of] : []),
       ]),
     )
     .digest()

@@ -7,8 +7,10 @@ import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 
 export interface Caller {
-  /** The id of the user or service account. */
+  /** The id of the user or service account; of the administrator in a session in which one acts as a user. */
   readonly actor: string
+  /** The user as whom the administrator acts. */
+  readonly onBehalfOf?: string
   readonly sourceIp: string
   /** The session that the request came with, if it came with one. */
   readonly session?: string
@@ -21,6 +23,21 @@ export interface Caller {
   /** Whether the same request would still be let in: for one that is answered for long. */
   readonly stillAllowed?: () => Promise<boolean>
 }
+
+/** What an audit event says of the caller. */
+export const doneBy = ({
+  actor,
+  onBehalfOf,
+  sourceIp,
+}: Caller): Pick<Caller, 'actor' | 'onBehalfOf' | 'sourceIp'> => ({
+  actor,
+  ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
+  sourceIp,
+})
+
+/** Whether the caller is this user, or acts as this user. */
+export const isSelf = ({ actor, onBehalfOf }: Caller, userId: string): boolean =>
+  userId === actor || userId === onBehalfOf
 
 /** Who writes when nobody asked for it. */
 export const systemCaller: Caller = {

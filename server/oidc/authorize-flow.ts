@@ -10,6 +10,7 @@ import type { AuditEvent } from '#server/events/audit.ts'
 import type { Browser } from '#server/login/browser.ts'
 import { pendingParameter } from '#server/login/pending.ts'
 import { pageContext } from '#server/login/visit.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { ConstraintError, GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -100,13 +101,13 @@ export const createFlow = (parts: FlowParts) => {
   const consentEvent = (
     { request: http, issuer }: Visit,
     { client }: Journey,
-    actor: string,
+    { user, session }: FoundSession,
     outcome: AuditEvent['outcome'],
     detail: string,
   ): AuditEvent => ({
     type: 'GRANT_CONSENT',
     realm: issuer.name,
-    actor,
+    ...doerOf(user.id, session),
     sourceIp: http.ip,
     outcome,
     resourceType: Client.resourceType,
@@ -127,13 +128,13 @@ export const createFlow = (parts: FlowParts) => {
   const consented = async (
     visit: Visit,
     journey: Journey,
-    userId: string,
+    found: FoundSession,
   ): Promise<{ statements: readonly Statement[]; events: readonly AuditEvent[] }> => {
     const { client, request } = journey
     const asked = await askedScopes(visit.issuer, client, request)
     return {
-      statements: await consents.grant(visit.issuer.name, userId, client.id, asked),
-      events: [consentEvent(visit, journey, userId, 'SUCCESS', asked.join(' '))],
+      statements: await consents.grant(visit.issuer.name, found.user.id, client.id, asked),
+      events: [consentEvent(visit, journey, found, 'SUCCESS', asked.join(' '))],
     }
   }
 
@@ -146,7 +147,7 @@ export const createFlow = (parts: FlowParts) => {
     const { issuer } = visit
     const { client, request, waiting } = journey
     const { code, statements } = codes.issue(issuer, client, session, request, organization)
-    const consent = consenting ? await consented(visit, journey, user.id) : nothing
+    const consent = consenting ? await consented(visit, journey, { session, user }) : nothing
     const ended = waiting ? authorizations.end(waiting.handle) : []
     const used = request.pushed === undefined ? [] : pushedRequests.use(issuer.name, request.pushed)
     try {
@@ -219,7 +220,7 @@ export const createFlow = (parts: FlowParts) => {
         return proceed(visit, journey, true)
       case 'deny':
         return refuse(visit, journey, accessDenied('the user did not allow it'), [
-          consentEvent(visit, journey, found.user.id, 'FAILURE', 'access_denied'),
+          consentEvent(visit, journey, found, 'FAILURE', 'access_denied'),
         ])
       case 'continue': {
         const chosen = { ...waiting, chosen: found.session.id }

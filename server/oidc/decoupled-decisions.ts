@@ -2,6 +2,7 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import type { Recorder } from '#server/events/audit.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
@@ -44,7 +45,7 @@ export const createDecisions = (
             {
               type: 'GRANT_CONSENT',
               realm: issuer.name,
-              actor: user.id,
+              ...doerOf(user.id, session),
               sourceIp: request.ip,
               outcome: allowed ? 'SUCCESS' : 'FAILURE',
               resourceType: Client.resourceType,

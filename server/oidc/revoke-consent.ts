@@ -3,8 +3,10 @@
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/events/audit.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import type { Account } from './account-caller.ts'
 import { type Consents, consentGuard } from './consents.ts'
 
 export interface RevokeConsentParts {
@@ -15,7 +17,12 @@ export interface RevokeConsentParts {
 /** The same for a client that is not there: who asks does not learn which clients the realm has. */
 export const createRevokeConsent =
   ({ consents, recorder }: RevokeConsentParts) =>
-  async (issuer: Issuer, userId: string, clientId: string, address: string): Promise<void> => {
+  async (
+    issuer: Issuer,
+    { user: { id: userId }, session }: Pick<Account, 'user' | 'session'>,
+    clientId: string,
+    address: string,
+  ): Promise<void> => {
     const missing = new Problem('not-found', 'There is no such consent.')
     const client = await issuer.view.get(Client.kind, clientId)
     if (!client) throw missing
@@ -24,7 +31,7 @@ export const createRevokeConsent =
         {
           type: 'REVOKE_GRANT',
           realm: issuer.name,
-          actor: userId,
+          ...doerOf(userId, session),
           sourceIp: address,
           outcome: 'SUCCESS',
           resourceType: Client.resourceType,

@@ -9,6 +9,7 @@ import { User } from '#schemas/kinds/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
+import type { doneBy } from '#server/http/caller.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { rowOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -32,8 +33,7 @@ export interface CommitContext {
   /** What the kinds write beside their documents. */
   readonly beside: readonly Statement[]
   readonly now: number
-  readonly actor: string
-  readonly sourceIp: string
+  readonly by: ReturnType<typeof doneBy>
   readonly source: string
   readonly message: string | null
   readonly provenance: string | null
@@ -129,7 +129,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         realm,
         revision,
         at: context.now,
-        actor: context.actor,
+        actor: context.by.actor,
         source: context.source,
         message: context.message,
         provenance: context.provenance,
@@ -188,8 +188,7 @@ const eventOf = (context: CommitContext, effect: Effect, revision?: number): Aud
   return {
     type: eventTypes[opOf(effect)],
     realm: context.realm,
-    actor: context.actor,
-    sourceIp: context.sourceIp,
+    ...context.by,
     outcome: 'SUCCESS',
     resourceType: kind.resourceType,
     resourceId: kind.idField === null ? keyOf(effect) : id,

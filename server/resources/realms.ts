@@ -12,6 +12,7 @@ import { newUserRow } from '#server/accounts/user-record.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
+import { doneBy } from '#server/http/caller.ts'
 import { makeSigningKey } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -71,8 +72,7 @@ export interface RealmsParts {
 const realmEvent = (type: EventType, realm: string, caller: Caller): AuditEvent => ({
   type,
   realm: masterRealm,
-  actor: caller.actor,
-  sourceIp: caller.sourceIp,
+  ...doneBy(caller),
   outcome: 'SUCCESS',
   resourceType: 'realms',
   resourceId: realm,

@@ -6,7 +6,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
-import { type Caller, refuseUnlessDry } from '#server/http/caller.ts'
+import { type Caller, doneBy, refuseUnlessDry } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import {
@@ -145,8 +145,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       beside,
       now,
       baseRevision: snapshot.revision,
-      actor: caller.actor,
-      sourceIp: caller.sourceIp,
+      by: doneBy(caller),
       source: door.source,
       message: request.message ?? null,
       provenance: request.provenance ? JSON.stringify(request.provenance) : null,

@@ -61,6 +61,8 @@ export interface SessionRecord {
   readonly start: number
   readonly lastAccess: number
   readonly rememberMe: boolean
+  /** The administrator who acts as the user in it, by name; null where the user does. */
+  readonly impersonator: string | null
   /** clientIds by the id of the client. */
   readonly clients: Readonly<Record<string, string>>
 }
@@ -240,7 +242,8 @@ export const createSessions = ({
       .selectFrom('sessions')
       .innerJoin('users', 'users.id', 'sessions.user_id')
       .selectAll('sessions')
-      .select('users.username')
+      .leftJoin('users as admins', 'admins.id', 'sessions.impersonator')
+      .select(['users.username', 'admins.username as admin'])
       .where('sessions.realm', '=', realm)
       .where('sessions.expires_at', '>', now)
       .where('sessions.last_access', '>', idleSince(settings, now))
@@ -248,7 +251,9 @@ export const createSessions = ({
       .orderBy('sessions.sid', 'desc')
   }
 
-  const recordsOf = async <Row extends SessionRow & { readonly username: string }>(
+  const recordsOf = async <
+    Row extends SessionRow & { readonly username: string; readonly admin: string | null },
+  >(
     rows: readonly Row[],
   ): Promise<{ readonly row: Row; readonly record: SessionRecord }[]> => {
     const clients = await clientsOf(rows.map(({ sid }) => sid))
@@ -262,6 +267,7 @@ export const createSessions = ({
         start: row.created_at,
         lastAccess: row.last_access,
         rememberMe: row.remember_me === 1,
+        impersonator: row.admin ?? row.impersonator,
         clients: clients.get(row.sid) ?? {},
       },
     }))

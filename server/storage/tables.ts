@@ -218,6 +218,8 @@ export interface AuditEventRow {
   category: string
   type: string
   actor: string
+  /** The user as whom the actor acted. */
+  on_behalf_of?: string | null
   /** Empty where it is sealed. */
   source_ip: string
   resource_type: string | null

@@ -42,7 +42,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     const [first] = (await ann.api('GET', '/sessions')).body
     expect(Object.keys(first).sort()).toEqual(
       ['id', 'ipAddress', 'userAgent', 'start', 'lastAccess', 'rememberMe']
-        .concat('clients', 'current', 'impersonated')
+        .concat('clients', 'current', 'impersonated', 'impersonator')
         .sort(),
     )
   })

@@ -295,6 +295,7 @@ export const examples: Readonly<Record<string, Show>> = {
         {
           id: '2',
           browser: 'Safari, iPhone',
+          impersonator: 'admin',
           ipAddress: '2001:db8::7334',
           startedAt: time,
           lastUsedAt: time,

@@ -188,6 +188,7 @@ describe.each(backends)('sessions on $name', (backend) => {
       start: accounts.clock.now(),
       lastAccess: accounts.clock.now(),
       rememberMe: false,
+      impersonator: null,
       clients: {},
     })
     expect(await sessions.list(realm, settings, { first: 1, max: 1 })).toMatchObject([

@@ -76,12 +76,16 @@ const filterOf = async (
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }
 
+/** Who did it, and as whom. */
+const peopleOf = ({ actor, onBehalfOf }: EventRecord): string[] =>
+  onBehalfOf === undefined ? [actor] : [actor, onBehalfOf]
+
 const namesOf = async (
   connection: Connection,
   realm: string,
   events: readonly EventRecord[],
 ): Promise<ReadonlyMap<string, string>> => {
-  const ids = [...new Set(events.map(({ actor }) => actor).filter(isUuid))].slice(0, mostNames)
+  const ids = [...new Set(events.flatMap(peopleOf).filter(isUuid))].slice(0, mostNames)
   const { authRealm } = connection.target
   const names = new Map<string, string>()
   for (const id of ids)
@@ -98,7 +102,9 @@ const rowOf = (event: EventRecord, names: ReadonlyMap<string, string>): string[]
   event.ts.replace(/\.\d+Z$/, 'Z'),
   event.type,
   event.outcome,
-  names.get(event.actor) ?? event.actor,
+  peopleOf(event)
+    .map((id) => names.get(id) ?? id)
+    .join(' as '),
   event.sourceIp,
   [event.resourceType, event.resourceId].filter((part) => part !== null).join('/'),
   event.detail ?? '',
@@ -132,7 +138,7 @@ const followAll = async (
     signal: untilStopped(),
     show: async (found) => {
       if (invocation.output === 'json') return found.forEach(printJsonLine)
-      const unknown = found.filter(({ actor }) => !names.has(actor))
+      const unknown = found.filter((event) => peopleOf(event).some((id) => !names.has(id)))
       for (const [id, name] of await namesOf(connection, realm, unknown)) names.set(id, name)
       for (const event of found) printEvent(rowOf(event, names), event)
     },

@@ -50,10 +50,10 @@ export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] =
       fields: ['revoke'],
       events: ['REVOKE_GRANT'],
       submit: async (visit, form) => {
-        const { issuer, user, request } = visit
+        const { issuer, request } = visit
         const clientId = form.get('revoke')
         if (clientId === undefined) throw new Problem('bad-request', 'Say which application.')
-        await revoke(issuer, user.id, clientId, request.ip)
+        await revoke(issuer, visit, clientId, request.ip)
         return goTo(visit, path, 'removed')
       },
     },

@@ -19,6 +19,7 @@ const shown = ({
   lastAccess,
   clients,
   current,
+  impersonator,
 }: ListedSession) => ({
   id,
   browser: browserName(userAgent),
@@ -27,6 +28,7 @@ const shown = ({
   lastUsedAt: lastAccess,
   applications: clients,
   current,
+  impersonator: impersonator ?? undefined,
 })
 
 export const sessionsPage = (parts: SessionsPageParts): AccountPage => {

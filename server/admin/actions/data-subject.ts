@@ -4,6 +4,7 @@ import { Problem } from '#schemas/problems.ts'
 import { dataExportSchema, type ExportData } from '#server/accounts/data-export.ts'
 import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.ts'
 import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
+import { isSelf } from '#server/http/caller.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userToChange } from './users.ts'
@@ -59,7 +60,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
     reply: noContent,
     handle: async (context) => {
       const user = await userToChange(parts, context)
-      if (user.id === context.caller.actor)
+      if (isSelf(context.caller, user.id))
         throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
       const data = {
         statements: erasureStatements(parts, user),

@@ -1,4 +1,5 @@
 import { Problem } from '#schemas/problems.ts'
+import { isSelf } from '#server/http/caller.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { type Action, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
@@ -15,8 +16,7 @@ export const deleteUser = (parts: UserParts): Action => ({
   handle: async (context) => {
     const user = await userToChange(parts, context)
     refuseStale(context, user)
-    if (user.id === context.caller.actor)
-      throw new Problem('conflict', 'you cannot delete yourself')
+    if (isSelf(context.caller, user.id)) throw new Problem('conflict', 'you cannot delete yourself')
     if (user.managed === 1) return deleteManagedUser(parts, context, user)
     const event = userEvent(context, 'ADMIN_DELETE', user.id)
     const deletion = await parts.lastAdmin.aroundData(

@@ -5,6 +5,7 @@
  */
 
 import { Problem } from '#schemas/problems.ts'
+import { isSelf } from '#server/http/caller.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { settingsIn, type UserParts, userEvent, userToChange } from './users.ts'
@@ -39,7 +40,7 @@ export const impersonate = (parts: ImpersonateParts): Action => ({
     if (caller.session === undefined)
       throw new Problem('forbidden', 'only a session can act as a user, not a token')
     const user = await userToChange(parts, context)
-    if (user.id === caller.actor) throw new Problem('conflict', 'you are this user already')
+    if (isSelf(caller, user.id)) throw new Problem('conflict', 'you are this user already')
     if (user.enabled !== 1 || user.locked === 1)
       throw new Problem('conflict', 'the user cannot sign in: enable and unlock the user first')
     // The trail must lead to a person: nobody acts as a user who acts as a user.

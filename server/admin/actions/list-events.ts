@@ -25,7 +25,7 @@ interface Query {
   readonly size: number
 }
 
-export const eventSchema = bodyOf({
+const eventFields = {
   id: { type: 'string' },
   ts: { type: 'string', format: 'date-time' },
   kind: { type: 'string', enum: ['audit'] },
@@ -33,12 +33,21 @@ export const eventSchema = bodyOf({
   type: { type: 'string', enum: Object.keys(eventTypes) },
   realm: { type: 'string' },
   actor: { type: 'string' },
+  onBehalfOf: {
+    type: 'string',
+    description: 'The user as whom the actor, an administrator, acted; only of such events.',
+  },
   sourceIp: { type: 'string', description: '`erased` once the user is.' },
   resourceType: { type: ['string', 'null'] },
   resourceId: { type: ['string', 'null'] },
   outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
   detail: { type: ['string', 'null'] },
-})
+}
+
+export const eventSchema = bodyOf(
+  eventFields,
+  Object.keys(eventFields).filter((field) => field !== 'onBehalfOf'),
+)
 
 /** RFC 3339 has leap seconds; the clock of the events does not. */
 const momentIn = (field: string, text: string | undefined): number | undefined => {

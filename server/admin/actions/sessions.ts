@@ -29,6 +29,10 @@ const sessionSchema = bodyOf({
   start: { type: 'integer' },
   lastAccess: { type: 'integer' },
   rememberMe: { type: 'boolean' },
+  impersonator: {
+    type: ['string', 'null'],
+    description: 'The administrator who acts as the user, by name.',
+  },
   clients: { type: 'object', additionalProperties: { type: 'string' } },
 })
 

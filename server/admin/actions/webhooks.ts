@@ -12,6 +12,7 @@ import {
 import { webhookQueue } from '#server/events/webhooks/fan-out.ts'
 import { payloadOf } from '#server/events/webhooks/payload.ts'
 import type { SendDelivery } from '#server/events/webhooks/sender.ts'
+import { doneBy } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { findIn } from '#server/resources/find.ts'
@@ -144,8 +145,7 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
           category: 'ADMIN',
           type: 'ADMIN_ACTION',
           realm,
-          actor: caller.actor,
-          sourceIp: caller.sourceIp,
+          ...doneBy(caller),
           resourceType: Webhook.resourceType,
           resourceId: webhook.id,
           outcome: 'SUCCESS',

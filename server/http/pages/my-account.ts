@@ -67,6 +67,8 @@ export interface OwnSession {
   readonly lastUsedAt: number
   readonly applications?: readonly string[] | undefined
   readonly current?: boolean | undefined
+  /** The administrator who acts as the user in it. */
+  readonly impersonator?: string | undefined
 }
 
 /** Posts `end`, the id of a session, or `others` for all but this one. */

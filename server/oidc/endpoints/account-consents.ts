@@ -43,8 +43,8 @@ export const accountConsents = (parts: AccountConsentsParts): Endpoint => {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
-    const { user } = await callerOf(issuer, request, reply)
-    await take(issuer, user.id, request.params.clientId, request.ip)
+    const account = await callerOf(issuer, request, reply)
+    await take(issuer, account, request.params.clientId, request.ip)
     return reply.code(204).header('cache-control', 'no-store').send()
   }
 

@@ -10,6 +10,7 @@ import { Problem } from '#schemas/problems.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import { createBrowser } from '#server/login/browser.ts'
 import { pageContext } from '#server/login/visit.ts'
+import { doerOf } from '#server/sessions/doer.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -139,7 +140,13 @@ const createHandlers = (parts: LogoutParts) => {
     const { name: realm } = issuer
     try {
       await recorder.commit(sessions.revokeStatements(realm, session.sid), [
-        { type: 'LOGOUT', realm, actor: user.id, sourceIp: request.ip, outcome: 'SUCCESS' },
+        {
+          type: 'LOGOUT',
+          realm,
+          ...doerOf(user.id, session),
+          sourceIp: request.ip,
+          outcome: 'SUCCESS',
+        },
       ])
       jobs.wake(logoutQueue)
     } catch (error) {

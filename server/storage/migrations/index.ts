@@ -17,6 +17,7 @@ import { addScopes } from './0014-scopes.ts'
 import { soleWriter } from './0015-sole-writer.ts'
 import { logoutRequests } from './0016-logout-requests.ts'
 import { addressUndos } from './0019-address-undos.ts'
+import { onBehalfOf } from './0020-on-behalf-of.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   soleWriter,
   logoutRequests,
   addressUndos,
+  onBehalfOf,
 ]
