@@ -66,6 +66,10 @@ const spec = fields({
   }),
   ssoSessionMaxLifespan: seconds(36_000, 'A session ends after so long.', { minimum: 60 }),
   revokeRefreshToken: flag(true, 'A refresh token is good for one use.'),
+  idTokenScopeClaims: flag(
+    false,
+    'Put the claims of the scopes profile, email, address and phone into id tokens, not only into userinfo.',
+  ),
   refreshTokenMaxReuse: count('How often a used one is tolerated.', { default: 0 }),
 
   bruteForceProtected: flag(true, 'Slow down guessing of passwords.'),

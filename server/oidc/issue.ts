@@ -62,6 +62,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     issuance: Issuance,
   ): Promise<SignedTokens> => {
     const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
+    const { actorGrantId } = issuance
     const access = await mint.accessToken({
       issuer,
       client,
@@ -70,6 +71,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
       scope,
       resources,
       authentication,
+      actorGrantId,
       jkt,
       claims,
       lifespan,

@@ -15,6 +15,7 @@ import { audienceOf, ownAudiences } from './audience.ts'
 import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { namedClaims } from './claims/named.ts'
+import { userinfoScopes } from './claims/standard.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
@@ -22,6 +23,7 @@ import { type OrganizationWish, organizationOfSession, organizationScope } from 
 import type { Issuer } from './realm.ts'
 import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
+import { tokenId } from './token-ids.ts'
 
 /** How and when the user was authenticated, and what that led to. */
 export interface Authentication {
@@ -51,6 +53,8 @@ export interface AccessTokenRequest {
   readonly jkt?: string | undefined
   /** What the server itself adds: `act`, `may_act`, `nhi` … */
   readonly claims?: Claims | undefined
+  /** The grant of the user who acts for the subject: the token ends with it too. */
+  readonly actorGrantId?: string | undefined
   /** Seconds, where it is not the client's or the realm's. */
   readonly lifespan?: number | undefined
 }
@@ -167,8 +171,10 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     target: Target,
     { issuer, client, user, scope, requestedClaims = [] }: UserinfoRequest,
   ): Promise<Claims> => {
-    const ofScopes = await mappersFor(issuer.view, client, scope)
-    const named = await namedClaims(issuer.view, client, scope, requestedClaims)
+    const isLean = target === 'id' && !issuer.settings.idTokenScopeClaims
+    const ofScopes = await mappersFor(issuer.view, client, scope, isLean)
+    const told = isLean ? scope.filter((one) => !userinfoScopes.has(one)) : scope
+    const named = await namedClaims(issuer.view, client, told, requestedClaims)
     const mappers = [...named.flatMap((one) => one.mappers), ...ofScopes]
     const input = mappers.some(({ mapper }) => mapper.usesRoles)
       ? await inputOf(issuer, client, user)
@@ -248,11 +254,10 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
             )
       const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
       const iat = Math.floor(clock.now() / 1000)
-      const jti = newTokenId()
+      const jti = tokenId(newTokenId(), authentication?.grantId, request.actorGrantId)
       const more: Claims = {
         ...claims,
         ...authenticationClaims(authentication),
-        ...(authentication === undefined ? {} : { gid: authentication.grantId }),
         ...(jkt === undefined ? {} : { cnf: { jkt } }),
         iat,
         exp: iat + expiresIn,
@@ -277,9 +282,8 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
         azp: client.clientId,
         iat,
         exp: iat + lifetimesOf(issuer.settings, client.doc).idToken,
-        jti: newId(),
+        jti: tokenId(newId(), authentication.grantId),
         ...authenticationClaims(authentication),
-        gid: authentication.grantId,
         ...(nonce === undefined ? {} : { nonce }),
         ...(accessToken === undefined ? {} : { at_hash: halfHash(accessToken) }),
         ...(code === undefined ? {} : { c_hash: halfHash(code) }),

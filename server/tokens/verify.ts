@@ -17,6 +17,7 @@ import { clientOf, type TokenClient } from './client.ts'
 import { createReadJwt, tokenEnd } from './jwt.ts'
 import { createLiveness, type Standing } from './liveness.ts'
 import type { Issuer } from './realm.ts'
+import { readTokenId } from './token-ids.ts'
 
 export interface LiveGrant {
   readonly grant: TokenGrantRow
@@ -37,7 +38,7 @@ export interface ReadIdToken {
   readonly aud: string
   readonly sub: string
   /** The grant that it came of. */
-  readonly gid: string
+  readonly grantId: string
   /** Epoch seconds. */
   readonly exp: number
   readonly sid: string | undefined
@@ -113,14 +114,15 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     return read?.claims['iss'] === url ? read : undefined
   }
 
-  /** Only an id token names a grant, its audience and its end; an answer of authorize or userinfo does not. */
+  /** Only an id token has a `jti` with a grant, its audience and its end; an answer of authorize or userinfo has not. */
   const idToken: Verifier['idToken'] = async (issuer, token) => {
     const { typ, claims = {} } = (await signed(issuer, token)) ?? {}
     const { exp } = claims
-    const [aud, sub, gid, sid] = ['aud', 'sub', 'gid', 'sid'].map((name) => text(claims[name]))
+    const [aud, sub, jti, sid] = ['aud', 'sub', 'jti', 'sid'].map((name) => text(claims[name]))
+    const { grantId } = readTokenId(jti ?? '')
     if (typ !== 'JWT' || typeof exp !== 'number') return undefined
-    if (aud === undefined || sub === undefined || gid === undefined) return undefined
-    return { claims, aud, sub, gid, exp, sid }
+    if (aud === undefined || sub === undefined || grantId === undefined) return undefined
+    return { claims, aud, sub, grantId, exp, sid }
   }
 
   /** The service account that a token without a grant is about. */
@@ -136,9 +138,12 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
   }
 
   /** Until when the grant lasts that whoever acts for the subject has shown; nothing once it is over. */
-  const actorEnd = async (issuer: Issuer, grantId: unknown): Promise<number | undefined> => {
+  const actorEnd = async (
+    issuer: Issuer,
+    grantId: string | undefined,
+  ): Promise<number | undefined> => {
     if (grantId === undefined) return Number.POSITIVE_INFINITY
-    const asked = { realm: issuer.name, grantId: text(grantId) ?? '' }
+    const asked = { realm: issuer.name, grantId }
     return liveGrant(issuer, await liveness(asked, issuer.mark))?.until
   }
 
@@ -146,7 +151,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     const read = await signed(issuer, token)
     if (read?.typ !== 'at+jwt') return undefined
     const { claims } = read
-    const [clientId, jti, gid] = [text(claims['client_id']), text(claims['jti']), claims['gid']]
+    const [clientId, jti] = [text(claims['client_id']), text(claims['jti'])]
     const { exp } = claims
     if (typeof exp !== 'number' || clientId === undefined) return undefined
     const expiresAt = exp * 1000
@@ -154,14 +159,15 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     const document = await issuer.view.get(Client.kind, clientId)
     const client = document && clientOf(document)
     if (!client?.doc.enabled) return undefined
-    const account = gid === undefined ? await accountOf(issuer, client, claims['sub']) : undefined
-    if (gid === undefined && !account) return undefined
+    const { grantId, actorGrantId } = readTokenId(jti)
+    const account = grantId ? undefined : await accountOf(issuer, client, claims['sub'])
+    if (!grantId && !account) return undefined
     const standing = await liveness(
       {
         realm: issuer.name,
         jti,
         clientId: client.id,
-        ...(account ? { accountId: account.id } : { grantId: text(gid) ?? '' }),
+        ...(account ? { accountId: account.id } : { grantId: grantId ?? '' }),
       },
       issuer.mark,
     )
@@ -169,7 +175,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
     if (revoked || !isSince) return undefined
-    const actorUntil = await actorEnd(issuer, claims['agid'])
+    const actorUntil = await actorEnd(issuer, actorGrantId)
     if (actorUntil === undefined) return undefined
     const until = Math.min(expiresAt, actorUntil)
     if (account) return { token, verified: { claims, client, account }, until }

@@ -102,7 +102,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
       sub: alice.id,
       client_id: 'service',
       aud: 'backend',
-      gid: grant.id,
+      jti: expect.stringContaining(`.${grant.id}`),
     })
     const [event] = await site.events('TOKEN_EXCHANGE')
     expect(event).toMatchObject({ outcome: 'SUCCESS', actor: alice.id })
@@ -383,7 +383,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
       expect(claimsOf(body.access_token)).toMatchObject({
         sub: alice.id,
         client_id: 'app',
-        gid: of.id,
+        jti: expect.stringContaining(`.${of.id}`),
         acr: '1',
         auth_time: Math.floor(now / 1000),
       })
@@ -430,13 +430,15 @@ describe.each(backends)('token exchange on $name', (backend) => {
         // An answer of userinfo, one of authorize.
         await sign({}),
         await sign({ exp, sub: undefined }),
-        await sign({ exp: exp - 61, gid: grant.id }),
-        await sign({ exp, gid: grant.id, aud: 'service' }),
+        await sign({ exp: exp - 61, jti: `x.${grant.id}` }),
+        await sign({ exp, jti: `x.${grant.id}`, aud: 'service' }),
         await idTokenOf(app, { of: gone }),
         await ofAlice(),
       ])
         expect(await refusal(app, subject, asId)).toEqual([400, 'invalid_request'])
-      expect((await exchange(app, await sign({ exp, gid: grant.id }), asId)).status).toBe(200)
+      expect((await exchange(app, await sign({ exp, jti: `x.${grant.id}` }), asId)).status).toBe(
+        200,
+      )
       expect(await refusal(service, await idTokenOf(app), asId)).toEqual([400, 'invalid_request'])
       // And an id token is no access token.
       expect(await refusal(app, await idTokenOf(app))).toEqual([400, 'invalid_request'])

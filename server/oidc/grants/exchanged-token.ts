@@ -67,7 +67,7 @@ export const createReadExchangedToken = ({
   ): Promise<ExchangedToken | undefined> => {
     const token = await verifier.idToken(issuer, value)
     if (token?.aud !== client.clientId || token.exp * 1000 <= clock.now()) return undefined
-    const live = await verifier.grant(issuer, token.gid)
+    const live = await verifier.grant(issuer, token.grantId)
     if (!live?.user || live.grant.client_id !== client.id) return undefined
     const claims = { ...grantsStore.dataOf(live.grant).claims, ...token.claims }
     return { ...live, claims, client, scope: grantsStore.scopeOf(live.grant) }

@@ -38,6 +38,8 @@ export interface Issuance {
   readonly scope: readonly string[]
   readonly resources?: readonly string[]
   readonly authentication?: Authentication
+  /** The grant of the user who acts for the subject. */
+  readonly actorGrantId?: string | undefined
   /** What the server itself adds to the access token: `act`, `nhi` … */
   readonly claims?: Claims
   /** Seconds, where it is not the client's or the realm's. */

@@ -7,11 +7,11 @@
  * client; without either it is the subject's alone (impersonation).
  */
 
-import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
 import { allowedScopes, parseScope } from '#server/tokens/scopes.ts'
+import { readTokenId } from '#server/tokens/token-ids.ts'
 import { type Actor, actingChain, mayAct } from '../acting.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
@@ -57,7 +57,12 @@ const scopeOf = (
 }
 
 /** What a user who acts has shown: the token ends with it, as it does with the grant of the subject. */
-const actorGrant = (agid: unknown): Claims => (agid === undefined ? {} : { agid })
+const actorGrantOf = (
+  { claims }: ExchangedToken,
+  shown: ExchangedToken | undefined,
+  isActing: boolean,
+): string | undefined =>
+  isActing ? shown?.grant?.id : readTokenId(String(claims['jti'] ?? '')).actorGrantId
 
 const authenticationOf = (
   { grant, claims }: ExchangedToken,
@@ -122,9 +127,9 @@ export const tokenExchange = (
         scope: scopeOf(client, subject, form.get('scope')),
         resources: [...new Set([...resources, ...allowedAudiences(client, form)])],
         ...(authentication ? { authentication } : {}),
+        actorGrantId: actorGrantOf(subject, shown, acting !== undefined),
         claims: {
           ...actingChain(claims['act'], acting),
-          ...actorGrant(acting ? shown?.grant?.id : claims['agid']),
           ...(named === undefined ? {} : { may_act: named }),
         },
         lifespan: Math.min(rest, lifetimesOf(issuer.settings, client.doc).accessToken),

@@ -12,7 +12,7 @@ import { contentOf } from '#server/storage/documents/document.ts'
 import { rememberPerClient, type TokenClient } from '../client.ts'
 import { claimMapper } from './index.ts'
 import type { ClaimMapper, Claims, MappedClaim, MapperConfig, MapperInput } from './mapper.ts'
-import { type StandardClaim, standardScopes } from './standard.ts'
+import { type StandardClaim, standardScopes, userinfoScopes } from './standard.ts'
 
 export type Target = 'access' | 'id' | 'userinfo'
 
@@ -21,7 +21,7 @@ export interface ActiveMapper {
   readonly config: MapperConfig
 }
 
-/** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core, and our own. */
+/** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core. */
 export const ofTheProtocol: ReadonlySet<string> = new Set([
   'iss',
   'sub',
@@ -36,8 +36,6 @@ export const ofTheProtocol: ReadonlySet<string> = new Set([
   'scope',
   'cnf',
   'act',
-  'gid',
-  'agid',
   'sid',
   'nonce',
   'acr',
@@ -70,10 +68,16 @@ const active = ({ protocolMapper, config }: ClaimDoc | ClientMapperDoc): ActiveM
 const standard = ({ mapper, config }: StandardClaim): ActiveMapper[] =>
   active({ protocolMapper: mapper, config } as ClaimDoc)
 
-export const mappersOfScope = async (view: RealmView, scope: string): Promise<ActiveMapper[]> => {
+/** `lean` leaves out what userinfo tells: claims and mappers that are configured stay. */
+export const mappersOfScope = async (
+  view: RealmView,
+  scope: string,
+  lean = false,
+): Promise<ActiveMapper[]> => {
   const document = await view.get(ClientScope.kind, scope)
   if (!document) return []
-  const found: ActiveMapper[] = (standardScopes[scope] ?? []).flatMap(standard)
+  const isLeftOut = lean && userinfoScopes.has(scope)
+  const found: ActiveMapper[] = isLeftOut ? [] : (standardScopes[scope] ?? []).flatMap(standard)
   for (const name of contentOf<ClientScopeDoc>(document).claims) {
     const claim = await view.get(Claim.kind, name)
     if (claim) found.push(...active(contentOf<ClaimDoc>(claim)))
@@ -86,10 +90,11 @@ export const mappersFor = (
   view: RealmView,
   client: TokenClient,
   scopes: readonly string[],
+  lean = false,
 ): Promise<readonly ActiveMapper[]> =>
-  remembered(view, client, scopes.join(' '), async () => {
+  remembered(view, client, [lean ? 'lean' : '', ...scopes].join(' '), async () => {
     const all: ActiveMapper[] = []
-    for (const scope of scopes) all.push(...(await mappersOfScope(view, scope)))
+    for (const scope of scopes) all.push(...(await mappersOfScope(view, scope, lean)))
     for (const document of await view.list(ClientMapper.kind))
       if (document.parentId === client.id) all.push(...active(contentOf<ClientMapperDoc>(document)))
     return all

@@ -69,6 +69,9 @@ export const standardScopes: Readonly<Record<string, readonly StandardClaim[]>> 
   ],
 }
 
+/** Whose claims are told at userinfo, and in an id token only where they are asked for one by one (OIDC Core §5.4). */
+export const userinfoScopes: ReadonlySet<string> = new Set(['profile', 'email', 'address', 'phone'])
+
 /** By the name of the claim. */
 export const standardClaims: ReadonlyMap<string, StandardClaim> = new Map(
   Object.values(standardScopes).flatMap((claims) => claims.map((one) => [one.claim, one] as const)),
