@@ -122,6 +122,9 @@ export const fieldErrors = (errors: readonly ErrorObject[]): FieldError[] =>
     message: messageOf(error),
   }))
 
+/** More are not told of one value: all of them have one cause, and there may be one for each byte that was sent. */
+const mostErrors = 1000
+
 /** Compiles on first use: most schemas of a process are never needed. */
 export const lazyValidator = (
   ajv: Validator,
@@ -130,6 +133,10 @@ export const lazyValidator = (
   let validate: ReturnType<Validator['compile']> | undefined
   return (value) => {
     validate ??= ajv.compile(schema)
-    return validate(value) ? [] : fieldErrors(validate.errors ?? [])
+    if (validate(value)) return []
+    const errors = validate.errors ?? []
+    // Ajv keeps the errors of the last value, and each of them the value, until the same schema is asked again.
+    validate.errors = null
+    return fieldErrors(errors.slice(0, mostErrors))
   }
 }

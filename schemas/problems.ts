@@ -38,6 +38,25 @@ export interface FieldError {
   readonly message: string
 }
 
+/**
+ * A reply must not grow with what was sent to provoke it: names are the caller's and may be as long as the body, and there
+ * may be as many errors as the body has fields (CWE-405).
+ */
+const mostTold = 50
+const mostOfAny = 1000
+const longestField = 300
+const longestMessage = 1000
+const longestDetail = 4000
+
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text
+
+const shortened = ({ field, code, message }: FieldError): FieldError => ({
+  field: cut(field, longestField),
+  code,
+  message: cut(message, longestMessage),
+})
+
 /** Ends a request: `message` is what the caller reads, `cause` only the log. */
 export class Problem extends Error {
   override readonly name = 'Problem'
@@ -53,9 +72,12 @@ export class Problem extends Error {
       cause?: unknown
     } = {},
   ) {
-    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      cut(detail, longestDetail),
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.code = code
-    this.errors = options.errors ?? []
+    this.errors = (options.errors ?? []).slice(0, mostOfAny).map(shortened)
     this.extra = options.extra ?? {}
   }
   get status(): number {
@@ -63,8 +85,18 @@ export class Problem extends Error {
   }
 }
 
-/** A 400 that names its fields. */
-export const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem('validation', errors.map((error) => `${error.field}: ${error.message}`).join('; '), {
-    errors,
+/** The first few of many, for a sentence. */
+export const summaryOf = (errors: readonly FieldError[]): string =>
+  errors
+    .slice(0, 3)
+    .map(({ field, message }) => `${field}: ${message}`)
+    .join('; ') + (errors.length > 3 ? `; and ${errors.length - 3} more` : '')
+
+/** A 400 that names its fields: so many of them as a person reads, and how many there are. */
+export const invalid = (errors: readonly FieldError[]): Problem => {
+  const told = errors.slice(0, mostTold).map(shortened)
+  return new Problem('validation', summaryOf(told.concat(errors.slice(mostTold))), {
+    errors: told,
+    ...(told.length < errors.length ? { extra: { errorCount: errors.length } } : {}),
   })
+}

@@ -158,6 +158,11 @@ const problemSchema: JsonSchema = {
           message: { type: 'string' },
         }),
       },
+      errorCount: {
+        type: 'integer',
+        description:
+          'How many errors there are, where `errors` names the first of them; 1,000 at most are counted.',
+      },
     },
     ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
   ),

@@ -102,8 +102,13 @@ const check = (text: string): void => {
 }
 
 const place = (text: string, offset: number): { line: number; column: number } => {
-  const before = text.slice(0, offset).split('\n')
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+  let line = 1
+  let start = 0
+  for (let end = text.indexOf('\n'); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
+    line += 1
+    start = end + 1
+  }
+  return { line, column: offset - start + 1 }
 }
 
 export const parseJson = (text: string): unknown => {

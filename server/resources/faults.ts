@@ -3,7 +3,7 @@
  * corrects a file once; of others the first fault ends the write.
  */
 
-import { type FieldError, Problem, type ProblemCode } from '#schemas/problems.ts'
+import { type FieldError, Problem, type ProblemCode, summaryOf } from '#schemas/problems.ts'
 
 /** More are not told: whoever has as many has one cause. */
 export const mostErrors = 1000
@@ -34,13 +34,6 @@ const joined = (problems: readonly Problem[]): Record<string, unknown> => {
     }
   return extra
 }
-
-/** The first few of many, for a sentence. */
-const summaryOf = (errors: readonly FieldError[]): string =>
-  errors
-    .slice(0, 3)
-    .map(({ field, message }) => `${field}: ${message}`)
-    .join('; ') + (errors.length > 3 ? `; and ${errors.length - 3} more` : '')
 
 /** A 400 that names its fields, which may be many. */
 export const invalidAt = (errors: readonly FieldError[]): Problem =>
