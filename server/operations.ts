@@ -19,6 +19,7 @@ import {
 import manifest from '../package.json' with { type: 'json' }
 
 export { checkServer } from './check.ts'
+export { resetAdmin } from './reset-admin.ts'
 
 const rowsIn = (rows: Readonly<Record<string, number>>): number =>
   Object.values(rows).reduce((sum, count) => sum + count, 0)

@@ -184,6 +184,28 @@ Examples:
   addOutputOptions(addStorageFlags(migrate))
 }
 
+const addResetAdmin = (server: Command): void => {
+  const reset = server
+    .command('reset-admin')
+    .description('give an administrator of the master realm a new password, when no other one can')
+    .argument('[username]', 'user who holds realm-admin', 'admin')
+    .addHelpText(
+      'after',
+      `
+The account begins anew: a random password, printed once, which must be changed at the next sign-in; no second factor, no
+session, no lock. The reset is audited. It needs the database and the master key of the server; with SQLite, stop the server first.
+
+Examples:
+  iamctl server reset-admin --data /var/lib/iamctl
+  IAMCTL_DATABASE_URL=postgres://iam@db/iam iamctl server reset-admin alice`,
+    )
+    .action(async (username: string, _flags, command: Command) => {
+      const { resetAdmin: run } = await import('./server.ts')
+      await run(invocationOf(command), serverFlags(command), username)
+    })
+  addOutputOptions(addStorageFlags(reset))
+}
+
 export const addServerCommands = (program: Command): void => {
   const server = program.command('server').description('run and maintain the identity server')
   const start = addStart(server)
@@ -211,4 +233,5 @@ A server may run meanwhile on PostgreSQL. It can be repeated after a crash.`,
   addBackup(server)
   addRestore(server)
   addMigrate(server)
+  addResetAdmin(server)
 }

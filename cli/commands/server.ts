@@ -3,7 +3,7 @@
 import type { Finding } from '#schemas/findings.ts'
 import { exitCodes } from '../exit.ts'
 import { showFindings } from '../views/human/findings.ts'
-import { backedUp, migrated, restored, rotated, started } from '../views/human/server.ts'
+import { backedUp, migrated, reset, restored, rotated, started } from '../views/human/server.ts'
 import { printJson } from '../views/json/json.ts'
 import type { Invocation } from './invocation.ts'
 
@@ -51,6 +51,15 @@ export const restore = async (
 ): Promise<void> => {
   const { restore: run } = await operations()
   answer(invocation, await run({ flags, env: invocation.env }, file), restored)
+}
+
+export const resetAdmin = async (
+  invocation: Invocation,
+  flags: Flags,
+  username: string,
+): Promise<void> => {
+  const { resetAdmin: run } = await operations()
+  answer(invocation, await run({ flags, env: invocation.env }, username), reset)
 }
 
 export const migrate = async (

@@ -37,6 +37,7 @@ const composition: ReadonlySet<string> = new Set([
   'server/housekeeping.ts',
   'server/operations.ts',
   'server/check.ts',
+  'server/reset-admin.ts',
   'server/background.ts',
 ])
 

@@ -32,6 +32,21 @@ export const started = ({ version, url, database, admin }: Ready): void => {
 export const rotated = ({ resealed, kid }: { resealed: number; kid: string }): void =>
   print([`${resealed} values are sealed anew; everything is under master key ${kid}`])
 
+export interface Reset {
+  readonly realm: string
+  readonly username: string
+  readonly password: string
+  readonly factors: number
+}
+
+export const reset = ({ realm, username, password, factors }: Reset): void =>
+  print([
+    `The administrator begins anew (${factors} second factors and recovery codes removed). This is shown once:`,
+    `  realm     ${realm}`,
+    `  username  ${username}`,
+    `  password  ${password}`,
+  ])
+
 export interface BackedUp {
   readonly file: string
   readonly database: string
