@@ -94,6 +94,10 @@ const ofRules: readonly Code[] = [
   error('cycle', 'something would contain itself'),
   error('sub-flow', 'the sign-in flow is one that only runs inside others'),
   error('unknown-authenticator', 'a flow names no authenticator'),
+  error('no-code', 'a flow that is run names an authenticator that no sign-in can run yet'),
+  error('nobody-known', 'a flow asks something of a user who is not known yet'),
+  error('no-proof', 'users would come through a flow without proving who they are'),
+  error('proof-first', 'a flow sets something up, or tells of a user, before a proof'),
   error(
     'scope-not-allowed',
     'a workload credential asks for a scope that its client does not have',

@@ -42,7 +42,7 @@ export const authenticators: readonly AuthenticatorEntry[] = [
 
 export const authenticatorIds: ReadonlySet<string> = new Set(authenticators.map(({ id }) => id))
 
-/** Those that find out who is signing in; the others need somebody who is known. */
+/** Those that find out who is signing in; the others need a user who is known. */
 export const identifying: ReadonlySet<string> = new Set([
   'identify',
   'username-password',
@@ -51,16 +51,37 @@ export const identifying: ReadonlySet<string> = new Set([
   'register',
 ])
 
-/** Those that ask without finding out, or proving, who it is. */
-const proveNothing: ReadonlySet<string> = new Set([
-  'identify',
-  'terms',
-  'organization',
-  'reset-password',
+/** Those that show that it is the user. A name that no code answers to is not among them. */
+const proving: ReadonlySet<string> = new Set([
+  'username-password',
+  'password',
+  'totp',
+  'webauthn',
+  'webauthn-passwordless',
+  'email-code',
+  'sms-code',
+  'email-link',
+  'recovery-code',
+  'push',
+  'qr',
+  'register',
+])
+
+export const isProof = (id: string): boolean => proving.has(id)
+
+/**
+ * Those that users who have none set up during the sign-in, once something else has proved who they are: an account could
+ * otherwise be taken over by its name (CVE-2025-3910, CVE-2026-3429).
+ */
+export const enrollable: ReadonlySet<string> = new Set(['totp', 'webauthn'])
+
+/** Those that tell or change something of the user: asked after a proof only. */
+export const afterProof: ReadonlySet<string> = new Set(['terms', 'organization', 'reset-password'])
+
+/** Those that a built-in flow names and that no sign-in can run yet. */
+export const withoutCode: ReadonlySet<string> = new Set([
   'broker-review-profile',
+  'broker-link-or-create',
 ])
 
 export const isCondition = (id: string): boolean => id.startsWith('condition-')
-
-/** Those that show that it is the user. */
-export const isProof = (id: string): boolean => !isCondition(id) && !proveNothing.has(id)

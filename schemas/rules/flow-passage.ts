@@ -1,10 +1,17 @@
 /**
- * Whether anybody can get through a flow: what is asked of somebody who is not known yet, and a sign-in that would end
- * without any proof of who it is. The server runs flows by the same reading
- * (server/login/flow/runner.ts).
+ * Whether a sign-in can run a flow, and whether every way through it proves the user: what is asked of a user who is not known
+ * or has proved nothing yet, what users who lack a factor could not get past, and what no code answers to. The server
+ * runs flows by the same reading (server/login/flow/runner.ts, server/login/questions.ts).
  */
 
-import { identifying, isCondition, isProof } from '../drivers/authenticators.ts'
+import {
+  afterProof,
+  enrollable,
+  identifying,
+  isCondition,
+  isProof,
+  withoutCode,
+} from '../drivers/authenticators.ts'
 import type { FlowDoc } from '../kinds/flow.ts'
 import type { FieldError } from '../problems.ts'
 
@@ -14,6 +21,8 @@ type Execution = FlowDoc['authenticationExecutions'][number]
 interface Passage {
   readonly known: boolean
   readonly proved: boolean
+  /** The first thing that stops users who have no factor yet; nothing where they have a way through. */
+  readonly stop?: FieldError | undefined
 }
 
 export interface PassageContext {
@@ -21,6 +30,15 @@ export interface PassageContext {
 }
 
 const fieldOf = (index: number): string => `/authenticationExecutions/${index}`
+
+const proofs = 'password, a passkey or a code'
+
+/** What of the ways of a choice is sure; one way for users without a factor is enough. */
+const together = (ways: readonly Passage[]): Passage => ({
+  known: ways.every(({ known }) => known),
+  proved: ways.every(({ proved }) => proved),
+  stop: ways.every(({ stop }) => stop !== undefined) ? ways[0]?.stop : undefined,
+})
 
 export const passageErrors = (
   { authenticationExecutions }: FlowDoc,
@@ -36,17 +54,35 @@ export const passageErrors = (
     field: string,
     before: Passage,
   ): Passage => {
+    const named = `"${authenticator}"`
     const identifies = identifying.has(authenticator)
-    if (!before.known && !identifies)
+    if (withoutCode.has(authenticator))
+      complain(field, 'no-code', `${named} cannot run in a sign-in yet: take it out of the flow`)
+    else if (!before.known && !identifies)
       complain(
         field,
         'nobody-known',
-        `"${authenticator}" needs a user who is known: put identify or username-password before it`,
+        `${named} needs a user who is known: put identify or username-password before it`,
+      )
+    else if (!before.proved && afterProof.has(authenticator))
+      complain(
+        field,
+        'proof-first',
+        `${named} is for users who have proved who they are: put ${proofs} before it`,
       )
     if (requirement === 'CONDITIONAL') return before
+    const stop =
+      !before.proved && enrollable.has(authenticator)
+        ? {
+            field,
+            code: 'proof-first',
+            message: `users who have no ${named} can set it up only after a proof: put ${proofs} before it, or beside it as an alternative`,
+          }
+        : undefined
     return {
       known: before.known || identifies,
       proved: before.proved || isProof(authenticator),
+      stop: before.stop ?? stop,
     }
   }
 
@@ -82,21 +118,19 @@ export const passageErrors = (
           ? throughExecution(node, place(index), before)
           : throughSubFlow(node, place(index), before, depth)
       choice?.after.push(after)
-      const ways = choice?.after ?? [after]
-      passage = {
-        known: ways.every(({ known }) => known),
-        proved: ways.every(({ proved }) => proved),
-      }
+      passage = together(choice?.after ?? [after])
     })
     return passage
   }
 
   const end = through(authenticationExecutions, fieldOf, { known: false, proved: false }, 0)
-  if (errors.length === 0 && (!end.known || !end.proved))
+  if (errors.length > 0) return errors
+  if (end.stop) return [end.stop]
+  if (!end.known || !end.proved)
     complain(
       '/authenticationExecutions',
       'no-proof',
-      'users would come through without proving who they are: add password, a passkey or a code',
+      `users would come through without proving who they are: add ${proofs}`,
     )
   return errors
 }

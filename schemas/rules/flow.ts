@@ -1,18 +1,12 @@
-/** Flows: every execution runs one thing that exists, no flow runs inside itself, and that of sign-ins by itself. */
+/** Flows: every execution runs one thing that exists, no flow runs inside itself, and those that are run prove their users. */
 
 import { authenticatorIds } from '../drivers/authenticators.ts'
-import type { Doc } from '../json-schema.ts'
 import { Flow, type FlowDoc } from '../kinds/flow.ts'
 import type { FieldError } from '../problems.ts'
-import { passageErrors } from './flow-passage.ts'
-import { circleFrom, ruleFor } from './rule.ts'
+import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
+import { circleFrom, type RuleContext, ruleFor } from './rule.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
-
-const subFlows = (doc: Doc | undefined): string[] =>
-  ((doc as FlowDoc | undefined)?.authenticationExecutions ?? []).flatMap(
-    ({ flowAlias }) => flowAlias ?? [],
-  )
 
 const executionErrors = ({ authenticator, flowAlias }: Execution, field: string): FieldError[] => [
   ...((authenticator === undefined) === (flowAlias === undefined)
@@ -35,27 +29,35 @@ const executionErrors = ({ authenticator, flowAlias }: Execution, field: string)
       ]),
 ]
 
-export const flow = ruleFor<FlowDoc>(Flow, (value, alias, { find, settings }) => {
-  const errors = value.authenticationExecutions.flatMap((execution, i) =>
-    executionErrors(execution, `/authenticationExecutions/${i}`),
-  )
-  const inner = (other: string): string[] => subFlows(find(Flow.kind, other))
-  const circle = circleFrom(alias, subFlows(value), inner)
-  if (circle !== null)
-    errors.push({
+/** A change inside another flow is refused here: the other flow stays as it is, and is not checked again. */
+const errorsOfBound = (context: RuleContext, alias: string): FieldError[] =>
+  boundFlows(context, alias).flatMap((bound) => {
+    const errors = bindingErrors(context, bound)
+    if (bound === alias) return errors
+    return errors.map(({ code, message }) => ({
       field: '/authenticationExecutions',
-      code: 'cycle',
-      message: `the flow would run inside itself: ${circle}`,
-    })
-  if (errors.length === 0 && settings.browserFlow === alias)
-    errors.push(
-      ...passageErrors(value, { find: (other) => find(Flow.kind, other) as FlowDoc | undefined }),
+      code,
+      message: `the flow "${bound}", which runs this one, would not work: ${message}`,
+    }))
+  })
+
+export const flow = ruleFor<FlowDoc>(
+  Flow,
+  (value, alias, context) => {
+    const errors = value.authenticationExecutions.flatMap((execution, i) =>
+      executionErrors(execution, `/authenticationExecutions/${i}`),
     )
-  if (!value.topLevel && settings.browserFlow === alias)
-    errors.push({
-      field: '/topLevel',
-      code: 'sub-flow',
-      message: 'must be true: users of the realm sign in by this flow',
-    })
-  return errors
-})
+    const inner = (other: string): string[] =>
+      subFlows(context.find(Flow.kind, other) as FlowDoc | undefined)
+    const circle = circleFrom(alias, subFlows(value), inner)
+    if (circle !== null)
+      errors.push({
+        field: '/authenticationExecutions',
+        code: 'cycle',
+        message: `the flow would run inside itself: ${circle}`,
+      })
+    return errors.length > 0 ? errors : errorsOfBound(context, alias)
+  },
+  [],
+  [Flow],
+)

@@ -43,3 +43,7 @@ export const rules: ReadonlyMap<string, Rule> = new Map(
 /** The kinds whose rules read documents of this one, which must be checked when one of those changes. */
 export const lookersAt = (kind: Kind): readonly Kind[] =>
   list.flatMap((rule) => (rule.looksAt.includes(kind) ? [rule.kind] : []))
+
+/** The kinds of which the rule of this one wants every document. */
+export const readBy = (kind: Kind): readonly Kind[] =>
+  list.find((rule) => rule.kind === kind)?.reads ?? []

@@ -28,6 +28,8 @@ export interface KindRule {
   readonly check: Rule
   /** Of other kinds that the rule reads: what it says of a document may change when one of them does. */
   readonly looksAt: readonly Kind[]
+  /** Kinds whose documents the rule follows from one to the next: all of them are there when it is asked. */
+  readonly reads: readonly Kind[]
 }
 
 /** A rule that is written against the kind's own type; the value was checked against its schema. */
@@ -35,10 +37,12 @@ export const ruleFor = <T>(
   kind: Kind,
   check: (doc: T, key: string, context: RuleContext) => readonly FieldError[],
   looksAt: readonly Kind[] = [],
+  reads: readonly Kind[] = [],
 ): KindRule => ({
   kind,
   check: (doc, key, context) => check(doc as T, key, context),
   looksAt,
+  reads,
 })
 
 /**

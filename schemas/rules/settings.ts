@@ -4,35 +4,46 @@ import { Flow } from '../kinds/flow.ts'
 import { Settings, type SettingsDoc } from '../kinds/settings.ts'
 import { patternProblem } from '../linear-pattern.ts'
 import type { FieldError } from '../problems.ts'
-import { ruleFor } from './rule.ts'
+import { bindingErrors, flowSettings } from './flow-bindings.ts'
+import { type RuleContext, ruleFor } from './rule.ts'
 
-export const settings = ruleFor<SettingsDoc>(Settings, (value, _key, { find }) => {
-  const errors: FieldError[] = []
-  if (value.passwordPolicy.maxLength < value.passwordPolicy.length)
-    errors.push({
-      field: '/passwordPolicy/maxLength',
-      code: 'range',
-      message: 'must not be less than length',
-    })
-  const { regexPattern } = value.passwordPolicy
-  const unusable = regexPattern === undefined ? undefined : patternProblem(regexPattern)
-  if (unusable !== undefined)
-    errors.push({
-      field: '/passwordPolicy/regexPattern',
-      code: 'format',
-      message: `${unusable}; ask for kinds of characters with digits, lowerCase, upperCase, specialChars, for the length with length and maxLength`,
-    })
-  if (value.ssoSessionMaxLifespan < value.ssoSessionIdleTimeout)
-    errors.push({
-      field: '/ssoSessionMaxLifespan',
-      code: 'range',
-      message: 'must not be less than ssoSessionIdleTimeout',
-    })
-  if (find(Flow.kind, value.browserFlow)?.['topLevel'] === false)
-    errors.push({
-      field: '/browserFlow',
-      code: 'sub-flow',
-      message: 'names a flow that only runs inside others',
-    })
-  return errors
-})
+const flowErrors = (context: RuleContext, field: string, alias: string): FieldError[] =>
+  bindingErrors(context, alias).map(({ code, message }) => ({
+    field: `/${field}`,
+    code,
+    message:
+      code === 'sub-flow'
+        ? 'names a flow that only runs inside others'
+        : `the flow "${alias}" cannot be run: ${message}`,
+  }))
+
+export const settings = ruleFor<SettingsDoc>(
+  Settings,
+  (value, _key, context) => {
+    const errors: FieldError[] = []
+    if (value.passwordPolicy.maxLength < value.passwordPolicy.length)
+      errors.push({
+        field: '/passwordPolicy/maxLength',
+        code: 'range',
+        message: 'must not be less than length',
+      })
+    const { regexPattern } = value.passwordPolicy
+    const unusable = regexPattern === undefined ? undefined : patternProblem(regexPattern)
+    if (unusable !== undefined)
+      errors.push({
+        field: '/passwordPolicy/regexPattern',
+        code: 'format',
+        message: `${unusable}; ask for kinds of characters with digits, lowerCase, upperCase, specialChars, for the length with length and maxLength`,
+      })
+    if (value.ssoSessionMaxLifespan < value.ssoSessionIdleTimeout)
+      errors.push({
+        field: '/ssoSessionMaxLifespan',
+        code: 'range',
+        message: 'must not be less than ssoSessionIdleTimeout',
+      })
+    errors.push(...flowSettings.flatMap((field) => flowErrors(context, field, value[field])))
+    return errors
+  },
+  [],
+  [Flow],
+)

@@ -3,16 +3,15 @@
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/accounts/factors.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
-import { twoFactors } from '#server/login/flow/levels.ts'
+import { recentInSession, twoFactors } from '#server/login/flow/levels.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 
 /**
- * Seconds after a sign-in during which it is recent. By a token less: it is the authentication that a client asked for in
- * order to do this (RFC 9470), and what else holds the token has little time.
+ * Seconds during which a sign-in is recent by a token: less than in a session, because it is the authentication that a client
+ * asked for in order to do this (RFC 9470), and what else holds the token has little time.
  */
-const recentInSession = 15 * 60
 const recentByToken = 5 * 60
 
 const isByToken = ({ session }: Account): boolean => session === undefined

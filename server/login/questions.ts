@@ -6,11 +6,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Users } from '#server/accounts/users.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { Administrators } from './administrators.ts'
-import { levelOf, twoFactors } from './flow/levels.ts'
+import { levelOf, recentInSession, twoFactors } from './flow/levels.ts'
 import { isSubFlow, type PinnedExecution, type PinnedNode } from './flow/pinned-flow.ts'
 import { type Judge, nextOf, type Option } from './flow/runner.ts'
 import type { SignIn } from './flow/sign-ins.ts'
@@ -43,6 +44,7 @@ export type Next =
   | { readonly kind: 'passed' | 'stuck' }
 
 export interface QuestionParts {
+  readonly clock: Clock
   readonly users: Pick<Users, 'find'>
   readonly steps: readonly Step[]
   readonly conditions: readonly Condition[]
@@ -66,7 +68,13 @@ const provedBefore = (
     return method !== undefined && amr.includes(method) ? [node.path] : []
   })
 
-export const createQuestions = ({ users, hasFactor, administrators, ...parts }: QuestionParts) => {
+export const createQuestions = ({
+  users,
+  clock,
+  hasFactor,
+  administrators,
+  ...parts
+}: QuestionParts) => {
   const steps = new Map(parts.steps.map((step) => [step.id, step]))
   const conditions = new Map(parts.conditions.map((condition) => [condition.id, condition]))
   const actions = new Map(parts.actions.map((action) => [action.id, action]))
@@ -92,9 +100,23 @@ export const createQuestions = ({ users, hasFactor, administrators, ...parts }: 
     notes: state.notes[execution.path],
   })
 
-  /** Setting up a factor by a password alone is for those who have none yet. */
-  const mayEnrol = async (user: UserRow, { amr }: SignInState): Promise<boolean> =>
-    levelOf(amr) === twoFactors || !(await hasFactor(user))
+  /** What a session proved long ago does not let anybody set up a factor: the user may have left the screen. */
+  const isRecent = ({ current }: Visitor): boolean =>
+    current !== undefined && clock.now() - current.session.created_at <= recentInSession * 1000
+
+  /**
+   * A name is no proof: whoever gave it would set up a factor for somebody else (CVE-2025-3910, CVE-2026-3429). Setting one
+   * up by a password alone is for users who have none yet.
+   */
+  const mayEnrol = async (
+    visitor: Visitor,
+    user: UserRow,
+    { amr, strengthens }: SignInState,
+  ): Promise<boolean> => {
+    if (amr.length === 0) return false
+    if (levelOf(amr) === twoFactors) return true
+    return (strengthens === undefined || isRecent(visitor)) && !(await hasFactor(user))
+  }
 
   const judgeOf = (visitor: Visitor, signIn: SignIn, user: UserRow | undefined): Judge => ({
     isCondition: (id) => conditions.has(id),
@@ -111,11 +133,12 @@ export const createQuestions = ({ users, hasFactor, administrators, ...parts }: 
           : 'unavailable'
       // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
       if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return 'ready'
+      if (signIn.state.amr.length === 0 && step.afterProof) return 'unavailable'
       const context = contextOf(visitor, signIn, user, execution)
       if (await step.isDone?.(context)) return 'done'
       if (!step.suits || (await step.suits(context))) return 'ready'
       return step.enrolment !== undefined &&
-        (await mayEnrol(user, signIn.state)) &&
+        (await mayEnrol(visitor, user, signIn.state)) &&
         !(await administrators.needsMore(context))
         ? 'enrol'
         : 'unavailable'

@@ -160,8 +160,10 @@ export interface Step {
   readonly blind?: boolean
   /** Its proof is what a messaging provider carries, and can read. */
   readonly isMessage?: true
-  /** The required action by which a user who lacks it sets it up. */
+  /** The required action by which a user who lacks it, and has proved who they are, sets it up. */
   readonly enrolment?: string
+  /** Tells or changes something of the user: never asked before a proof. */
+  readonly afterProof?: true
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
   /** Whether this user can pass it; a step without needs none of the user's things. */

@@ -10,7 +10,7 @@ import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
-import { lookersAt } from '#schemas/rules/index.ts'
+import { lookersAt, readBy } from '#schemas/rules/index.ts'
 import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import * as reads from '#server/storage/documents/reads.ts'
@@ -250,7 +250,8 @@ export const gather = async (
   await gathering.load(wantedBy(references))
   if (grants) await gathering.loadAll(Role.kind)
   const touched = new Set(operations.map(({ kind }) => kind))
-  for (const { kind } of new Set([...touched].flatMap(lookersAt))) await gathering.loadAll(kind)
+  const whole = [...touched].flatMap((kind) => [...lookersAt(kind), ...readBy(kind)])
+  for (const { kind } of new Set(whole)) await gathering.loadAll(kind)
   await gathering.loadChains(
     new Set(operations.flatMap(({ kind }) => (selfReferring.has(kind) ? [kind.kind] : []))),
   )

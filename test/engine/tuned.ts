@@ -3,7 +3,7 @@
  * else a rule refuses is taken out afterwards (mended.ts), so a new kind needs no line here until it must.
  */
 
-import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
+import { authenticatorIds, withoutCode } from '#schemas/drivers/authenticators.ts'
 import {
   type ClaimMapperId,
   claimMappers,
@@ -107,7 +107,7 @@ const tunes: Readonly<Record<string, Tune>> = {
   },
 
   flow: ({ doc, secrets }) => {
-    const ids = [...authenticatorIds]
+    const ids = [...authenticatorIds].filter((id) => !withoutCode.has(id))
     const executions = (doc['authenticationExecutions'] ?? []) as readonly Doc[]
     // Whoever comes through must have shown who it is: a realm may make any flow the one of its sign-ins.
     const first = { authenticator: 'username-password', requirement: 'REQUIRED' }

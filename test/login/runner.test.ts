@@ -1,7 +1,15 @@
 /** What a sign-in asks next, by the shape of its flow alone. */
 
 import { describe, expect, it } from 'vitest'
-import { authenticatorIds, identifying, isCondition } from '#schemas/drivers/authenticators.ts'
+import {
+  afterProof,
+  authenticatorIds,
+  enrollable,
+  identifying,
+  isCondition,
+  isProof,
+  withoutCode,
+} from '#schemas/drivers/authenticators.ts'
 import type { FlowDoc } from '#schemas/kinds/flow.ts'
 import { passageErrors } from '#schemas/rules/flow-passage.ts'
 import { createAuthenticators } from '#server/login/authenticators/index.ts'
@@ -153,18 +161,21 @@ describe('flows that cannot work', () => {
 describe('the list of authenticators', () => {
   /** Made by name: factories only keep what they are given. */
   const parts = new Proxy({}, { get: () => new Proxy(() => undefined, {}) }) as FactorParts
-  const waiting = ['broker-review-profile', 'broker-link-or-create']
+  const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id).sort()
 
-  it('is what a flow can run, and says the same of who identifies', () => {
+  it('is what a flow can run, and says the same of each as its code', () => {
     const steps = createAuthenticators(parts)
     const conditions = createConditions(parts)
-    const ids = [...steps, ...conditions].map(({ id }) => id)
-    expect([...ids, ...waiting].sort()).toEqual([...authenticatorIds].sort())
-    expect(
-      steps
-        .filter((step) => step.identifies)
-        .map(({ id }) => id)
-        .sort(),
-    ).toEqual([...identifying].sort())
+    expect([...idsOf([...steps, ...conditions]), ...withoutCode].sort()).toEqual(
+      [...authenticatorIds].sort(),
+    )
+    expect(idsOf(steps.filter((step) => step.identifies))).toEqual([...identifying].sort())
+    expect(idsOf(steps.filter((step) => step.enrolment !== undefined))).toEqual(
+      [...enrollable].sort(),
+    )
+    expect(idsOf(steps.filter((step) => step.afterProof))).toEqual([...afterProof].sort())
+    // A registration says by itself how its user is proved.
+    const proving = steps.filter(({ amr, id }) => amr !== undefined || id === 'register')
+    expect(idsOf(proving)).toEqual([...authenticatorIds].filter(isProof).sort())
   })
 })

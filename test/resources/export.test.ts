@@ -107,7 +107,9 @@ describe.each(backends)('the export on $name', (backend) => {
     expect(Object.keys(empty).sort()).toEqual(['formatVersion', 'realm', 'revision'])
     expect(meta).toEqual({ sections: {}, documents: {}, omittedSections: [] })
     const url = '/admin/realms/young'
-    await server.admin.send('PUT', `${url}/flows/registration`, { alias: 'registration' })
+    await server.admin.send('PUT', `${url}/flows/first-broker-login`, {
+      alias: 'first-broker-login',
+    })
     await server.admin.send('PUT', `${url}/roles/user`, { name: 'user' })
     await putRoles('young', [
       { name: 'admin', description: 'Administers the realm.', permissions: ['realm-admin'] },
@@ -115,7 +117,7 @@ describe.each(backends)('the export on $name', (backend) => {
     const changed = await exportOf('young')
     // What it was born with and lost is said: left out, it would mean the seed.
     expect(changed['flows']).toEqual([
-      { alias: 'registration', description: null, authenticationExecutions: [] },
+      { alias: 'first-broker-login', description: null, authenticationExecutions: [] },
     ])
     expect(changed['roles']).toEqual([
       expect.objectContaining({ name: 'admin' }),

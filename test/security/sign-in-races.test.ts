@@ -34,7 +34,12 @@ describe.each(backends)('one proof at many doors on $name', (backend) => {
     return browser
   }
   const flow = (authenticator: string) =>
-    world.setFlow([{ authenticator: 'identify' }, { authenticator }])
+    world.setFlow([
+      { authenticator: 'identify' },
+      { authenticator, requirement: 'ALTERNATIVE' },
+      // For users without an app: it is not set up before a proof.
+      { authenticator: 'password', requirement: 'ALTERNATIVE' },
+    ])
   const csrfOf = (browser: SignInBrowser) => browser.cookies.get('XSRF-TOKEN') ?? ''
   const isSignIn = ({ setCookies }: Answer): boolean =>
     setCookies.some((line) => /^iam-session-shop=[^;]+/.test(line))

@@ -16,6 +16,7 @@ export const organization = ({ pages, organizations }: Parts): Step => {
 
   return {
     id: 'organization',
+    afterProof: true,
     isDone: async (context) => {
       const open = await choices(context)
       const { organizationHint } = context.state

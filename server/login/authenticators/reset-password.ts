@@ -11,11 +11,8 @@ type Parts = Pick<
 
 export const resetPassword = (parts: Parts): Step => ({
   id: 'reset-password',
-  // Never of somebody who has only given a name.
-  suits: async (context) =>
-    context.user !== undefined &&
-    context.state.amr.length > 0 &&
-    !(await parts.administrators.needsMore(context)),
+  afterProof: true,
+  suits: async (context) => !(await parts.administrators.needsMore(context)),
   show: async ({ user, settings }) => ({
     send: (reply, page) =>
       parts.pages.resetPassword(reply, {

@@ -14,6 +14,7 @@ const isAccepted = ({ user, execution }: StepContext): boolean => {
 
 export const terms = (parts: Parts): Step => ({
   id: 'terms',
+  afterProof: true,
   isDone: isAccepted,
   show: async ({ settings, execution }) => ({
     send: (reply, page) =>

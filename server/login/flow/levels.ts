@@ -15,3 +15,6 @@ export const levelOf = (amr: readonly string[]): string =>
 
 export const isEnough = (level: string, wanted: string): boolean =>
   levels.indexOf(level) >= levels.indexOf(wanted)
+
+/** Seconds after a sign-in during which it is recent: good enough to change how its user signs in. */
+export const recentInSession = 15 * 60

@@ -1,0 +1,52 @@
+/** THE list of what runs a flow. A flow that is on it, and every flow inside such a one, must prove its users. */
+
+import { Flow, type FlowDoc } from '../kinds/flow.ts'
+import type { SettingsDoc } from '../kinds/settings.ts'
+import type { FieldError } from '../problems.ts'
+import { passageErrors } from './flow-passage.ts'
+import type { RuleContext } from './rule.ts'
+
+/** The settings that name a flow to run. */
+export const flowSettings = ['browserFlow'] as const satisfies readonly (keyof SettingsDoc)[]
+
+/** Flows that run under their own name: users register, and set a forgotten password anew (server/login/entries.ts). */
+const byName = ['registration', 'reset-credentials']
+
+type Find = Pick<RuleContext, 'find'>
+
+const flowOf = ({ find }: Find, alias: string): FlowDoc | undefined =>
+  find(Flow.kind, alias) as FlowDoc | undefined
+
+export const subFlows = (doc: FlowDoc | undefined): string[] =>
+  (doc?.authenticationExecutions ?? []).flatMap(({ flowAlias }) => flowAlias ?? [])
+
+/** Whether one flow runs inside the other, or is the other. */
+const runs = (context: Find, outer: string, inner: string): boolean => {
+  const seen = new Set([outer])
+  for (const alias of seen) for (const sub of subFlows(flowOf(context, alias))) seen.add(sub)
+  return seen.has(inner)
+}
+
+/** The flows that run a flow when a user signs in, registers or has forgotten the password; itself, where it is one. */
+export const boundFlows = (
+  context: Pick<RuleContext, 'find' | 'settings'>,
+  alias: string,
+): string[] => {
+  const named = flowSettings.flatMap((field) => context.settings[field])
+  return [...new Set([...named, ...byName])].filter((bound) => runs(context, bound, alias))
+}
+
+/** Why a sign-in cannot run the flow. Nothing of one that does not exist: that is said elsewhere. */
+export const bindingErrors = (context: Find, alias: string): FieldError[] => {
+  const flow = flowOf(context, alias)
+  if (!flow) return []
+  if (!flow.topLevel)
+    return [
+      {
+        field: '/topLevel',
+        code: 'sub-flow',
+        message: 'must be true: users of the realm sign in by this flow',
+      },
+    ]
+  return passageErrors(flow, { find: (other) => flowOf(context, other) })
+}

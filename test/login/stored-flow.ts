@@ -1,0 +1,36 @@
+/** A flow as a database may hold it from before a rule was made, or after somebody wrote to it by hand. */
+
+import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
+import type { World } from './world.ts'
+
+type Execution = FlowDoc['authenticationExecutions'][number]
+
+/** Past every rule; the server sees it from now on. */
+export const storeFlow = async (
+  { server, realm }: World,
+  alias: string,
+  executions: readonly Partial<Execution>[],
+): Promise<void> => {
+  const { storage } = server.parts
+  const { db } = storage
+  const authenticationExecutions = executions.map((one) => ({ requirement: 'REQUIRED', ...one }))
+  const row = await db
+    .selectFrom('realms')
+    .select('seq')
+    .where('name', '=', realm)
+    .executeTakeFirstOrThrow()
+  const seq = row.seq + 1
+  await storage.commit([
+    statement(
+      db
+        .updateTable('documents')
+        .set({ body: JSON.stringify({ alias, authenticationExecutions }) })
+        .where('realm', '=', realm)
+        .where('kind', '=', 'flow')
+        .where('key', '=', alias),
+    ),
+    statement(db.updateTable('realms').set({ seq }).where('name', '=', realm)),
+    ...insertRows(db, 'changes', [{ realm, seq, kind: 'flow', key: alias }]),
+  ])
+}

@@ -1,0 +1,72 @@
+/**
+ * Somebody who knows the name of another user, has an account in the same realm, and answers the pages of a sign-in as chance
+ * has it: with names, with what their own account has, with whatever a page lets them set up.
+ */
+
+import { Secret, TOTP } from 'otpauth'
+import type { SignInBrowser, World } from './world.ts'
+
+export interface Stranger {
+  readonly username: string
+  readonly password: string
+  readonly email: string
+  /** Of the app of the stranger's own account. */
+  readonly code: () => string
+}
+
+type Fields = Record<string, string>
+
+const secretIn = (body: string): string | undefined =>
+  /[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,}/.exec(body)?.[0].replaceAll(' ', '')
+
+const methodsIn = (body: string): Fields[] =>
+  [...body.matchAll(/name="method" value="([^"]+)"/g)].map(([, method = '']) => ({ method }))
+
+/** What is in the stranger's own mailbox, the last first. */
+const ownMail = async ({ mail, settle }: World, { email }: Stranger): Promise<Fields[]> => {
+  await settle()
+  const text = mail.mails
+    .filter(({ to }) => to.includes(email))
+    .at(-1)
+    ?.raw.replaceAll('=\r\n', '')
+    .replaceAll('=3D', '=')
+  const code = /\r\n\r\n[\s\S]*?\b(\d{6})\b/.exec(text ?? '')?.[1]
+  const token = /token=([\w-]{43})/.exec(text ?? '')?.[1]
+  return [...(code ? [{ code }] : []), ...(token ? [{ token }] : [])]
+}
+
+/** What somebody who signs in to the account of their own would answer, and what somebody would who wants another one. */
+export const answersTo = async (
+  world: World,
+  { page }: SignInBrowser,
+  stranger: Stranger,
+  target: string,
+): Promise<{ readonly own: Fields[]; readonly hostile: Fields[] }> => {
+  const body = page?.body ?? ''
+  const { username, password } = stranger
+  const secret = secretIn(body)
+  const enrolled = secret && new TOTP({ secret: Secret.fromBase32(secret), digits: 6, period: 30 })
+  const has = (field: string) => body.includes(`name="${field}"`)
+  const own = [
+    ...(has('username') && !has('passwordConfirm') ? [{ username, password }] : []),
+    ...(has('password') && !has('username') ? [{ password }] : []),
+    ...(has('passwordConfirm') ? [{ password, passwordConfirm: password }] : []),
+    ...(enrolled
+      ? [{ code: enrolled.generate({ timestamp: world.clock.now() }), label: 'mine' }]
+      : []),
+    ...(has('code') && !enrolled ? [{ code: stranger.code() }] : []),
+    ...(has('code') || body.includes('Check your mail') ? await ownMail(world, stranger) : []),
+    ...(has('decision') ? [{ decision: 'accept' }] : []),
+    ...(has('saved') ? [{ saved: 'true' }] : []),
+    ...methodsIn(body),
+  ]
+  return {
+    own,
+    hostile: [
+      { username: target },
+      { username: target, password },
+      ...(body.includes('value="other"') ? [{ step: 'other' }] : []),
+      ...(own.length === 0 ? [{ step: 'restart' }, { decision: 'accept' }] : []),
+    ],
+  }
+}
