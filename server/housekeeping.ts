@@ -39,6 +39,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
     ...parts.invitations.forgetStatements(),
     ...parts.addressUndos.forgetStatements(),
     ...parts.transactions.forgetStatements(),
+    parts.messageLimits.forgetStatement(),
     parts.changesets.forgetStatement(),
     forgetDevices(parts.storage, parts.clock.now()),
   ])

@@ -15,6 +15,7 @@ import { createDevices } from '#server/accounts/devices.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createInvitations } from '#server/accounts/invitations.ts'
 import { createLockNotice } from '#server/accounts/lock-notice.ts'
+import { createMessageLimits } from '#server/accounts/message-limits.ts'
 import { createPasskeys } from '#server/accounts/passkeys.ts'
 import { createPasswords } from '#server/accounts/passwords.ts'
 import { createRanks } from '#server/accounts/permissions.ts'
@@ -175,7 +176,10 @@ export const createParts = async (
     })
     shareFigures(siblings, metrics)
     const jobs = createJobs({ storage, clock, logger, metrics })
+    const messageLimits = createMessageLimits({ storage, clock })
     const post = createPost({
+      limits: messageLimits,
+      onSuppressed: metrics.messageSuppressed,
       jobs,
       messaging,
       copy,
@@ -281,6 +285,7 @@ export const createParts = async (
       }),
       outgoing,
       messaging,
+      messageLimits,
       post,
       realmKeys,
       issuers,

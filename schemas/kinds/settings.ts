@@ -84,6 +84,20 @@ const spec = fields({
   }),
   passwordPolicy,
 
+  messagesPerAddress: count(
+    'Messages an hour that visitors may cause to one address or phone; four times as many for users who have proved a factor.',
+    { default: 5, minimum: 1, maximum: 1000 },
+  ),
+  messagesPerSource: count(
+    'Messages an hour that visitors may cause from one network address; four times as many for users who have proved a factor.',
+    { default: 50, minimum: 1, maximum: 100_000 },
+  ),
+  messagesPerRealm: count('Messages an hour that visitors may cause in the whole realm.', {
+    default: 2000,
+    minimum: 1,
+    maximum: 1_000_000,
+  }),
+
   otpPolicyType: oneOf(['totp'], { default: 'totp' }),
   otpPolicyAlgorithm: oneOf(['HmacSHA1', 'HmacSHA256', 'HmacSHA512'], { default: 'HmacSHA1' }),
   otpPolicyDigits: Type.Integer({ enum: [6, 8], default: 6 }),

@@ -55,6 +55,7 @@ export const createAddressNotice = ({
     user: before,
     channel: 'EMAIL' as const,
     to: before.email ?? '',
+    cause: { by: 'notice' } as const,
     values: {
       address: after.email === null ? '-' : maskedRecipient('EMAIL', after.email),
       time: new Date(clock.now()).toISOString(),

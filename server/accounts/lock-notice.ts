@@ -32,6 +32,7 @@ export const createLockNotice = ({
           user,
           channel: 'EMAIL',
           to: user.email,
+          cause: { by: 'notice' },
           templateKey: 'account-locked',
           values: { ttl: String(Math.ceil(ms / minute)) },
           expiresAt: clock.now() + worthTellingMs,

@@ -3,6 +3,9 @@
  * that makes sense. What a message says and where it goes is encrypted in the queue: it holds codes, links and addresses.
  * The lane of a message is its user, or the address where that is nobody's yet, so that everything on its way to an erased
  * user can be removed. What became of a message is an event: by which way, not to which address and not with what words.
+ *
+ * Whether a limit keeps a message back is decided when it is about to leave: a request that causes one takes as long and is
+ * answered the same. A request for a user that does not exist writes a letter to nowhere.
  */
 
 import { User } from '#schemas/kinds/user.ts'
@@ -12,20 +15,25 @@ import type { Jobs } from '#server/events/jobs/queue.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import type { Delivery, Messaging } from '#server/messaging/sender.ts'
-import type { MessageUser } from '#server/messaging/templates.ts'
+import { type MessageUser, settingsIn } from '#server/messaging/templates.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import { sha256 } from '#server/platform/random.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { boundsOf, type Cause, type Limit, type MessageLimits } from './message-limits.ts'
 import { foldName } from './names.ts'
 
 export const messageQueue = 'messages'
 const queue = messageQueue
 
-export interface Letter extends Pick<Delivery, 'channel' | 'to' | 'templateKey' | 'values'> {
+export interface Letter extends Pick<Delivery, 'channel' | 'templateKey' | 'values'> {
   readonly realm: string
+  /** Nowhere where there is nobody to be reached, and nobody is to notice that. */
+  readonly to: string | undefined
+  /** For the limits. */
+  readonly cause: Cause
   /** Nobody where all that is known is an address. */
   readonly user?: UserRow | undefined
   readonly locale?: string | undefined
@@ -58,10 +66,16 @@ export interface PostParts {
   readonly messaging: Pick<Messaging, 'send'>
   readonly copy: Pick<Copy, 'fresh'>
   readonly recorder: Pick<Recorder, 'append'>
+  readonly limits: Pick<MessageLimits, 'take'>
+  readonly onSuppressed: (realm: string, limit: Limit) => void
   readonly clock: Clock
   /** Not the master key: a message outlives no rotation of it. */
   readonly key: Uint8Array
 }
+
+type Addressed = Content & { readonly to: string }
+
+const isAddressed = (content: Content): content is Addressed => content.to !== undefined
 
 const minute = 60_000
 
@@ -96,7 +110,7 @@ const eventOf = (
 })
 
 export const createPost = (parts: PostParts): Post => {
-  const { jobs, messaging, copy, recorder, clock, key } = parts
+  const { jobs, messaging, copy, recorder, limits, onSuppressed, clock, key } = parts
 
   const contentOf = (realm: string, { target, payload }: Job<Sealed>): Content =>
     JSON.parse(decrypt(key, { kid: '', v: payload.sealed }, contextOf(realm, target)))
@@ -111,10 +125,30 @@ export const createPost = (parts: PostParts): Post => {
     return { kind: 'dead', reason }
   }
 
-  const attempt = async (view: RealmView, content: Content, id: string): Promise<Outcome> => {
+  /** An attempt that was repeated is counted once. */
+  const limitOf = async (view: RealmView, { cause, to }: Addressed, attempt: number) => {
+    const bounds = attempt > 1 ? [] : boundsOf(await settingsIn(view), cause, to)
+    return bounds.length === 0 ? undefined : limits.take(view.realm, bounds)
+  }
+
+  const suppressed = async (realm: string, content: Content, limit: Limit): Promise<Outcome> => {
+    onSuppressed(realm, limit)
+    const how = `suppressed: the limit of messages per ${limit} is reached`
+    await recorder.append([], [eventOf(realm, content, 'FAILURE', how)])
+    return { kind: 'done', result: { suppressed: limit } }
+  }
+
+  const attempt = async (
+    view: RealmView,
+    content: Addressed,
+    job: Pick<Job, 'id' | 'attempt'>,
+  ): Promise<Outcome> => {
     const { realm } = view
+    const reached = await limitOf(view, content, job.attempt)
+    if (reached) return suppressed(realm, content, reached.limit)
     try {
-      const outcome = await messaging.send({ ...content, view, id })
+      const { cause: _, ...delivery } = content
+      const outcome = await messaging.send({ ...delivery, view, id: job.id })
       return outcome.status === 'sent'
         ? await sent(realm, content, outcome.driver)
         : await givenUp(realm, content, outcome.reason)
@@ -130,10 +164,10 @@ export const createPost = (parts: PostParts): Post => {
     statements: ({ realm, user, expiresAt, ...letter }) => {
       const content: Content = {
         ...letter,
-        user: user ? shownUser(user) : { username: letter.to },
+        user: user ? shownUser(user) : { username: letter.to ?? '' },
         userId: user?.id,
       }
-      const target = user?.id ?? addressLane(realm, letter.to)
+      const target = user?.id ?? addressLane(realm, letter.to ?? randomToken())
       const sealed = encrypt(key, JSON.stringify(content), contextOf(realm, target))
       const payload: Sealed = { sealed, expiresAt }
       return jobs.enqueueStatements(queue, [{ realm, target, payload }])
@@ -152,9 +186,10 @@ export const createPost = (parts: PostParts): Post => {
         const view = job.realm === null ? undefined : await copy.fresh(job.realm)
         if (!view) return { kind: 'dead', reason: 'the realm is gone' }
         const content = contentOf(view.realm, job)
+        if (!isAddressed(content)) return { kind: 'done' }
         return job.payload.expiresAt <= clock.now()
           ? givenUp(view.realm, content, 'it came too late')
-          : attempt(view, content, job.id)
+          : attempt(view, content, job)
       },
       dead: async (job, reason) => {
         const { realm } = job

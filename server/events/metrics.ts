@@ -28,6 +28,8 @@ export interface Metrics {
   tokenIssued(realm: string): void
   mfaChallenge(realm: string): Promise<void>
   adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
+  /** By a realm, which therefore exists. */
+  messageSuppressed(realm: string, limit: string): void
   request(request: HandledRequest): void
   jobAttempted(queue: string, outcome: Attempted): void
   figures(): Promise<Figures>
@@ -47,6 +49,7 @@ const names = {
   tokens: 'svc_tokens_issued_total',
   challenges: 'svc_mfa_challenge_total',
   writes: 'svc_admin_write_total',
+  suppressed: 'svc_messages_suppressed_total',
 } as const
 
 /** What became of an admin write; nothing where it was neither done nor denied. */
@@ -66,6 +69,10 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
   const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
+  const suppressed = counter(names.suppressed, 'Messages that a limit kept back.', [
+    'realm',
+    'limit',
+  ])
   const durations = createRequestDurations()
   new Gauge({
     name: 'svc_queue_depth',
@@ -90,6 +97,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),
+    messageSuppressed: (realm, limit) => suppressed.inc({ realm, limit }),
     request: durations.observe,
     jobAttempted,
     // The declaration of the library has the types as members of an enum; at run time they are words.

@@ -123,6 +123,7 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
       user,
       channel: 'EMAIL',
       to: user.email,
+      cause: { by: 'notice' },
       templateKey: 'new-device',
       values: {
         time: new Date(clock.now()).toISOString(),

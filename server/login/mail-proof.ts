@@ -4,6 +4,7 @@
  * for their own (GHSA-g38m-r43w-p2q7 and its like).
  */
 
+import type { Cause } from '#server/accounts/message-limits.ts'
 import { passkeyType } from '#server/accounts/passkeys.ts'
 import { completed, ownEvent } from './actions/completed.ts'
 import type { FactorParts } from './factor-parts.ts'
@@ -17,6 +18,12 @@ const waysIn = ['password', passkeyType]
 /** Whether the mail is the only proof so far, of an address that is not known to be the user's. */
 const isClaimed = ({ user, state }: StepContext): boolean =>
   user?.email_verified === 0 && state.amr.length === 0
+
+/** Who causes a message of a sign-in. */
+export const causeOf = ({ state, request }: StepContext): Cause => ({
+  by: state.amr.length > 0 ? 'user' : 'visitor',
+  source: request.ip,
+})
 
 /** Whether a message to the user's address may open the account; a new password takes the place of the old one. */
 export const mayOpen = async (

@@ -113,3 +113,12 @@ export interface ErasureRequestRow {
   realm: string
   requested_at: number
 }
+
+/** A bound on messages; see `accounts/message-limits.ts`. */
+export interface MessageLimitRow {
+  realm: string
+  /** Which bound, and a digest of whose. */
+  subject: string
+  /** When nothing of it is used up any more. */
+  full_at: number
+}

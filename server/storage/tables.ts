@@ -13,6 +13,7 @@ import type {
   ErasureRequestRow,
   InvitationRow,
   KnownDeviceRow,
+  MessageLimitRow,
   SignInRow,
   TransactionRow,
 } from './sign-in-tables.ts'
@@ -359,4 +360,5 @@ export interface Tables {
   approvals: ApprovalRow
   transactions: TransactionRow
   erasure_requests: ErasureRequestRow
+  message_limits: MessageLimitRow
 }

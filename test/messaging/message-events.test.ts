@@ -48,7 +48,12 @@ describe('a message to a user', () => {
       .selectAll()
       .where('id', '=', userId)
       .executeTakeFirst()
-    const letter = { channel: 'EMAIL', to: address, templateKey: 'otp-email' } as const
+    const letter = {
+      channel: 'EMAIL',
+      to: address,
+      templateKey: 'otp-email',
+      cause: { by: 'notice' },
+    } as const
     const values = { code, ttl: '5' }
     await storage.commit(
       post.statements({ ...letter, realm: 'acme', user, values, expiresAt: now + 3600_000 }),

@@ -6,13 +6,13 @@
 import { Organization } from '#schemas/kinds/organization.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { type Invitations, invitationGuard } from '#server/accounts/invitations.ts'
+import type { MessageLimits } from '#server/accounts/message-limits.ts'
 import { emailErrors, foldName } from '#server/accounts/names.ts'
 import { type OrganizationContent, openOrganization } from '#server/accounts/organizations.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Config } from '#server/config/index.ts'
 import type { Recorder } from '#server/events/audit.ts'
-import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/resources/find.ts'
@@ -30,13 +30,16 @@ export interface InvitationParts {
   readonly invitations: Invitations
   readonly messaging: Messaging
   readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly messageLimits: Pick<MessageLimits, 'admit'>
   readonly config: Pick<Config, 'http'>
 }
 
 const day = 24 * 60 * 60
 const resourceType = 'invitations'
 /** Enough for a company's people in a list, too few to make the realm a source of unwanted mail. */
-const limit = { limit: 500, seconds: 3600 } as const
+const perAdministrator = { messages: 500, seconds: 3600 } as const
+/** Also where several administrators invite it into several organizations. */
+const perAddress = { messages: 5, seconds: 3600 } as const
 
 const shownSchema = bodyOf({
   id: { type: 'string', format: 'uuid' },
@@ -56,7 +59,6 @@ const shown = (row: InvitationRow) => ({
 
 export const invitationActions = (parts: InvitationParts): Action[] => {
   const { storage, recorder, users, invitations, messaging, post, config } = parts
-  const limiter = createMemoryLimiter(parts.clock, limit)
   const path = `${Organization.path}/:orgId/invitations`
   const common = { permission: 'manage-organizations', resourceType } as const
 
@@ -95,12 +97,16 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     if (row) throw new Problem('conflict', 'email: who has this address is a member already')
   }
 
-  const refuseUnlessReady = async ({ view, realm, caller }: ActionContext): Promise<void> => {
+  const refuseUnlessReady = async (
+    { view, realm, caller }: ActionContext,
+    email: string,
+  ): Promise<void> => {
     const mail = await messaging.ready(view, 'EMAIL')
     if (!mail.ready) throw new Problem('conflict', `nobody can be invited: ${mail.reason}`)
-    const retryAfter = await limiter.take(`${caller.actor}\n${realm}`)
-    if (retryAfter > 0)
-      throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
+    await parts.messageLimits.admit(realm, [
+      { limit: 'administrator', of: `invitation:${caller.actor}`, ...perAdministrator },
+      { limit: 'address', of: `invitation:${foldName(email)}`, ...perAddress },
+    ])
   }
 
   const invite = async (context: ActionContext) => {
@@ -115,7 +121,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     if (errors.length > 0) throw invalid(errors)
     const user = await userAt(realm, email)
     if (user) await refuseNeedless(user, organization)
-    await refuseUnlessReady(context)
+    await refuseUnlessReady(context, email)
     const { row, token, statements } = invitations.create({
       realm,
       organizationId: organization.id,
@@ -128,6 +134,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       user: user?.email_verified === 1 ? user : undefined,
       channel: 'EMAIL',
       to: row.email,
+      cause: { by: 'administrator' },
       locale,
       templateKey: 'invitation',
       values: {

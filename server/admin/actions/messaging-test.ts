@@ -3,13 +3,12 @@
 import { type Channel, channels, messagingDrivers } from '#schemas/drivers/messaging.ts'
 import { MessagingProvider } from '#schemas/kinds/messaging-provider.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import type { MessageLimits } from '#server/accounts/message-limits.ts'
 import { pushTokenContext } from '#server/accounts/push-tokens.ts'
 import type { Recorder } from '#server/events/audit.ts'
-import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import { recipientProblem } from '#server/messaging/recipients.ts'
 import type { Messaging, Recipient } from '#server/messaging/sender.ts'
-import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
@@ -20,11 +19,11 @@ export interface MessagingTestParts {
   readonly storage: Storage
   readonly recorder: Recorder
   readonly keyring: Keyring
-  readonly clock: Clock
+  readonly messageLimits: Pick<MessageLimits, 'admit'>
 }
 
 /** Enough to get a provider right, too few to write to strangers. */
-const limit = { limit: 10, seconds: 60 } as const
+const perAdministrator = { messages: 10, seconds: 60 } as const
 
 interface TestReply {
   readonly success: boolean
@@ -76,8 +75,7 @@ const attempt = async (work: ReturnType<Messaging['test']>): Promise<TestReply> 
 }
 
 export const testMessaging = (parts: MessagingTestParts): Action => {
-  const { messaging, recorder, clock } = parts
-  const limiter = createMemoryLimiter(clock, limit)
+  const { messaging, recorder, messageLimits } = parts
   return {
     operationId: 'test-messaging-provider',
     method: 'POST',
@@ -117,11 +115,9 @@ export const testMessaging = (parts: MessagingTestParts): Action => {
       const recipient = await recipientIn(parts, context, channel)
       const problem = recipientProblem(channel, recipient.to)
       if (problem !== undefined) throw invalid([{ field: '/to', code: 'format', message: problem }])
-      const retryAfter = await limiter.take(`${caller.actor}\n${realm}`)
-      if (retryAfter > 0)
-        throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, {
-          extra: { retryAfter },
-        })
+      await messageLimits.admit(realm, [
+        { limit: 'administrator', of: `test:${caller.actor}`, ...perAdministrator },
+      ])
       const reply = await attempt(messaging.test(view, recipient))
       const resource = { type: MessagingProvider.resourceType, id: channel }
       const event = actionEvent(context, 'ADMIN_ACTION', resource, reply.error ?? 'test message')

@@ -28,13 +28,14 @@ export const verifyEmail = (parts: Parts): RequiredAction => {
   const codes = createCodeExchange(parts, {
     id,
     ownerOf: ({ user }) => `${user?.id} ${foldName(addressOf(user) ?? '')}`,
-    letter: ({ realm, user }, code) => {
+    letter: ({ realm, user, request }, code) => {
       const to = addressOf(user)
       const values = { code, ttl: codeMinutes }
       const expiresAt = clock.now() + codeLifetimeMs
-      return to === undefined
-        ? []
-        : post.statements({ realm, user, channel: 'EMAIL', to, templateKey, values, expiresAt })
+      // Whatever the user has proved, nobody has shown that the address is theirs.
+      const cause = { by: 'visitor', source: request.ip } as const
+      const letter = { realm, user, channel: 'EMAIL', templateKey, values, expiresAt } as const
+      return to === undefined ? [] : post.statements({ ...letter, to, cause })
     },
   })
 

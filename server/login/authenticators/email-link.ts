@@ -8,7 +8,7 @@ import { maskedRecipient } from '#server/messaging/recipients.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import { sendAgain, wasResent } from '../code-exchange.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import { mayOpen, openedByMail } from '../mail-proof.ts'
+import { causeOf, mayOpen, openedByMail } from '../mail-proof.ts'
 import { codeLifetimeMs, codeMinutes } from '../sent-code.ts'
 import { refused, type Shown, type Step, type StepContext, stepError } from '../step.ts'
 
@@ -59,7 +59,7 @@ export const emailLink = (parts: Parts): Step => {
     return shown.includes('@') ? maskedRecipient('EMAIL', shown) : ''
   }
 
-  /** For a name that nobody has everything is the same, but for the message. */
+  /** For a name that nobody has everything is the same, but that the message goes nowhere. */
   const send = async (context: StepContext) => {
     const { realm, handle, user, state } = context
     const before = context.notes as Notes | undefined
@@ -79,8 +79,9 @@ export const emailLink = (parts: Parts): Step => {
       values: { link, ttl: codeMinutes },
       expiresAt: now + codeLifetimeMs,
     } as const
-    const to = (await mayOpen(parts, context)) ? user?.email : undefined
-    return { notes, statements: user && to ? post.statements({ ...letter, user, to }) : [] }
+    const to = (await mayOpen(parts, context)) ? (user?.email ?? undefined) : undefined
+    const cause = causeOf(context)
+    return { notes, statements: post.statements({ ...letter, user, to, cause }) }
   }
 
   return {

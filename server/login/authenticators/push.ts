@@ -9,6 +9,7 @@ import type { DeviceAddress } from '#server/accounts/devices.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
+import { causeOf } from '../mail-proof.ts'
 import { maySendAgain } from '../sent-code.ts'
 import {
   type AnswerContext,
@@ -46,6 +47,7 @@ export const push = (parts: Parts): Step => {
       templateKey: 'mfa-push',
       values: {},
       data: { pushId, realm },
+      cause: causeOf(context),
       expiresAt: clock.now() + approvalMs,
     } as const
     return (await reachable(context)).flatMap(({ token, driver }) =>

@@ -7,7 +7,7 @@ import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { createCodeExchange, wasResent } from '../code-exchange.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import { mayOpen, openedByMail } from '../mail-proof.ts'
+import { causeOf, mayOpen, openedByMail } from '../mail-proof.ts'
 import { codeDigits, codeLifetimeMs, codeMinutes } from '../sent-code.ts'
 import { type Step, type StepContext, stepError } from '../step.ts'
 
@@ -54,14 +54,14 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     ownerOf: ({ user, state }) =>
       user ? `${user.id} ${addressOf(user) ?? ''}` : `name:${state.name ?? ''}`,
     mayPass: maySend,
-    /** For a name that nobody has everything is the same, but for the message. */
+    /** For a name that nobody has everything is the same, but that the message goes nowhere. */
     letter: async (context, code) => {
       const { realm, user } = context
-      const to = user && addressOf(user)
-      if (!to || !(await maySend(context))) return []
+      const to = user && (await maySend(context)) ? addressOf(user) : undefined
       const values = { code, ttl: codeMinutes }
       const expiresAt = clock.now() + codeLifetimeMs
-      return post.statements({ realm, user, channel, to, templateKey, values, expiresAt })
+      const cause = causeOf(context)
+      return post.statements({ realm, user, channel, to, cause, templateKey, values, expiresAt })
     },
   })
 

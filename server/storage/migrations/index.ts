@@ -18,6 +18,7 @@ import { soleWriter } from './0015-sole-writer.ts'
 import { logoutRequests } from './0016-logout-requests.ts'
 import { addressUndos } from './0019-address-undos.ts'
 import { onBehalfOf } from './0020-on-behalf-of.ts'
+import { messageLimits } from './0023-message-limits.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   logoutRequests,
   addressUndos,
   onBehalfOf,
+  messageLimits,
 ]
