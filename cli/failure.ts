@@ -1,6 +1,7 @@
 /** The one place that decides what an error means to whoever called: message, remedy, and exit code. */
 
 import { CommanderError } from 'commander'
+import { own } from '#schemas/own.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { ProblemError, UnreachableError, UnreachableReason } from './client/errors.ts'
 import type { Diagnostic } from './diagnostics.ts'
@@ -87,7 +88,7 @@ const ofProblem = (error: ProblemError): Failure => ({
   exitCode: exitCodeOf(error),
   code: error.code,
   message: error.detail,
-  hint: problemHints[error.code] ?? null,
+  hint: own(problemHints, error.code) ?? null,
   status: error.status,
   requestId: error.requestId ?? null,
   errors: error.errors,

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Doc, isObject, type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { Kind } from './kind.ts'
 import { complete } from './normalize.ts'
+import { own } from './own.ts'
 import { propertySchema } from './walk.ts'
 
 export type FieldChange =
@@ -62,8 +63,8 @@ const compare = (
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
       compare(
         propertySchema(schema, name) ?? {},
-        before[name],
-        after[name],
+        own(before, name),
+        own(after, name),
         `${pointer}/${pointerSegment(name)}`,
       ),
     )

@@ -8,6 +8,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Doc, isObject, type JsonSchema } from './json-schema.ts'
 import type { Kind } from './kind.ts'
+import { own } from './own.ts'
 import { propertySchema } from './walk.ts'
 
 const byText = (a: unknown, b: unknown): number => {
@@ -81,7 +82,7 @@ const tidy = (schema: JsonSchema, value: unknown): unknown => {
     const neat = items ? value.map((item) => tidy(items, item)) : value
     return schema['x-set'] ? distinct(neat.sort(byText)) : neat
   }
-  if (typeof value === 'string') return schema['x-alias']?.[value] ?? value
+  if (typeof value === 'string') return own(schema['x-alias'] ?? {}, value) ?? value
   return isObject(value) ? tidyObject(schema, value) : value
 }
 

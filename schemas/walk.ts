@@ -9,6 +9,7 @@ import {
   type SecretMark,
 } from './json-schema.ts'
 import { type Kind, parentKeyOf } from './kind.ts'
+import { own } from './own.ts'
 
 export type Visit = (place: {
   readonly pointer: string
@@ -33,8 +34,8 @@ export const walk = (schema: JsonSchema, value: unknown, visit: Visit, pointer =
 
 /** The schema of one property, also where an object is a map. */
 export const propertySchema = (schema: JsonSchema, name: string): JsonSchema | undefined => {
-  const { properties } = schema
-  if (properties && Object.hasOwn(properties, name)) return properties[name]
+  const declared = own(schema.properties ?? {}, name)
+  if (declared !== undefined) return declared
   for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {}))
     if (new RegExp(pattern, 'u').test(name)) return inner
   return isObject(schema.additionalProperties) ? schema.additionalProperties : undefined

@@ -2,8 +2,10 @@
 
 import { Document, isAlias, isMap, isScalar, isSeq, type Pair, Scalar } from 'yaml'
 import { isObject } from '#schemas/json-schema.ts'
+import { escapedInQuotes } from '../control-characters.ts'
 import { isPlain } from '../fmt/quotes.ts'
 import { escapeText } from '../load/template.ts'
+import { documentText } from '../views/yaml/value.ts'
 import type { Style } from './syntax.ts'
 
 const widest = 100
@@ -47,16 +49,16 @@ const scalarLines = (value: unknown, style: Style, flow: boolean, kept?: Scalar.
   if (typeof node.value === 'string')
     node.type = typeOf(node.value, style, flow, (node.type as Scalar.Type | undefined) ?? kept)
   const document = new Document({ x: node })
-  const text = document.toString({ indent: style.step, lineWidth: 0 }).replace(/\n$/, '')
+  const text = documentText(document, { indent: style.step, lineWidth: 0 }).replace(/\n$/, '')
   const [first = '', ...others] = text.slice('x:'.length).split('\n')
   return [first.trimStart(), ...others.map((line) => line.slice(style.step))]
 }
 
 const jsonText = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`
-  if (!isObject(value)) return JSON.stringify(value)
+  if (!isObject(value)) return escapedInQuotes(JSON.stringify(value))
   const members = Object.entries(value).map(
-    ([name, inner]) => `${JSON.stringify(name)}: ${jsonText(inner)}`,
+    ([name, inner]) => `${jsonText(name)}: ${jsonText(inner)}`,
   )
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`
 }
@@ -73,7 +75,7 @@ export const flowText = (value: unknown, style: Style, kept?: Scalar.Type): stri
 }
 
 export const keyText = (name: string, style: Style): string =>
-  style.json ? JSON.stringify(name) : flowText(escapeText(name), style)
+  style.json ? jsonText(name) : flowText(escapeText(name), style)
 
 const indented = (lines: readonly string[], width: number): string[] =>
   lines.map((line) => (line === '' ? '' : ' '.repeat(width) + line))

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { isObject } from '#schemas/json-schema.ts'
+import { own } from '#schemas/own.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { madeSecrets } from '#schemas/rules/made-secrets.ts'
 import { writePrivately } from '../dev/private-file.ts'
@@ -61,8 +62,8 @@ const withAll = (content: Content, made: readonly Made[]): Content => {
   const all = structuredClone(content)
   for (const { realm, change, pointer, value } of made) {
     const name = `${change.kind}/${change.key}`
-    const documents = all[realm] ?? {}
-    all[realm] = { ...documents, [name]: { ...documents[name], [pointer.slice(1)]: value } }
+    const documents = own(all, realm) ?? {}
+    all[realm] = { ...documents, [name]: { ...own(documents, name), [pointer.slice(1)]: value } }
   }
   return all
 }
@@ -116,7 +117,7 @@ export const makeSecrets = (plan: Plan, secretOf: SecretOf, file: string): MadeS
       if (realms.length === 0) return
       const left = { ...withMade }
       for (const realm of realms) {
-        const before = content[realm]
+        const before = own(content, realm)
         if (before === undefined) delete left[realm]
         else left[realm] = before
       }

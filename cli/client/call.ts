@@ -1,5 +1,6 @@
 /** One request of the admin API as a value in and a value out; what is no success is thrown. */
 
+import { UnreachableError } from './errors.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
 import { succeeded } from './http.ts'
 import type { Session } from './session.ts'
@@ -70,6 +71,13 @@ export const createCall =
         ...(body === undefined ? {} : { body }),
       }),
     )
+    // A proxy that asks for a sign-in of its own answers with a page and success.
+    if (typeof answer.body === 'string' && answer.body !== '')
+      throw new UnreachableError(
+        http.server,
+        'stranger',
+        `what answers at ${http.server} is no iamctl server: it sends no JSON`,
+      )
     return {
       body: answer.body as T,
       header: (name) => {

@@ -1,9 +1,10 @@
 /** From flags and variables to an API that one can call: where to, as whom, and with which secret. */
 
 import { readFileSync } from 'node:fs'
+import { own } from '#schemas/own.ts'
 import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
 import { openStore, type Store, sessionKey } from '../context/store.ts'
-import { own, type Target, targetOf } from '../context/target.ts'
+import { type Target, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { refusePlainHttp } from './address.ts'
 import { type Api, createApi } from './api.ts'
@@ -124,6 +125,10 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
   const token = env['IAMCTL_TOKEN']
   if (token) {
     refuseUntrusted(target, 'IAMCTL_TOKEN')
+    if (!/^[\x21-\x7e]+$/.test(token))
+      throw new CommandError(exitCodes.denied, 'IAMCTL_TOKEN holds characters that no token has', {
+        hint: 'it may end with a line break or stand in quotes',
+      })
     return { by: 'token', token }
   }
   const clientId = env['IAMCTL_CLIENT_ID']

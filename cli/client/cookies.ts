@@ -10,6 +10,10 @@ export interface Jar {
   clear(): void
 }
 
+/** What may stand in a `Cookie` header (RFC 6265 §4.1.1); others are dropped, as browsers do. */
+const isName = /^[\w!#$%&'*+.^`|~-]+$/
+const isValue = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/
+
 const isOver = (attributes: readonly string[]): boolean =>
   attributes.some((attribute) => {
     const cut = attribute.indexOf('=')
@@ -32,8 +36,10 @@ export const createJar = (known: Readonly<Record<string, string>> = {}): Jar => 
         const [pair = '', ...attributes] = line.split(';')
         const cut = pair.indexOf('=')
         const name = pair.slice(0, cut).trim()
+        const value = pair.slice(cut + 1).trim()
+        if (!isName.test(name) || !isValue.test(value)) continue
         if (isOver(attributes)) cookies.delete(name)
-        else cookies.set(name, pair.slice(cut + 1).trim())
+        else cookies.set(name, value)
       }
     },
     entries: () => Object.fromEntries(cookies),

@@ -54,6 +54,20 @@ export class UnreachableError extends Error {
   }
 }
 
+/**
+ * What ends a command: as it is, or, of an error that came up while an answer was worked on, that the answer cannot be used. The
+ * story of such an error is its cause, which --debug shows.
+ */
+export const orUnusable = (server: string, error: unknown): unknown =>
+  error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError
+    ? new UnreachableError(
+        server,
+        'stranger',
+        `the answer of ${server} is not one of the admin API: ${error.message}`,
+        error,
+      )
+    : error
+
 const common: ReadonlySet<string> = new Set([
   'type',
   'title',

@@ -1,5 +1,6 @@
 /** Why a connection failed, in words that say which part of the way it was. */
 
+import { own } from '#schemas/own.ts'
 import { UnreachableError, type UnreachableReason } from './errors.ts'
 
 const reasons: Readonly<Record<string, UnreachableReason>> = {
@@ -34,7 +35,9 @@ const reasonOf = (error: unknown): UnreachableReason | undefined => {
   // It has a code only sometimes.
   if (textOf(error, 'name') === 'HTTPParserError') return 'stranger'
   const code = textOf(error, 'code') ?? ''
-  return isAboutTls(code) ? 'tls' : reasons[code]
+  // Whatever else the client objects to is an answer that breaks HTTP, such as headers without end.
+  const known = own(reasons, code) ?? (code.startsWith('UND_ERR_') ? 'stranger' : undefined)
+  return isAboutTls(code) ? 'tls' : known
 }
 
 const sentences: Readonly<Record<UnreachableReason, (host: string, detail: string) => string>> = {

@@ -12,6 +12,7 @@ import { CommandError, exitCodes } from '../exit.ts'
 import { isLoopback } from './address.ts'
 import { ProblemError, problemOf, UnreachableError } from './errors.ts'
 import { unreachable } from './failures.ts'
+import { isTooDeep } from './json-depth.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -48,6 +49,8 @@ export interface Http {
   readonly server: string
   /** How many were sent, those of a sign-in aside. */
   readonly requests: () => number
+  /** Whether any answer has come yet. */
+  readonly hasAnswered: () => boolean
   /** As its answers told so far. */
   readonly serverVersion: () => string | undefined
   /** Whatever the status is. */
@@ -111,6 +114,8 @@ const pass = async (body: AsyncIterable<Buffer>, stream: AnswerStream): Promise<
 const isJson = (type: unknown): boolean => /^application\/([\w.-]+\+)?json\b/.test(String(type))
 
 const parse = (server: string, text: string): unknown => {
+  if (isTooDeep(text))
+    throw new UnreachableError(server, 'stranger', `${server} answers JSON that is nested too deep`)
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -138,6 +143,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const dispatcher = createDispatcher(options)
   let counted = 0
   let underWay = 0
+  let answered = false
   let version: string | undefined
 
   const once = async (asked: HttpRequest): Promise<HttpAnswer> => {
@@ -173,6 +179,7 @@ export const createHttp = (options: HttpOptions): Http => {
         stream && isStream(answer.headers['content-type'])
           ? await pass(answer.body, stream)
           : await read(answer.body)
+      answered = true
       say(String(answer.statusCode))
       const told = answer.headers[versionHeader]
       if (typeof told === 'string') version = told
@@ -209,6 +216,7 @@ export const createHttp = (options: HttpOptions): Http => {
   return {
     server,
     requests: () => counted,
+    hasAnswered: () => answered,
     serverVersion: () => version,
     send,
     // To break off makes an error for every connection, with a stack trace, which takes its time.

@@ -1,6 +1,7 @@
 /** What may be written where the cursor stands: from the commands themselves, from the registry, and from `sources`. */
 
 import { Argument, type Command, Option } from 'commander'
+import { own } from '#schemas/own.ts'
 import { kinds } from '#schemas/registry.ts'
 import { kindWord } from '../client/kind-names.ts'
 import { explain, kindList } from '../explain/explain.ts'
@@ -109,7 +110,7 @@ const keyOfKind = (name: string): Source | undefined =>
     ? async (situation, { keys }) => values(await keys(name, situation))
     : undefined
 
-const byValue = (name: string): Source | undefined => byName[name] ?? keyOfKind(name)
+const byValue = (name: string): Source | undefined => own(byName, name) ?? keyOfKind(name)
 
 const valueName = ({ flags }: Option): string => /[<[](.+?)(?:\.\.\.)?[>\]]/.exec(flags)?.[1] ?? ''
 

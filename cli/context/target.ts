@@ -3,6 +3,7 @@
  * the context that `iamctl context use` chose, and what nobody says has a default.
  */
 
+import { own } from '#schemas/own.ts'
 import { nearest } from '#schemas/typos.ts'
 import { serverAddress } from '../client/address.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -42,10 +43,6 @@ const unknownContext = (name: string, known: readonly string[]): CommandError =>
     hint: meant === undefined ? `${all}; see \`iamctl context list\`` : `did you mean "${meant}"?`,
   })
 }
-
-/** Not what every object has, such as `constructor`. */
-export const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
-  Object.hasOwn(values, name) ? values[name] : undefined
 
 const named = (name: string, { estate, memory }: TargetSources): Context => {
   const found = own(estate.contexts, name) ?? own(memory.contexts, name)

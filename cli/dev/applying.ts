@@ -1,6 +1,7 @@
 /** Files to realms, once: secrets that nobody has set are made up first, and the pages are looked at afterwards. */
 
 import { basename } from 'node:path'
+import { own } from '#schemas/own.ts'
 import type { ReadFiles } from '../apply/files.ts'
 import type { SyncOutcome } from '../apply/sync.ts'
 import { estateFileName } from '../load/files.ts'
@@ -32,7 +33,7 @@ export const createApplying = ({ files, env, secrets, show, watch }: ApplyingPar
   let estate: ReadFiles['estate'] | undefined
 
   // Pipelines and shells pass on variables that nobody has set as empty ones.
-  const isUnset = (name: string): boolean => (env[name] ?? '') === ''
+  const isUnset = (name: string): boolean => (own(env, name) ?? '') === ''
   const madeUp = (name: string): string | undefined =>
     isUnset(name) ? secrets.valueOf(name) : undefined
 
@@ -44,7 +45,7 @@ export const createApplying = ({ files, env, secrets, show, watch }: ApplyingPar
   }
   const environment = (): Env => ({
     ...env,
-    ...Object.fromEntries(secrets.names().map((name) => [name, madeUp(name) ?? env[name]])),
+    ...Object.fromEntries(secrets.names().map((name) => [name, madeUp(name) ?? own(env, name)])),
   })
 
   const prepare = async (): Promise<void> => {

@@ -4,6 +4,7 @@ import { kindSchema, realmSchema } from '#schemas/editor-schemas.ts'
 import { estateSchema } from '#schemas/estate.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { own } from '#schemas/own.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import { nearest } from '#schemas/typos.ts'
@@ -29,7 +30,7 @@ const wholes: Readonly<Record<string, () => JsonSchema>> = {
 }
 
 const rootOf = (word: string): Subject => {
-  const whole = Object.hasOwn(wholes, word) ? wholes[word] : undefined
+  const whole = own(wholes, word)
   if (whole) return { path: word, schema: whole(), kind: null, fields: [], isRequired: false }
   const meant = nearest(word, [...Object.keys(wholes), ...kindNames()])
   if (meant !== undefined && Object.hasOwn(wholes, meant))
@@ -61,7 +62,7 @@ export const innermost = (schema: JsonSchema): JsonSchema =>
 /** Fields that only the server writes stand in no file, and are explained as well. */
 const schemaOf = ({ kind, fields, schema }: Subject, name: string): JsonSchema | undefined =>
   propertySchema(innermost(schema), name) ??
-  (fields.length === 0 ? kind?.spec.properties?.[name] : undefined)
+  (fields.length === 0 ? own(kind?.spec.properties ?? {}, name) : undefined)
 
 const step = (from: Subject, name: string): Subject => {
   const path = `${from.path}.${name}`

@@ -2,6 +2,7 @@
 
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { own } from '#schemas/own.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import { type Collection, type Entry, isCollection, type Value } from './tree.ts'
@@ -16,7 +17,7 @@ interface Shape {
 const ofSchema = (schema: JsonSchema): Shape => ({
   fields: Object.keys(schema.properties ?? {}),
   below: (field) => {
-    const inner = field === null ? schema.items : schema.properties?.[field]
+    const inner = field === null ? schema.items : own(schema.properties ?? {}, field)
     const rest = schema.additionalProperties
     if (inner) return ofSchema(inner)
     return field !== null && isObject(rest) ? ofSchema(rest) : undefined

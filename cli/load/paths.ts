@@ -2,18 +2,12 @@
 
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
-
-/** Control characters and line separators, which a terminal or a log would obey, as escapes. */
-export const printable = (text: string): string =>
-  text.replaceAll(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+import { own } from '#schemas/own.ts'
+import { harmless } from '../control-characters.ts'
 
 /** Relative to where the person is, with "/" on every system. */
 export const shownPath = (cwd: string, path: string): string =>
-  printable((relative(cwd, path) || '.').split(sep).join('/'))
+  harmless((relative(cwd, path) || '.').split(sep).join('/'))
 
 export const isBelow = (root: string, path: string): boolean => {
   const way = relative(root, path)
@@ -32,7 +26,7 @@ const reasons: Readonly<Record<string, string>> = {
 /** Why a file cannot be read, to follow its name. */
 export const reasonOf = (error: unknown): string => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return reasons[code] ?? `cannot be read (${code || String(error)})`
+  return own(reasons, code) ?? `cannot be read (${code || String(error)})`
 }
 
 export type ReadResult = { readonly bytes: Buffer } | { readonly problem: string }

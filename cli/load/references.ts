@@ -7,8 +7,9 @@ import { dirname, relative, resolve, sep } from 'node:path'
 import type { Doc } from '#schemas/json-schema.ts'
 import { flatten } from '#schemas/realm-document.ts'
 import { secretFields } from '#schemas/walk.ts'
+import { harmless } from '../control-characters.ts'
 import type { Diagnostic } from '../diagnostics.ts'
-import { decodeText, isBelow, printable, readBelow } from './paths.ts'
+import { decodeText, isBelow, readBelow } from './paths.ts'
 import { escapeText, isReference, onlyReference, type Part, type Reference } from './template.ts'
 import { eachScalar, mapScalars, type Node, placeOfNode, type ScalarNode, toJson } from './tree.ts'
 
@@ -54,7 +55,7 @@ const secretText = (node: ScalarNode, options: ReferenceOptions, refuse: Refuse)
   const [file = '', key] = type === 'sops' ? argument.split('#') : [argument]
   const path = pathOf(node, file, options)
   if (!isBelow(options.root, path)) {
-    refuse('file-outside', `${printable(file)} lies outside of the estate`)
+    refuse('file-outside', `${harmless(file)} lies outside of the estate`)
     return null
   }
   const shown = relative(options.root, path).split(sep).join('/')
@@ -79,7 +80,7 @@ const readReference = async (
   const text = 'bytes' in read ? decodeText(read.bytes) : undefined
   if (text !== undefined) return withoutLastBreak(text)
   const problem = 'problem' in read ? read.problem : 'is not UTF-8'
-  refuse('reference-file', `${printable(argument)} ${problem}`)
+  refuse('reference-file', `${harmless(argument)} ${problem}`)
   return written
 }
 

@@ -1,6 +1,6 @@
 /** What fetching a secret needs, and how it ends. */
 
-import { printable } from './paths.ts'
+import { harmless } from '../control-characters.ts'
 
 const mostShown = 2000
 
@@ -21,6 +21,6 @@ export type Outcome = { readonly value: string } | Missing
 
 /** What a program told about its failure, as a hint. */
 export const saidBy = (stderr: string): Pick<Missing, 'hint'> => {
-  const said = stderr.trim().slice(0, mostShown).split('\n').map(printable).join('\n')
+  const said = stderr.trim().slice(0, mostShown).split('\n').map(harmless).join('\n')
   return said === '' ? {} : { hint: said }
 }

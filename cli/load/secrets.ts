@@ -3,10 +3,12 @@
  * All are fetched before the first request, so that nothing is half done when one is missing.
  */
 
+import { own } from '#schemas/own.ts'
 import { isOwnCredential } from '../context/own-credentials.ts'
+import { harmless } from '../control-characters.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { SecretSource } from './loaded.ts'
-import { decodeText, printable, readBelow } from './paths.ts'
+import { decodeText, readBelow } from './paths.ts'
 import { withoutLastBreak } from './references.ts'
 import { type Outcome, type ResolveOptions, saidBy } from './resolving.ts'
 import { createSops, type Sops } from './sops.ts'
@@ -59,7 +61,7 @@ const ofFile = async (path: string, root: string): Promise<Outcome> => {
   const text = 'bytes' in read ? decodeText(read.bytes) : undefined
   if (text !== undefined) return { value: withoutLastBreak(text) }
   const problem = 'problem' in read ? read.problem : 'is not UTF-8'
-  return { code: 'secret-file', message: `the file ${printable(path)} of a secret ${problem}` }
+  return { code: 'secret-file', message: `the file ${harmless(path)} of a secret ${problem}` }
 }
 
 const ofCommand = async (command: string, { env, root }: ResolveOptions): Promise<Outcome> => {
@@ -86,7 +88,7 @@ const ofCommand = async (command: string, { env, root }: ResolveOptions): Promis
   // What it wrote to standard output may be the secret, or a part of it.
   return {
     code: 'secret-exec',
-    message: `the command "${printable(command)}" ${reason}`,
+    message: `the command "${harmless(command)}" ${reason}`,
     ...saidBy(ended.stderr),
   }
 }
@@ -111,15 +113,15 @@ const outcomeOf = async (
         message: `${source.name} holds a credential of iamctl itself, and files cannot refer to it`,
         hint: 'give the secret in a variable of its own',
       }
-    const value = options.env[source.name]
+    const value = own(options.env, source.name)
     if (value !== undefined) return { value }
-    const message = `the environment variable ${printable(source.name)} is not set`
+    const message = `the environment variable ${harmless(source.name)} is not set`
     return { code: 'secret-env', message }
   }
   if (options.allowExec) return ofCommand(source.command, options)
   return {
     code: 'secret-exec-refused',
-    message: `the command "${printable(source.command)}" is not run`,
+    message: `the command "${harmless(source.command)}" is not run`,
     hint: 'commands in files run only with --allow-exec: use it where nobody but you can change the files',
   }
 }

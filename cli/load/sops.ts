@@ -5,7 +5,8 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import { withoutOwnCredentials } from '../context/own-credentials.ts'
-import { printable, readBelow } from './paths.ts'
+import { harmless } from '../control-characters.ts'
+import { readBelow } from './paths.ts'
 import { type Missing, type Outcome, type ResolveOptions, saidBy } from './resolving.ts'
 
 const mostBytes = 4 * 1024 * 1024
@@ -25,7 +26,7 @@ const failed = (message: string, more: Pick<Missing, 'hint'> = {}): Opened => ({
 
 const run = async (path: string, { env, root }: ResolveOptions): Promise<Opened> => {
   const found = await readBelow(root, path, mostBytes)
-  const shown = printable(path)
+  const shown = harmless(path)
   if ('problem' in found) return failed(`the file ${shown} of a secret ${found.problem}`)
   const { execa } = await import('execa')
   const ended = await execa('sops', ['--decrypt', '--output-type', 'json', '--', path], {
@@ -78,7 +79,7 @@ export const createSops = (options: ResolveOptions): Sops => {
       const problem = value === undefined ? 'is not there' : 'is no text'
       return {
         code: 'secret-sops',
-        message: `the key ${printable(key)} of ${printable(path)} ${problem}`,
+        message: `the key ${harmless(key)} of ${harmless(path)} ${problem}`,
       }
     },
   }

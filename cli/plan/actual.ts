@@ -3,6 +3,7 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
+import { own } from '#schemas/own.ts'
 import { type Entry, flatten, withoutSecretFlags } from '#schemas/realm-document.ts'
 import { seeds } from '#schemas/seeds.ts'
 import type { DocumentMeta, DocumentOrigin, LastChange, RealmExport } from '#schemas/wire.ts'
@@ -71,7 +72,7 @@ export const actualOf = (exported: RealmExport, sections?: readonly string[]): A
   const { realm, revision, meta } = exported
   const documents = flatten(exported).entries.map((entry): [string, ActualDocument] => [
     placeKey(entry.kind.kind, entry.key),
-    documentOf(entry, meta.documents[entry.kind.kind]?.[entry.key]),
+    documentOf(entry, own(meta.documents[entry.kind.kind] ?? {}, entry.key)),
   ])
   const deleted = Object.entries(meta.deleted ?? {}).flatMap(([kind, keys]) =>
     Object.entries(keys).map(([key, change]): [string, LastChange] => [

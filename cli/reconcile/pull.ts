@@ -1,8 +1,8 @@
 /** `git pull`, forwards only: what was committed here by hand is never merged, and never lost. */
 
 import { execa } from 'execa'
+import { harmless } from '../control-characters.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { printable } from '../load/paths.ts'
 
 const longest = 120_000
 const mostShown = 1000
@@ -44,8 +44,8 @@ export const pull = async (folder: string, env: Env): Promise<Pulled> => {
       exitCodes.error,
       ended.timedOut
         ? `git pull did not end within ${longest / 1000} s`
-        : `git pull failed in ${printable(folder)}${isMissing ? ': git is not installed' : ''}`,
-      said === '' ? {} : { hint: said.split('\n').map(printable).join('\n') },
+        : `git pull failed in ${harmless(folder)}${isMissing ? ': git is not installed' : ''}`,
+      said === '' ? {} : { hint: said.split('\n').map(harmless).join('\n') },
     )
   }
   return { before, commit: await commitIn(folder, env) }

@@ -1,7 +1,7 @@
 /** The lines around a place, with a mark under what is meant. */
 
+import { harmless } from '../control-characters.ts'
 import type { Place } from '../diagnostics.ts'
-import { printable } from '../load/paths.ts'
 import { maskSecrets } from './mask.ts'
 
 export type Frames = (place: Place) => readonly string[]
@@ -13,7 +13,7 @@ const around = 2
 const widest = 100
 const before = 40
 
-const shown = (text: string): string => printable(text.replaceAll('\t', '  '))
+const shown = (text: string): string => harmless(text.replaceAll('\t', '  '))
 
 /** As wide as the text, and empty; characters that take two columns are matched by a space that does. */
 const blank = (text: string): string =>

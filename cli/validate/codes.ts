@@ -58,6 +58,7 @@ const ofFiles: readonly Code[] = [
 /** Only plan and apply ask for the values of secrets. */
 const ofSecrets: readonly Code[] = [
   error('secret-env', 'the variable of a secret is not set'),
+  error('secret-env-own', 'a secret refers to a credential of iamctl itself'),
   error('secret-file', 'the file of a secret cannot be read'),
   error('secret-sops', 'sops cannot open the file of a secret, or the key is not in it'),
   error('secret-exec', 'the command of a secret fails'),

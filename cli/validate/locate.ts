@@ -2,6 +2,7 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { own } from '#schemas/own.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 
@@ -29,7 +30,7 @@ export const segmentsOf = (pointer: string): string[] =>
 export const valueAt = (root: unknown, segments: readonly string[]): unknown =>
   segments.reduce<unknown>((value, segment) => {
     if (Array.isArray(value)) return value[Number(segment)]
-    return isObject(value) ? value[segment] : undefined
+    return isObject(value) ? own(value, segment) : undefined
   }, root)
 
 /** Pointers are cut, not rebuilt, so that what was escaped stays so. */

@@ -6,6 +6,7 @@
 import { createValidators, type ErrorObject, fieldErrors } from '#schemas/ajv.ts'
 import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import { keyOf } from '#schemas/kind.ts'
+import { own } from '#schemas/own.ts'
 import { kinds } from '#schemas/registry.ts'
 import { seedOf } from '#schemas/seeds.ts'
 import { nearest } from '#schemas/typos.ts'
@@ -75,7 +76,9 @@ const redirectHint = (value: string): string | undefined => {
 /** The values that a person would choose among: not null, and each in one spelling. */
 const choices = (schema: JsonSchema): string[] =>
   (schema.enum ?? []).flatMap((value) =>
-    value === null || schema['x-alias']?.[String(value)] !== undefined ? [] : [String(value)],
+    value === null || own(schema['x-alias'] ?? {}, String(value)) !== undefined
+      ? []
+      : [String(value)],
   )
 
 /** What helps beyond the message, where the value itself tells what was meant. */
@@ -117,7 +120,7 @@ const isBornWith = (pointer: string, value: unknown, field: string): boolean => 
   const { kind, rest } = locate(pointer)
   if (kind === undefined || rest.length > 0 || kind.parentKind !== null || !isObject(value))
     return false
-  return field in (seedOf(kind, keyOf(kind, value))?.doc ?? {})
+  return Object.hasOwn(seedOf(kind, keyOf(kind, value))?.doc ?? {}, field)
 }
 
 /** The schema of each section by its name, whole without the others. */
@@ -176,7 +179,7 @@ export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
   return (realm) => {
     const faults: Fault[] = []
     for (const [section, value] of Object.entries(realm)) {
-      const schema = sections[section]
+      const schema = own(sections, section)
       if (schema === undefined) {
         faults.push(unknownField('', section, view))
         continue
@@ -215,7 +218,7 @@ const unknownField = (pointer: string, name: string, schema: JsonSchema): Fault 
 /** Why a field of the admin API has no place in a file. */
 const hintOfApi = (pointer: string, name: string): string | undefined => {
   const { kind, rest } = locate(pointer)
-  const field = rest.length === 0 ? kind?.spec.properties?.[name] : undefined
+  const field = rest.length === 0 ? own(kind?.spec.properties ?? {}, name) : undefined
   if (field?.readOnly) return 'the server makes it: take it out'
   return field?.['x-only'] === 'rest' ? 'a file says it by nesting' : undefined
 }

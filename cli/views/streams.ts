@@ -1,5 +1,7 @@
 /** The two streams that every view writes to: results on stdout, and what is said about them on stderr. */
 
+import { guarded } from '../control-characters.ts'
+
 /** Whoever reads has left, as `head` does: there is nobody to tell, and nothing wrong. */
 const leave = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') throw error
@@ -11,13 +13,18 @@ export const endQuietlyWithReader = (): void => {
   process.stderr.on('error', leave)
 }
 
-export const printOut = (text: string): void => {
-  process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
+const write = (stream: NodeJS.WriteStream, text: string): void => {
+  stream.write(stream.isTTY ? guarded(text) : text)
 }
 
-export const printErr = (text: string): void => {
-  process.stderr.write(text.endsWith('\n') ? text : `${text}\n`)
-}
+const withBreak = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
+
+export const printOut = (text: string): void => write(process.stdout, withBreak(text))
+
+export const printErr = (text: string): void => write(process.stderr, withBreak(text))
+
+/** A file as it is, also where no line break ends it. */
+export const printFile = (text: string): void => write(process.stdout, text)
 
 /** How wide a line may be; undefined where it is not a terminal that shows it. */
 export const terminalWidth = (): number | undefined =>

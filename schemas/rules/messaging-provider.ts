@@ -4,6 +4,7 @@ import { gatewayBodyErrors } from '../drivers/gateway-body.ts'
 import { type Channel, driverConfig, messagingDrivers } from '../drivers/messaging.ts'
 import { MessagingProvider, type MessagingProviderDoc } from '../kinds/messaging-provider.ts'
 import { emailErrors } from '../names.ts'
+import { own } from '../own.ts'
 import type { FieldError } from '../problems.ts'
 import { ruleFor } from './rule.ts'
 
@@ -17,7 +18,7 @@ const driverErrors = (channel: Channel, driver: string): FieldError[] => {
 }
 
 const configErrors = (driver: string, config: Config): FieldError[] => {
-  const { required = [], optional = [] } = driverConfig[driver] ?? {}
+  const { required = [], optional = [] } = own(driverConfig, driver) ?? {}
   return [
     ...required
       .filter((key) => !(key in config))

@@ -5,6 +5,7 @@
 
 import { type Doc, isObject } from '../json-schema.ts'
 import type { Kind } from '../kind.ts'
+import { own } from '../own.ts'
 import type { FieldError } from '../problems.ts'
 import { secretFields } from '../walk.ts'
 
@@ -12,7 +13,7 @@ const valueAt = (doc: Doc, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)
-    .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), doc)
+    .reduce<unknown>((value, name) => (isObject(value) ? own(value, name) : undefined), doc)
 
 /** Where a value leads: of an address only what decides who answers there. */
 const placeOf = (value: unknown): unknown => {

@@ -4,6 +4,7 @@ import { escapeMarkup } from '#schemas/drivers/gateway-body.ts'
 import type { Channel } from '#schemas/drivers/messaging.ts'
 import { MessageTemplate, type MessageTemplateDoc } from '#schemas/kinds/message-template.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { own } from '#schemas/own.ts'
 import { fillPlaceholders } from '#schemas/placeholders.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -96,13 +97,17 @@ export const channelOf = async (view: RealmView, key: string): Promise<Channel |
 }
 
 const userValue = (user: MessageUser, attribute: string): string => {
-  const own: Readonly<Record<string, string | null | undefined>> = {
+  const fields: Readonly<Record<string, string | null | undefined>> = {
     username: user.username,
     email: user.email,
     firstName: user.firstName,
     lastName: user.lastName,
   }
-  return (Object.hasOwn(own, attribute) ? own[attribute] : user.attributes?.[attribute]?.[0]) ?? ''
+  return (
+    (Object.hasOwn(fields, attribute)
+      ? fields[attribute]
+      : own(user.attributes ?? {}, attribute)?.[0]) ?? ''
+  )
 }
 
 /** What each placeholder stands for in a message to this user. */

@@ -4,6 +4,7 @@
  */
 
 import { SubjectClaim, type SubjectClaimDoc } from '#schemas/kinds/subject-claim.ts'
+import { own } from '#schemas/own.ts'
 import { fieldsOf } from '#server/accounts/user-record.ts'
 import { hmacSha256 } from '#server/platform/sealing.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -67,7 +68,7 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
         userId: () => user.id,
         username: () => user.username,
         email: () => user.email,
-        attribute: () => fieldsOf(user).attributes[realm?.attribute ?? '']?.[0],
+        attribute: () => own(fieldsOf(user).attributes, realm?.attribute ?? '')?.[0],
         pairwise: () =>
           document && hmacSha256(Buffer.from(saltOf(document)), `${sectorOf(client)}\n${user.id}`),
       }

@@ -35,6 +35,7 @@ export const injectedApi = ({ app, admin }: TestServer, { cookie, csrf }: Client
     {
       server: 'http://127.0.0.1',
       requests: () => requests,
+      hasAnswered: () => true,
       serverVersion: () => undefined,
       send,
       close,

@@ -1,7 +1,7 @@
 /** A connection for the time of one command, and the realm that it is about. */
 
 import { type Connection, type ConnectOptions, connect } from '../../client/connect.ts'
-import { ProblemError } from '../../client/errors.ts'
+import { orUnusable, ProblemError } from '../../client/errors.ts'
 import type { Http } from '../../client/http.ts'
 import { serverInfo, skewOf, skewText } from '../../client/skew.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -73,7 +73,7 @@ export const withConnection = async <T>(
   } catch (error) {
     if (isMisunderstanding(error))
       tellSkew(invocation, await versionOf(connection.http).catch(() => undefined), 'any')
-    throw error
+    throw connection.http.hasAnswered() ? orUnusable(connection.http.server, error) : error
   } finally {
     if (invocation.debug) traceLine(`${connection.api.requests()} requests`)
     await connection.close()

@@ -1,11 +1,12 @@
 /** Signing in and out on this machine: the session is kept, the password is not. */
 
+import { own } from '#schemas/own.ts'
 import { givenPassword, openWay, refuseUntrusted, type Way } from '../../client/connect.ts'
 import { createJar } from '../../client/cookies.ts'
 import { signIn, signOut } from '../../client/session.ts'
 import { readEstateContexts } from '../../context/estate.ts'
 import { type Context, type Memory, sessionKey } from '../../context/store.ts'
-import { own, type Target } from '../../context/target.ts'
+import type { Target } from '../../context/target.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { note } from '../../views/human/note.ts'
 import { askText } from '../../views/human/prompt.ts'

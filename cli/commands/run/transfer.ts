@@ -12,7 +12,7 @@ import { parseTemplate } from '../../load/template.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
 import { showChanges } from '../../views/human/show-plan.ts'
-import { printJson } from '../../views/json/json.ts'
+import { jsonText, printJson } from '../../views/json/json.ts'
 import { printOut } from '../../views/streams.ts'
 import { realmText, sectionTexts } from '../../views/yaml/realm.ts'
 import type { Invocation } from '../invocation.ts'
@@ -66,7 +66,7 @@ export const exportRealm = (invocation: Invocation): Promise<void> =>
     if (out === undefined) return printOut(realmText(exported))
     const files: ReadonlyMap<string, string> =
       invocation.output === 'json'
-        ? new Map([[`${realm}.json`, `${JSON.stringify(exported, null, 2)}\n`]])
+        ? new Map([[`${realm}.json`, `${jsonText(exported, 2)}\n`]])
         : split
           ? new Map([...sectionTexts(exported)].map(([name, one]) => [join(realm, name), one]))
           : new Map([[`${realm}.yaml`, realmText(exported)]])

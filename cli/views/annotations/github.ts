@@ -3,11 +3,12 @@
  * and ten warnings of a step; the log holds all.
  */
 
+import { harmlessLines } from '../../control-characters.ts'
 import type { Diagnostic, Place } from '../../diagnostics.ts'
 import { printOut } from '../streams.ts'
 
 const escapeData = (text: string): string =>
-  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  harmlessLines(text).replaceAll('%', '%25').replaceAll('\n', '%0A')
 
 /** In a property, what separates properties is escaped too. */
 const escapeProperty = (text: string): string =>

@@ -4,7 +4,6 @@ import { type Doc, isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { printOut } from '../streams.ts'
 import { printTable } from './table.ts'
-import { harmlessLines } from './text.ts'
 import { cellOf } from './values.ts'
 
 export interface Row {
@@ -67,5 +66,5 @@ const setOnes = (value: unknown): unknown => {
 
 export const showDocument = async (doc: Doc): Promise<void> => {
   const { yamlText } = await import('../yaml/value.ts')
-  printOut(harmlessLines(yamlText(setOnes(doc))))
+  printOut(yamlText(setOnes(doc)))
 }

@@ -1,7 +1,7 @@
 /** What the formatter did: the names of files on stdout, and the rest on stderr. */
 
 import type { FmtOutcome } from '../../fmt/run.ts'
-import { printErr, printOut } from '../streams.ts'
+import { printErr, printFile, printOut } from '../streams.ts'
 import { showDiagnostics } from './diagnostics.ts'
 import { harmless, onErr } from './text.ts'
 
@@ -27,7 +27,7 @@ export const showFormatted = (
     printErr(`${onErr('yellow', 'left as it is:')} ${harmless(file)}: ${harmless(reason)}`)
   // The text itself is the result, and a summary would only be in the way.
   if (text !== null) {
-    process.stdout.write(text)
+    printFile(text)
     return
   }
   for (const file of changed) printOut(harmless(file))

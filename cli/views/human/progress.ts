@@ -1,5 +1,7 @@
 /** Progress of work that takes a while: a spinner for each step on a terminal, nothing elsewhere. */
 
+import { harmless } from './text.ts'
+
 export interface Step<T> {
   readonly title: string
   /** May tell how far it is, behind the title. */
@@ -22,13 +24,13 @@ export const runSteps = async <T>(
   }
   const { Listr } = await import('listr2')
   const tasks = steps.map(({ title, work, done }) => ({
-    title,
+    title: harmless(title),
     task: async (_context: unknown, task: { title: string }) => {
       const result = await work((words) => {
-        task.title = `${title}: ${words}`
+        task.title = harmless(`${title}: ${words}`)
       })
       results.push(result)
-      task.title = done(result)
+      task.title = harmless(done(result))
     },
   }))
   await new Listr(tasks, { renderer: 'default', registerSignalListeners: false }).run()

@@ -5,8 +5,12 @@ const hour = 60 * minute
 const day = 24 * hour
 
 /** A moment as ISO 8601 without what nobody reads: milliseconds. */
-export const moment = (ms: number | null): string =>
-  ms === null ? '' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+export const moment = (ms: number | null): string => {
+  if (ms === null) return ''
+  const date = new Date(ms)
+  // A server may tell a number that is no time.
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace(/\.\d+Z$/, 'Z')
+}
 
 /** How long ago, in the largest unit that says something. */
 export const ago = (ms: number, now: number): string => {

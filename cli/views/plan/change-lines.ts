@@ -9,6 +9,7 @@ import { referredKinds } from '../../plan/follow.ts'
 import { nameOf } from '../../plan/names.ts'
 import type { Change, RealmPlan } from '../../plan/plan.ts'
 import { harmless } from '../human/text.ts'
+import { moment } from '../human/values.ts'
 import { counted, type Line, note, type Sign } from './lines.ts'
 import { quoted } from './text.ts'
 import { memberLines, padded, secretMark, wholeLines } from './value-lines.ts'
@@ -65,9 +66,7 @@ export const impactText = (impact: Impact, named = 0): string => {
 }
 
 const changedBy = ({ at, actor, actorName, source, revision }: LastChange): string =>
-  harmless(
-    `by ${actorName ?? actor} on ${new Date(at).toISOString().replace(/\.\d+Z$/, 'Z')} (${source}, revision ${revision})`,
-  )
+  harmless(`by ${actorName ?? actor} on ${moment(at)} (${source}, revision ${revision})`)
 
 const remarks = (change: Change, plan: RealmPlan): string[] => {
   const { action, kind, key, adopts, takenFrom, cascades, lastChange } = change

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
+import { own } from '#schemas/own.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import { harmless } from '../human/text.ts'
 import { counted, type Line, note, type Sign } from './lines.ts'
@@ -115,8 +116,10 @@ const hunksOf = <T>(steps: readonly Step<T>[]): (readonly Step<T>[])[] => {
 const isAlike = (schema: JsonSchema, before: unknown, after: unknown): boolean => {
   if (!isObject(before) || !isObject(after)) return false
   const names = [...Object.keys(schema.properties ?? {}), ...Object.keys(before)]
-  const first = names.find((name) => before[name] !== undefined || after[name] !== undefined)
-  return first !== undefined && isDeepStrictEqual(before[first], after[first])
+  const first = names.find(
+    (name) => own(before, name) !== undefined || own(after, name) !== undefined,
+  )
+  return first !== undefined && isDeepStrictEqual(own(before, first), own(after, first))
 }
 
 /** Items that go and come at one place; where one is like another, as that one changed. */
@@ -213,18 +216,23 @@ export const memberLines = (
 ): Line[] => {
   const declared = Object.keys(schema.properties ?? {})
   const all = [...new Set([...declared, ...Object.keys(before), ...Object.keys(after)])].filter(
-    (name) => before[name] !== undefined || after[name] !== undefined,
+    (name) => own(before, name) !== undefined || own(after, name) !== undefined,
   )
-  const stays = (name: string): boolean => isDeepStrictEqual(before[name], after[name])
+  const stays = (name: string): boolean => isDeepStrictEqual(own(before, name), own(after, name))
   const shown = all.filter(
-    (name) => !stays(name) || (showsNames && typeof after[name] === 'string'),
+    (name) => !stays(name) || (showsNames && typeof own(after, name) === 'string'),
   )
   return [
     ...shown.flatMap((name) => {
       const place = { depth, label: `${padded(name, shown)} = `, end: '' }
       return stays(name)
-        ? wholeLines(after[name], { ...place, sign: ' ' })
-        : changedLines(propertySchema(schema, name) ?? {}, before[name], after[name], place)
+        ? wholeLines(own(after, name), { ...place, sign: ' ' })
+        : changedLines(
+            propertySchema(schema, name) ?? {},
+            own(before, name),
+            own(after, name),
+            place,
+          )
     }),
     ...hidden(depth, all.length - shown.length, 'field'),
   ]

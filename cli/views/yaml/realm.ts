@@ -2,9 +2,11 @@
 
 import { Document, isMap, visit } from 'yaml'
 import type { Kind } from '#schemas/kind.ts'
+import { own } from '#schemas/own.ts'
 import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm-document.ts'
 import type { RealmExport } from '#schemas/wire.ts'
 import { escapeText } from '../../load/template.ts'
+import { documentText } from './value.ts'
 
 interface Row {
   readonly kind: Kind
@@ -19,7 +21,7 @@ const placeOf = ({ kind, key }: Pick<Row, 'kind' | 'key'>): string => `${kind.ki
 const rowsOf = (exported: RealmExport): Row[] =>
   flatten(exported).entries.map(({ kind, key, value }) => {
     const { doc, stored } = withoutSecretFlags(kind, value)
-    const meta = exported.meta.documents[kind.kind]?.[key]
+    const meta = own(exported.meta.documents[kind.kind] ?? {}, key)
     return { kind, key, value: meta?.protected ? { ...doc, protected: true } : doc, stored }
   })
 
@@ -53,7 +55,7 @@ const textOf = (
       if (typeof node.value === 'string') node.value = escapeText(node.value)
     },
   })
-  return document.toString({ lineWidth: 100, flowCollectionPadding: true })
+  return documentText(document, { lineWidth: 100, flowCollectionPadding: true })
 }
 
 export const realmText = (exported: RealmExport): string => {

@@ -1,11 +1,21 @@
 /** Values as YAML. */
 
-import { stringify } from 'yaml'
-import { harmlessLines } from '../human/text.ts'
+import { Document, type ToStringOptions, visit } from 'yaml'
+import { escapedInQuotes, hasControls } from '../../control-characters.ts'
 import { printOut } from '../streams.ts'
+
+/** Text with characters that a terminal obeys is double-quoted, where YAML can escape them (YAML 1.2.2 §5.7). */
+export const documentText = (document: Document, options: ToStringOptions): string => {
+  visit(document, {
+    Scalar: (_, node) => {
+      if (typeof node.value === 'string' && hasControls(node.value)) node.type = 'QUOTE_DOUBLE'
+    },
+  })
+  return escapedInQuotes(document.toString(options))
+}
 
 /** Never folded: a line that is cut in two cannot be searched for. */
 export const yamlText = (value: unknown): string =>
-  stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+  documentText(new Document(value, { aliasDuplicateObjects: false }), { lineWidth: 0 })
 
-export const printYaml = (value: unknown): void => printOut(harmlessLines(yamlText(value)))
+export const printYaml = (value: unknown): void => printOut(yamlText(value))

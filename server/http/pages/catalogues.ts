@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { own } from '#schemas/own.ts'
 
 export type Catalogue = Readonly<Record<string, string>>
 
@@ -24,6 +25,6 @@ export const createTranslator = (texts: Catalogue, fallback: Catalogue): Transla
   return (key, values = {}) => {
     const text = texts[key] ?? fallback[key]
     if (text === undefined) throw new Error(`no catalogue has the text "${key}"`)
-    return text.replace(/\{(\w+)\}/g, (hole, name) => isolate(values[name] ?? hole))
+    return text.replace(/\{(\w+)\}/g, (hole, name) => isolate(own(values, name) ?? hole))
   }
 }

@@ -1,5 +1,6 @@
 /** The `address` claim (OIDC Core §5.1.1), from attributes. */
 
+import { own } from '#schemas/own.ts'
 import type { ClaimMapper } from './mapper.ts'
 
 /** Members of the claim, and the attribute that each is read from unless the config names another. */
@@ -18,7 +19,7 @@ export const address: ClaimMapper = {
   claims: ({ config, user }) =>
     Object.entries(members).flatMap(([member, attribute]) => {
       const source = config[`user.attribute.${attribute}`] ?? attribute
-      const value = user?.attributes[source]?.[0]
+      const value = own(user?.attributes ?? {}, source)?.[0]
       return value === undefined ? [] : [{ path: ['address', member], value }]
     }),
 }

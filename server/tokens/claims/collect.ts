@@ -7,6 +7,7 @@ import { isObject } from '#schemas/json-schema.ts'
 import { Claim, type ClaimDoc } from '#schemas/kinds/claim.ts'
 import { ClientMapper, type ClientMapperDoc } from '#schemas/kinds/client-mapper.ts'
 import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
+import { own } from '#schemas/own.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { rememberPerClient, type TokenClient } from '../client.ts'
@@ -77,7 +78,9 @@ export const mappersOfScope = async (
   const document = await view.get(ClientScope.kind, scope)
   if (!document) return []
   const isLeftOut = lean && userinfoScopes.has(scope)
-  const found: ActiveMapper[] = isLeftOut ? [] : (standardScopes[scope] ?? []).flatMap(standard)
+  const found: ActiveMapper[] = isLeftOut
+    ? []
+    : (own(standardScopes, scope) ?? []).flatMap(standard)
   for (const name of contentOf<ClientScopeDoc>(document).claims) {
     const claim = await view.get(Claim.kind, name)
     if (claim) found.push(...active(contentOf<ClaimDoc>(claim)))

@@ -1,6 +1,7 @@
 /** What a claim mapper is, and the settings that all of them share (Keycloak's names). */
 
 import type { ClaimMapperId } from '#schemas/drivers/claim-mappers.ts'
+import { own } from '#schemas/own.ts'
 import type { UserFields } from '#server/accounts/user-record.ts'
 import type { TokenClient } from '../client.ts'
 import type { HeldRoles } from '../roles.ts'
@@ -73,7 +74,7 @@ const jsonOf = (text: string): unknown => {
 
 /** The text as the type that `jsonType.label` names; undefined where it is none of that type. */
 export const convert = (config: MapperConfig, text: string): unknown =>
-  (typed[config['jsonType.label'] ?? 'String'] ?? String)(text)
+  (own(typed, config['jsonType.label'] ?? 'String') ?? String)(text)
 
 /** Values under `claim.name`: a list where the mapper says so, else the first. */
 export const named = (

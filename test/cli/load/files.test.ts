@@ -205,7 +205,7 @@ describe('links', () => {
 
 describe('names that are meant to do harm', () => {
   it.each([
-    ['a\nb.yaml', 'realms/a\\u000ab.yaml'],
+    ['a\nb.yaml', 'realms/a\\nb.yaml'],
     ['\u001b[31mred.yaml', 'realms/\\u001b[31mred.yaml'],
     ['::error file=x::.yaml', 'realms/::error file=x::.yaml'],
     ['--help.yaml', 'realms/--help.yaml'],

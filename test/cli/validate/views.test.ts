@@ -125,7 +125,7 @@ describe('for pull requests', () => {
       place: { file: 'a,b:c%.yaml', line: 1, column: 1 },
     })
     expect(shown).toBe(
-      '::error file=a%2Cb%3Ac%25.yaml,line=1,col=1,title=a%3Ab%2Cc::100%25%0D%0A::error::injected%0AHint: 50%25',
+      '::error file=a%2Cb%3Ac%25.yaml,line=1,col=1,title=a%3Ab%2Cc::100%25\\u000d%0A::error::injected%0AHint: 50%25',
     )
     expect(shown).not.toContain('\n')
   })
