@@ -13,6 +13,7 @@ import { overlay } from './overlays.ts'
 import { joinParts, type RealmParts } from './parts.ts'
 import { settleReferences } from './references.ts'
 import type { Source } from './source.ts'
+import { textWhereText } from './text-places.ts'
 import { type Node, placeAtPointer, toJson } from './tree.ts'
 import { fillVariables, readVariables, unusedVariables, type Variables } from './variables.ts'
 
@@ -45,7 +46,9 @@ const readSources = (
     diagnostics.push(...read.diagnostics)
     // Most files ask for nothing, and the largest are of that sort.
     if (!source.text.includes('${')) return read.documents
-    return read.documents.map((document) => fillVariables(document, variables, diagnostics))
+    return read.documents.map((document) =>
+      textWhereText(fillVariables(document, variables, diagnostics)),
+    )
   })
 
 const loadedRealm = (

@@ -12,6 +12,7 @@ import { findFiles, isRealmFile } from './files.ts'
 import { readDocuments } from './nodes.ts'
 import { joinParts, type RealmParts } from './parts.ts'
 import type { Source } from './source.ts'
+import { textWhereText } from './text-places.ts'
 import type { MapNode, Node } from './tree.ts'
 import { fillVariables, type Variables } from './variables.ts'
 
@@ -82,7 +83,9 @@ export const narrowed = async (
   for (const source of await otherSources(narrowing)) {
     const { documents, diagnostics } = readDocuments(source)
     const ignored: Diagnostic[] = []
-    others.push(...documents.map((one) => fillVariables(one, narrowing.variables, ignored)))
+    others.push(
+      ...documents.map((one) => textWhereText(fillVariables(one, narrowing.variables, ignored))),
+    )
     // It may be about any realm. What merely lies beside a named file may be about something else altogether.
     if (diagnostics.length > 0 && narrowing.estate.file !== null) unreadable.push(source.file)
   }
