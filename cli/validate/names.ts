@@ -1,6 +1,6 @@
 /** Names and addresses of users: each could be one, and no two are the same to the server, however they are spelt. */
 
-import { User, type UserDoc } from '#schemas/kinds/user.ts'
+import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
 import { emailErrors, foldName, usernameErrors } from '#schemas/names.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { Finding } from './finding.ts'
@@ -42,10 +42,17 @@ const checkField = (users: readonly Declared[], { field, errors, sameText }: Nam
   return findings
 }
 
+const checkCount = (users: readonly Declared[]): Finding[] => {
+  const first = users[mostManagedUsers]
+  const message = `these are ${users.length} users: ${tooManyUsers}`
+  return first ? [{ severity: 'error', code: 'realm-users', pointer: first.pointer, message }] : []
+}
+
 /** `isWrong` says of a pointer whether the schema has found fault with it already. */
 export const checkNames = (model: Model, isWrong: (pointer: string) => boolean): Finding[] => {
   const users = model.declared.filter(({ kind }) => kind === User)
-  return names
+  const findings = names
     .flatMap((name) => checkField(users, name))
     .filter(({ code, pointer }) => code === 'duplicate' || !isWrong(pointer))
+  return [...checkCount(users), ...findings]
 }

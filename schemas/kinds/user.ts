@@ -54,6 +54,13 @@ const spec = fields({
 
 export type UserDoc = Static<typeof spec>
 
+/** More belong into a directory, SCIM or an import: they are data, not configuration (docs/decisions/managed-users.md). */
+export const mostManagedUsers = 20_000
+
+export const tooManyUsers =
+  `a realm has at most ${mostManagedUsers} managed users: bring the others in with \`iamctl users import\`, ` +
+  'SCIM or a directory'
+
 /**
  * The declared fields of a managed user. The document is the truth for them; the users table, which holds
  * everybody, is kept equal to it in the same transaction. Its REST routes serve all users and are written by hand.

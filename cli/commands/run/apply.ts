@@ -25,12 +25,14 @@ import { type Invocation, textOf } from '../invocation.ts'
 import { withConnection } from './connection.ts'
 import {
   type EstateFiles,
+  failTogether,
   fileOptions,
   planFiles,
   planningOptions,
   refusedByServer,
   refuseEmpty,
   refuseProblems,
+  type Unplanned,
   validFiles,
 } from './estate.ts'
 
@@ -40,17 +42,21 @@ export interface Ready {
   readonly secretOf: SecretOf
   /** Null of a saved plan. */
   readonly files: EstateFiles | null
+  /** Realms that the server refuses to plan: they fail, and the others are applied. */
+  readonly unplanned: readonly Unplanned[]
 }
 
 export const readyFrom = (plan: Plan, files: EstateFiles): Ready => ({
   plan,
   secretOf: files.secretOf,
   files,
+  unplanned: [],
 })
 
 const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): Promise<Ready> => {
   const options = planningOptions(invocation, files, { history: false, dryRun: 'destructive' })
-  return readyFrom(await planFiles(invocation, api, files, options), files)
+  const { plan, unplanned } = await planFiles(invocation, api, files, options)
+  return { ...readyFrom(plan, files), unplanned }
 }
 
 const fromSaved = async (invocation: Invocation, api: Api, file: string): Promise<Ready> => {
@@ -78,6 +84,7 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
       allowExec: flags['allowExec'] === true,
     }),
     files: null,
+    unplanned: [],
   }
 }
 
@@ -149,15 +156,9 @@ const report = (invocation: Invocation, results: readonly RealmResult[]): void =
           : result,
       )
   else showApplied(results)
-  const failed = results.filter((result) => result.outcome === 'failed')
-  const [first] = failed
-  if (!first) return
-  if (results.length === 1) throw first.error
-  const { exitCode, message, hint } = failureOf(first.error)
-  throw new CommandError(
-    exitCode,
-    `${failed.length} of ${results.length} realms failed; the others are applied. ${first.realm}: ${message}`,
-    hint === null ? {} : { hint },
+  failTogether(
+    results.filter((result) => result.outcome === 'failed'),
+    { total: results.length, others: 'the others are applied' },
   )
 }
 
@@ -185,17 +186,19 @@ export const apply = async (invocation: Invocation, paths: readonly string[]): P
       ? await fromFiles(invocation, api, files)
       : await fromSaved(invocation, api, String(saved))
     const { plan } = ready
-    if (invocation.output === 'human') showPlan(plan)
+    const unplanned = ready.unplanned.map((one) => ({ ...one, outcome: 'failed' as const }))
+    const isShown = plan.realms.length > 0 || unplanned.length === 0
+    if (invocation.output === 'human' && isShown) showPlan(plan)
     refuseProblems(plan)
     refuseGuarded(ready)
     if (!plan.realms.some(hasWork)) {
       if (invocation.output === 'json')
         for (const { realm, baseRevision } of plan.realms)
           printJsonLine({ realm, outcome: 'unchanged', revision: baseRevision })
-      return
+      return report(invocation, unplanned)
     }
     // To be owned is no change that anybody could object to.
     if (!isEmpty(plan)) await agree(invocation, ready)
-    report(invocation, await send(invocation, api, ready))
+    report(invocation, [...unplanned, ...(await send(invocation, api, ready))])
   })
 }

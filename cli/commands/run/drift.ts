@@ -4,7 +4,14 @@ import { exitCodes } from '../../exit.ts'
 import { isEmpty } from '../../plan/plan.ts'
 import type { Invocation } from '../invocation.ts'
 import { withConnection } from './connection.ts'
-import { planFiles, planningOptions, refuseEmpty, refuseProblems, validFiles } from './estate.ts'
+import {
+  planFiles,
+  planningOptions,
+  refuseEmpty,
+  refuseProblems,
+  refuseUnplanned,
+  validFiles,
+} from './estate.ts'
 import { showAnyPlan } from './plan.ts'
 
 export const drift = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
@@ -14,7 +21,9 @@ export const drift = async (invocation: Invocation, paths: readonly string[]): P
   const planned = await withConnection(invocation, ({ api }) =>
     planFiles(invocation, api, files, options),
   )
-  showAnyPlan(invocation, planned)
-  refuseProblems(planned)
-  if (!isEmpty(planned)) process.exitCode = exitCodes.changes
+  if (planned.plan.realms.length > 0 || planned.unplanned.length === 0)
+    showAnyPlan(invocation, planned.plan)
+  refuseUnplanned(planned)
+  refuseProblems(planned.plan)
+  if (!isEmpty(planned.plan)) process.exitCode = exitCodes.changes
 }

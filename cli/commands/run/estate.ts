@@ -17,6 +17,7 @@ import type { Api } from '../../client/api.ts'
 import { ProblemError } from '../../client/errors.ts'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { failureOf } from '../../failure.ts'
 import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../../plan/plan.ts'
 import { parseTarget } from '../../plan/target.ts'
 import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
@@ -113,17 +114,23 @@ export const refusedByServer = (
 ): unknown => {
   if (!(error instanceof ProblemError) || error.code !== 'validation') return error
   const wanted = files?.wanted.find(({ loaded }) => loaded.realm === plan.realm)
-  const diagnostics = serverDiagnostics(error.errors, plan, wanted)
+  const { errors, detail } = error
+  const told = errors.length > 0 ? errors : [{ field: '', code: error.code, message: detail }]
+  const diagnostics = serverDiagnostics(told, plan, wanted)
   const human = invocation.output !== 'json'
   if (human) {
     const textOfFile = (file: string): string | undefined => files?.loaded.textOf(file)
     showDiagnostics({ diagnostics, textOf: textOfFile }, 'stderr')
   }
-  return new CommandError(exitCodes.invalid, `the server refuses realm ${plan.realm}`, {
-    hint: 'nothing was changed',
-    ...(human ? {} : { diagnostics }),
-    cause: error,
-  })
+  return new CommandError(
+    exitCodes.invalid,
+    `the server refuses realm ${plan.realm}: ${error.detail}`,
+    {
+      hint: 'nothing was changed',
+      ...(human ? {} : { diagnostics }),
+      cause: error,
+    },
+  )
 }
 
 const planOne = async (
@@ -143,16 +150,39 @@ const planOne = async (
   }
 }
 
+/** A realm that has no plan, and why. */
+export interface Unplanned {
+  readonly realm: string
+  readonly error: unknown
+}
+
+export interface PlannedFiles {
+  readonly plan: Plan
+  readonly unplanned: readonly Unplanned[]
+}
+
+/** Who cannot be reached, or does not know the caller, will not plan another realm either. */
+const isOfOneRealm = (error: unknown): boolean =>
+  (error instanceof ProblemError && error.status !== 401 && error.status !== 503) ||
+  error instanceof CommandError
+
+/** One realm that is refused does not keep the others from being planned. */
 export const planFiles = async (
   invocation: Invocation,
   api: Api,
   files: EstateFiles,
   options: PlanningOptions,
-): Promise<Plan> => {
+): Promise<PlannedFiles> => {
   const realms: RealmPlan[] = []
+  const unplanned: Unplanned[] = []
   for (const wanted of files.wanted)
-    realms.push(await planOne(invocation, api, files, wanted, options))
-  return {
+    try {
+      realms.push(await planOne(invocation, api, files, wanted, options))
+    } catch (error) {
+      if (!isOfOneRealm(error)) throw error
+      unplanned.push({ realm: wanted.loaded.realm, error })
+    }
+  const plan: Plan = {
     formatVersion: 1,
     version: manifest.version,
     createdAt: new Date().toISOString(),
@@ -160,7 +190,32 @@ export const planFiles = async (
     guards: guardsOf(invocation.flags['maxDeletions'], files.estate),
     realms,
   }
+  return { plan, unplanned }
 }
+
+/** Ends a command with the first of several failures; `others` says what became of the rest. */
+export const failTogether = (
+  failed: readonly Unplanned[],
+  { total, others }: { readonly total: number; readonly others: string },
+): void => {
+  const [first] = failed
+  if (!first) return
+  if (total === 1) throw first.error
+  const { exitCode, hint, diagnostics } = failureOf(first.error)
+  const told = failed.map(({ realm, error }) => `${realm}: ${failureOf(error).message}`)
+  throw new CommandError(
+    exitCode,
+    `${failed.length} of ${total} realms failed; ${others}. ${told.join('; ')}`,
+    { ...(hint === null ? {} : { hint }), diagnostics, cause: first.error },
+  )
+}
+
+/** What could be planned has been shown. */
+export const refuseUnplanned = ({ plan, unplanned }: PlannedFiles): void =>
+  failTogether(unplanned, {
+    total: plan.realms.length + unplanned.length,
+    others: 'the plan of the others is shown, and nothing was changed',
+  })
 
 /** A plan that cannot be carried out is shown, and then refused. */
 export const refuseProblems = ({ realms }: Plan): void => {

@@ -21,6 +21,7 @@ import {
   planningOptions,
   refuseEmpty,
   refuseProblems,
+  refuseUnplanned,
   validFiles,
 } from './estate.ts'
 
@@ -66,7 +67,12 @@ export const plan = async (invocation: Invocation, paths: readonly string[]): Pr
   refuseEmpty(invocation, files)
   const options = planningOptions(invocation, files, { history: false, dryRun: 'always' })
   await withConnection(invocation, async ({ api }) => {
-    const planned = await planFiles(invocation, api, files, options)
+    const both = await planFiles(invocation, api, files, options)
+    const { plan: planned } = both
+    if (both.unplanned.length > 0) {
+      if (planned.realms.length > 0) showAnyPlan(invocation, planned)
+      refuseUnplanned(both)
+    }
     const isBrowsed = isInteractive && !isEmpty(planned)
     if (!isBrowsed) {
       showAnyPlan(invocation, planned)

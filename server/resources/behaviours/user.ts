@@ -3,7 +3,7 @@
  * has, and the memberships are made equal to it in the same transaction.
  */
 
-import type { UserDoc } from '#schemas/kinds/user.ts'
+import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import type { AddressNotice } from '#server/accounts/address-notice.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
@@ -20,9 +20,6 @@ import type { Behaviour, Prepared, PrepareTools } from '../behaviour.ts'
 import { type Draft, draftValue } from '../drafts.ts'
 import { membershipStatements } from './user-memberships.ts'
 import { declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
-
-/** More belong into a directory or SCIM: they are data, not configuration. */
-export const mostManagedUsers = 20_000
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2
@@ -124,7 +121,7 @@ const refuseTooMany = async (
 ): Promise<void> => {
   const made = drafts.filter(({ before, body }) => !before && body).length
   if (made > 0 && (await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
-    throw new Problem('validation', `a realm has at most ${mostManagedUsers} managed users`)
+    throw invalid([{ field: `/${User.section}`, code: 'realm-users', message: tooManyUsers }])
 }
 
 export const user = (parts: UserBehaviourParts): Behaviour => {
