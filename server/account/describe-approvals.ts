@@ -30,6 +30,7 @@ const refusals = [400, 401, 403, 404, 409, 410]
 
 export const describeApproval = (kind: 'push' | 'qr') =>
   describe({
+    callers: ['session'],
     operationId: `read-${kind}-approval`,
     summary: `${what[kind]}; a page for browsers, and JSON for others`,
     replies: { 200: record, 303: { description: 'To the sign-in page.', type: 'null' } },
@@ -38,6 +39,7 @@ export const describeApproval = (kind: 'push' | 'qr') =>
 
 export const describeConfirm = (kind: 'push' | 'qr') =>
   describe({
+    callers: ['session'],
     operationId: kind === 'push' ? 'approve-push' : 'confirm-qr',
     summary: 'Allows the sign-in, with the number that its page shows; three wrong ones deny it',
     body: numberBody,
@@ -47,6 +49,7 @@ export const describeConfirm = (kind: 'push' | 'qr') =>
   })
 
 export const describeDeny = describe({
+  callers: ['session'],
   operationId: 'deny-push',
   summary: 'Denies the sign-in',
   replies: { 200: record },
@@ -56,6 +59,7 @@ export const describeDeny = describe({
 
 export const describeDecide = (kind: 'push' | 'qr') =>
   describe({
+    callers: ['page'],
     operationId: `decide-${kind}`,
     summary: 'What the page of the request sends',
     form: true,

@@ -86,6 +86,7 @@ const record = objectOf({
 })
 
 export const describeCreate = describe({
+  callers: ['token'],
   operationId: 'create-transaction',
   summary: 'Asks a user to sign something exactly as it is',
   body: createBody,
@@ -94,12 +95,14 @@ export const describeCreate = describe({
   events: ['CREATE_TRANSACTION'],
 })
 export const describeRead = describe({
+  callers: ['token'],
   operationId: 'read-transaction',
   summary: 'A transaction, for its user and for the client that made it',
   replies: { 200: record },
   refusals: [401, 403, 404],
 })
 export const describeSign = describe({
+  callers: ['token'],
   operationId: 'sign-transaction',
   summary:
     'Signs it with a key of the user: the signature of a device, or the assertion of a passkey',
@@ -109,6 +112,7 @@ export const describeSign = describe({
   events: ['SIGN_TRANSACTION'],
 })
 export const describeConsume = describe({
+  callers: ['token'],
   operationId: 'consume-transaction',
   summary: 'Uses the signature, once; by the client that made the transaction',
   replies: { 200: objectOf(short) },

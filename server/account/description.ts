@@ -5,6 +5,7 @@ import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { invalid } from '#schemas/problems.ts'
+import type { CallerKind } from '#server/http/caller.ts'
 import { textErrors } from '#server/storage/values.ts'
 
 const ajv = createAjv()
@@ -44,8 +45,8 @@ const problem: JsonSchema = {
 
 const refusals: Readonly<Record<number, string>> = {
   400: 'A field is missing or wrong.',
-  401: 'Nobody is signed in, or the token is not accepted.',
-  403: 'The CSRF token is missing, or the sign-in is not strong enough for this.',
+  401: 'There is no session, or the token is not accepted; WWW-Authenticate says why.',
+  403: 'The CSRF token or the scope is missing, or the sign-in is not strong enough for this.',
   404: 'There is no such realm, or no such thing.',
   409: 'It was done already, or it cannot be done here.',
   410: 'It came too late.',
@@ -61,6 +62,8 @@ export interface Description {
   readonly replies: Readonly<Record<number, object>>
   readonly refusals: readonly number[]
   readonly events?: readonly EventType[]
+  /** Who may come; everybody unless told otherwise. */
+  readonly callers?: readonly CallerKind[]
 }
 
 /** Options of a route that describe it. */
@@ -72,6 +75,7 @@ export const describe = ({
   replies,
   refusals: statuses,
   events = [],
+  callers,
 }: Description) => ({
   bodyLimit,
   schema: {
@@ -93,6 +97,7 @@ export const describe = ({
   },
   config: {
     events,
+    ...(callers ? { callers } : {}),
     ...(body ? { body } : {}),
     ...(body && !form ? { bodyTypes: ['application/json'] } : {}),
   },

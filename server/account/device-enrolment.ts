@@ -18,6 +18,7 @@ import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { bodyReader, describe, objectOf } from './description.ts'
+import { accountCallers } from './operation.ts'
 import type { AccountParts } from './parts.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
@@ -63,6 +64,7 @@ const describePermit = describe({
   body: permitBody,
   replies: { 201: objectOf({ enrollmentToken: { type: 'string' }, expiresAt: time }) },
   refusals: [400, 401, 403, 404],
+  callers: accountCallers,
 })
 const describeStart = describe({
   operationId: 'start-device-enrollment',

@@ -9,7 +9,10 @@ import { bodyReader, type Description, describe } from './description.ts'
 import type { AccountParts } from './parts.ts'
 import type { Self } from './self.ts'
 
-export type Params = RealmRoute['Params'] & { readonly id: string }
+export type Params = RealmRoute['Params'] & {
+  readonly id: string
+  readonly clientId: string
+}
 
 export type SelfRequest = FastifyRequest<{ Params: Params }>
 
@@ -44,6 +47,9 @@ export interface OperationParts extends AccountCallerParts, Pick<AccountParts, '
 export type Handler = (request: SelfRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 export const accountUrl = (path: string): string => `/realms/:realm/account${path}`
+
+/** Who may come to an operation. */
+export const accountCallers = ['session', 'account-token'] as const
 
 export const nothing = { description: 'Done.', type: 'null' } as const
 
@@ -85,7 +91,7 @@ export const addOperations = (
     app.route<{ Params: Params }>({
       method,
       url: accountUrl(path),
-      ...describe(page ? withPage(operation) : operation),
+      ...describe({ ...(page ? withPage(operation) : operation), callers: accountCallers }),
       handler: page
         ? (request, reply) => {
             reply.header('vary', 'Accept')

@@ -1,6 +1,7 @@
 /** The account in its user's own hands, as JSON and as pages; an address that both have answers by what is asked for. */
 
 import type { FastifyInstance } from 'fastify'
+import { consentOperations } from './consents.ts'
 import { credentialOperations } from './credentials-api.ts'
 import { dataOperations } from './data.ts'
 import { createJsonErrors } from './errors.ts'
@@ -19,6 +20,7 @@ export const selfService = (parts: AccountParts & OperationParts) => {
     ...passwordOperations(parts),
     ...credentialOperations(parts),
     ...sessionOperations(parts),
+    ...consentOperations(parts),
     ...dataOperations(parts),
   ]
   const isShared = (path: string): boolean =>

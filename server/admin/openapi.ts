@@ -15,7 +15,7 @@ import type {
 } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
-import { eventsOf } from '#server/http/caller.ts'
+import { type CallerKind, eventsOf } from '#server/http/caller.ts'
 import { isKnown } from '#server/http/etag.ts'
 import { bodyOf } from './action.ts'
 import { release } from './build-info.ts'
@@ -103,6 +103,14 @@ const replies = (response: Described['response'], kind: string | undefined) =>
     }),
   )
 
+/** Of a route that is not of the admin API. */
+const securityOf = (callers: readonly CallerKind[] = [], isWrite: boolean) =>
+  callers.map((caller) => {
+    if (caller === 'session') return isWrite ? { session: [], xsrf: [] } : { session: [] }
+    if (caller === 'page') return { session: [] }
+    return caller === 'account-token' ? { 'account-token': [] } : { token: [] }
+  })
+
 const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
   schema,
   url,
@@ -134,7 +142,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
       response: replies(described.response, kind),
       ...(kind !== undefined && isWrite && method !== 'POST' ? { headers: ifMatch } : {}),
       ...(body ? { body, consumes: mediaTypes(method, route) } : {}),
-      ...(permission === undefined ? { security: [] } : secured),
+      ...(permission === undefined ? { security: securityOf(config.callers, isWrite) } : secured),
     },
   }
 }
@@ -195,6 +203,20 @@ const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
           bearerFormat: 'JWT',
           description:
             'An access token of a service account, for the audience {base_url}/admin; of a client with adminAccess plan, or with the scope admin:plan, it changes nothing.',
+        },
+        'account-token': {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            "A user's access token for the account API: the audience {issuer}/account and the scope account. Credentials, address and erasure need a sign-in of the last five minutes.",
+        },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            'An access token of a user with the scope openid, or of a client for itself.',
         },
         xsrf: {
           type: 'apiKey',

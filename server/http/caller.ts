@@ -52,6 +52,12 @@ export const systemCaller: Caller = {
  */
 export type RoutePermission = Permission | 'per-kind'
 
+/**
+ * Who comes to a route that is not of the admin API: a session that sends its CSRF token as a header, or in the form of a page;
+ * an access token for the account API; an access token of the realm.
+ */
+export type CallerKind = 'session' | 'page' | 'account-token' | 'token'
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by the guard on every admin request that passes it. */
@@ -72,6 +78,8 @@ declare module 'fastify' {
     events?: readonly EventType[]
     /** Who may only plan may use it, although it is a write: what it would change it refuses by itself. */
     planning?: boolean
+    /** Who comes to it, where it is not of the admin API; everybody where it is not given. */
+    callers?: readonly CallerKind[]
     /** The kind whose documents the route serves, of a declared one. */
     kind?: string
   }

@@ -117,11 +117,12 @@ const challengeOf = (error: OAuthError, request: FastifyRequest): string => {
   ].join(', ')
 }
 
-export const sendOAuthError = (
+/** Headers that the error implies, and its line in the log, whatever the body is. */
+export const setOAuthHeaders = (
   request: FastifyRequest,
   reply: FastifyReply,
   error: OAuthError,
-): FastifyReply => {
+): void => {
   const { detail, headers, retryAfter } = error.options
   reply.removeHeader('etag').removeHeader('location').header('cache-control', 'no-store')
   if (detail !== undefined) request.log.info({ error: error.code, detail }, 'request refused')
@@ -129,6 +130,14 @@ export const sendOAuthError = (
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
   if (error.challenge && !reply.hasHeader('www-authenticate'))
     reply.header('www-authenticate', challengeOf(error, request))
+}
+
+export const sendOAuthError = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: OAuthError,
+): FastifyReply => {
+  setOAuthHeaders(request, reply, error)
   return reply
     .code(error.status)
     .type('application/json; charset=utf-8')

@@ -33,6 +33,7 @@ const common = {
 const pageReplies = { 200: htmlReply('The page.'), ...common }
 
 export const describeEntry = describe({
+  callers: ['page'],
   operationId: 'show-account',
   summary: 'To the first page of the account',
   replies: common,
@@ -40,10 +41,17 @@ export const describeEntry = describe({
 })
 
 export const describeShow = ({ name, summary }: AccountPage) =>
-  describe({ operationId: `show-${name}`, summary, replies: pageReplies, refusals: [] })
+  describe({
+    callers: ['page'],
+    operationId: `show-${name}`,
+    summary,
+    replies: pageReplies,
+    refusals: [],
+  })
 
 export const describeSubmit = ({ name, summary, fields = [], events = [] }: AccountPage) =>
   describe({
+    callers: ['page'],
     operationId: `submit-${name}`,
     summary: `${summary}: what its form sends`,
     form: true,

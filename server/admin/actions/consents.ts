@@ -1,4 +1,4 @@
-/** What a user has allowed clients. Only the user takes it back: see server/oidc/endpoints/account-consents.ts. */
+/** What a user has allowed clients. Only the user takes it back: see server/account/consents.ts. */
 
 import { consentsSchema, createConsents } from '#server/oidc/consents.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'

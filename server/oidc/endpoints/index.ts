@@ -10,7 +10,6 @@ import { createGrants } from '../grants/index.ts'
 import type { Lists } from '../metadata.ts'
 import type { OidcParts } from '../parts.ts'
 import { createResponseModes } from '../response-modes/index.ts'
-import { accountConsents } from './account-consents.ts'
 import { authorize } from './authorize.ts'
 import { backchannelAuthentication } from './backchannel-authentication.ts'
 import { deviceAuthorization } from './device-authorization.ts'
@@ -50,7 +49,6 @@ export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
     introspect(shared),
     revoke(shared),
     protectedResource(shared),
-    accountConsents(shared),
   ]
   return endpoints
 }
