@@ -44,6 +44,7 @@ export type RestoreAddressParts = PageScopeParts &
     | 'csrf'
     | 'addressNotice'
     | 'addressUndos'
+    | 'ranks'
   >
 
 type RealmRequest = FastifyRequest<RealmRoute>
@@ -87,6 +88,9 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
   const { db } = storage
   const browser = createBrowser(parts.cookies, parts.csrf)
 
+  const isAdministrator = async (view: Issuer['view'], { id }: UserRow): Promise<boolean> =>
+    (await parts.ranks.permissionsOf(view, id)).size > 0
+
   const context = (request: RealmRequest, { name, settings }: Issuer) =>
     pageContext(pages, request, name, settings)
 
@@ -112,13 +116,22 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
     return undo && user && { undo, user }
   }
 
-  /** What lets somebody in who came by the new address; a device that is no factor is sent nothing any more. */
-  const removeCredentials = ({ user_id, created_at }: AddressUndoRow): Statement[] => [
+  /**
+   * What lets somebody in who came by the new address; a device that is no factor is sent nothing any more. An administrator
+   * keeps the password from before the change: mail alone does not give a new one (messages-and-administrators.md).
+   */
+  const removeCredentials = (
+    { user_id, created_at }: AddressUndoRow,
+    isAdministrator: boolean,
+  ): Statement[] => [
     statement(
       db
         .deleteFrom('credentials')
         .where('user_id', '=', user_id)
-        .where((eb) => eb.or([eb('type', '=', passwordType), eb('created_at', '>=', created_at)])),
+        .where((eb) => {
+          const isSince = eb('created_at', '>=', created_at)
+          return isAdministrator ? isSince : eb.or([isSince, eb('type', '=', passwordType)])
+        }),
     ),
     statement(
       db
@@ -147,14 +160,14 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
         ...addressUndos.use(undo),
         ...given.statements,
         ...users.updateStatements(user, after),
-        ...removeCredentials(undo),
+        ...removeCredentials(undo, await isAdministrator(view, user)),
         ...sessions.revokeAllOf(user.id),
         ...(await addressNotice.statements(view, [{ before: user, after, isFinal: true }])),
       ],
       [
         ...given.events,
         ownEvent(place, user, 'UPDATE_EMAIL', 'restored by the old address'),
-        ownEvent(place, user, 'REMOVE_CREDENTIAL', 'password, and those added since the change'),
+        ownEvent(place, user, 'REMOVE_CREDENTIAL', 'those added since the change'),
       ],
     )
     jobs.wake(logoutQueue)
@@ -196,11 +209,12 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
       if (!(error instanceof GuardFailedError) || error.guard !== addressUndoGuard) throw error
       return refuse(request, reply, issuer, gone)
     }
-    const { resetPasswordAllowed } = issuer.settings
+    const { settings, view } = issuer
+    const isReset = settings.resetPasswordAllowed && !(await isAdministrator(view, found.user))
     return pages.done(reply, {
       ...context(request, issuer),
       what: 'email-restored',
-      continueUrl: `/realms/${issuer.name}/login${resetPasswordAllowed ? '/forgot' : ''}`,
+      continueUrl: `/realms/${issuer.name}/login${isReset ? '/forgot' : ''}`,
     })
   }
 

@@ -154,6 +154,18 @@ describe.each(backends)('a change of an address on $name', (backend) => {
     expect(await userNow()).toMatchObject({ email: old, emailVerified: true })
   })
 
+  it('of an administrator of the realm leaves the password from before, which mail cannot give anew', async () => {
+    await world.must('POST', `/users/${ann.userId}/roles`, { name: 'auditor' })
+    await change(addressOf(1))
+    await addPasskey()
+    const { status, body } = await restore(await linkTo(old))
+    expect([status, body.includes('/login/forgot')]).toEqual([200, false])
+    expect(await userNow()).toMatchObject({ email: old })
+    expect(await credentials()).toEqual(['password'])
+    expect((await ann.api('GET', '/profile')).status).toBe(401)
+    expect(await canSignIn(password)).toBe(true)
+  })
+
   it('of a user whom a file declares is told without a link, and a link from before does nothing', async () => {
     await change(addressOf(1))
     const link = await linkTo(old)
