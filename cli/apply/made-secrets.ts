@@ -7,12 +7,11 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { isObject } from '#schemas/json-schema.ts'
 import { own } from '#schemas/own.ts'
-import { kindNamed } from '#schemas/registry.ts'
-import { madeSecrets } from '#schemas/rules/made-secrets.ts'
 import { writePrivately } from '../dev/private-file.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import type { Change, Plan, RealmPlan } from '../plan/plan.ts'
 import type { SecretOf } from './planning.ts'
+import { generatedSecrets } from './unkept-secrets.ts'
 
 /** By realm, `kind/key` and field. */
 type Content = Record<string, Record<string, Record<string, string>>>
@@ -27,13 +26,9 @@ interface Made {
 const newSecret = (): string => randomBytes(32).toString('base64url')
 
 const madeFor = ({ realm, changes }: RealmPlan): Made[] =>
-  changes.flatMap((change) => {
-    const { action, kind, doc, secrets } = change
-    if (action !== 'create' || doc === null) return []
-    return madeSecrets(kindNamed(kind), doc)
-      .filter((pointer) => !secrets.some((secret) => secret.pointer === pointer))
-      .map((pointer) => ({ realm, change, pointer, value: newSecret() }))
-  })
+  changes.flatMap((change) =>
+    generatedSecrets(change).map((pointer) => ({ realm, change, pointer, value: newSecret() })),
+  )
 
 const refuse = (file: string, problem: string): never => {
   throw new CommandError(exitCodes.error, `${file} ${problem}`, {

@@ -14,6 +14,7 @@ import { changesetOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { isDestructive } from './guards.ts'
 import { mayRaise, riseWarnings } from './rises.ts'
+import { unkeptWarnings } from './unkept-secrets.ts'
 import { comparison, sectionsOf, type Wanted } from './wanted.ts'
 
 export interface PlanningOptions {
@@ -137,7 +138,8 @@ export const planWanted = async (
   options: PlanningOptions,
   onDraft?: (plan: RealmPlan) => void,
 ): Promise<RealmPlan> => {
-  const plan = await drafted(engine, wanted, secretOf, options)
+  const draft = await drafted(engine, wanted, secretOf, options)
+  const plan = { ...draft, warnings: [...draft.warnings, ...unkeptWarnings(draft)] }
   onDraft?.(plan)
   if (!asksServer(plan, options)) return plan
   const request = changesetOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })

@@ -10,6 +10,7 @@ import { followEvents } from './event-stream.ts'
 import { invitationCalls } from './invitations.ts'
 import type {
   ChainPart,
+  ClientSecretRecord,
   EventFilter,
   EventPage,
   EventRecord,
@@ -175,7 +176,25 @@ const keyCalls = (call: Call) => ({
   },
 })
 
+const secretPath = (realm: string, client: string): string =>
+  path`/admin/realms/${realm}/clients/${client}/secret`
+
+const clientCalls = (call: Call) => ({
+  async secret(realm: string, client: string): Promise<ClientSecretRecord> {
+    return (await call<ClientSecretRecord>('GET', secretPath(realm, client))).body
+  },
+  async rotateSecret(
+    realm: string,
+    client: string,
+    graceSeconds: number,
+  ): Promise<ClientSecretRecord> {
+    const json = { graceSeconds }
+    return (await call<ClientSecretRecord>('POST', secretPath(realm, client), { json })).body
+  },
+})
+
 export interface LiveCalls {
+  readonly clients: ReturnType<typeof clientCalls>
   readonly users: ReturnType<typeof userCalls>
   readonly sessions: ReturnType<typeof sessionCalls>
   readonly events: ReturnType<typeof eventCalls>
@@ -185,6 +204,7 @@ export interface LiveCalls {
 }
 
 export const liveCalls = (call: Call): LiveCalls => ({
+  clients: clientCalls(call),
   users: userCalls(call),
   sessions: sessionCalls(call),
   events: eventCalls(call),

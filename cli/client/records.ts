@@ -110,3 +110,11 @@ export interface KeyRecord {
   readonly rotatedAt: number | null
   readonly [field: string]: unknown
 }
+
+/** The secret of a client; null where the realm keeps its hash. */
+export interface ClientSecretRecord {
+  readonly value: string | null
+  readonly secretSet: boolean
+  readonly createdAt: number | null
+  readonly expiresAt: number | null
+}

@@ -7,6 +7,7 @@
 import type { Command } from 'commander'
 import { addAdopt } from './adopt.ts'
 import { addApply } from './apply.ts'
+import { addClients } from './clients.ts'
 import { addCompletion } from './completion.ts'
 import { addContext } from './context.ts'
 import { addDelete } from './delete.ts'
@@ -61,6 +62,7 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       addGet,
       addDelete,
+      addClients,
       addUsers,
       addInvitations,
       addSessions,

@@ -71,6 +71,8 @@ export type WarningCode =
   | 'targeted'
   /** A document holds admin permissions afterwards that it did not hold before. */
   | 'rise-of-privilege'
+  /** The server generates a secret for a new document and shows it nowhere. */
+  | 'secret-not-kept'
   /** Files were named, and other files of the estate hold more of the realm. */
   | 'narrowed'
   /** A rollback gave users back, and they have no credentials since. */

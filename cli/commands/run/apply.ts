@@ -8,6 +8,7 @@ import { makeSecrets } from '../../apply/made-secrets.ts'
 import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
+import { withoutUnkept } from '../../apply/unkept-secrets.ts'
 import type { Api } from '../../client/api.ts'
 import { hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -142,7 +143,7 @@ const send = async (invocation: Invocation, api: Api, ready: Ready): Promise<Rea
   const made = makeSecrets(ready.plan, ready.secretOf, file)
   const results = await sendPlan(invocation, api, { ...ready, ...made })
   made.forget(results.filter(isRefused).map(({ realm }) => realm))
-  if (made.count > 0) note(invocation, `secrets that were made up: ${file}`)
+  if (made.count > 0) note(invocation, `generated secrets: ${file}`)
   return results
 }
 
@@ -182,9 +183,11 @@ export const apply = async (invocation: Invocation, paths: readonly string[]): P
   const files = typeof saved === 'string' ? null : await validFiles(invocation, paths)
   if (files) refuseEmpty(invocation, files)
   await withConnection(invocation, async ({ api }) => {
-    const ready = files
+    const made = files
       ? await fromFiles(invocation, api, files)
       : await fromSaved(invocation, api, String(saved))
+    const keeps = textOf(invocation, 'secretsOut') !== undefined
+    const ready = keeps ? { ...made, plan: withoutUnkept(made.plan) } : made
     const { plan } = ready
     const unplanned = ready.unplanned.map((one) => ({ ...one, outcome: 'failed' as const }))
     const isShown = plan.realms.length > 0 || unplanned.length === 0

@@ -1,0 +1,39 @@
+/**
+ * Secrets that the server generates for new documents because the files give none. A server that keeps hashes can never show
+ * them again, so the plan says so before the apply.
+ */
+
+import { kindNamed } from '#schemas/registry.ts'
+import { madeSecrets } from '#schemas/rules/made-secrets.ts'
+import { nameOf } from '../plan/names.ts'
+import type { Change, Plan, PlanWarning, RealmPlan } from '../plan/plan.ts'
+
+const code = 'secret-not-kept'
+
+/** Pointers of the secrets that a change creates without giving them. */
+export const generatedSecrets = ({ action, kind, doc, secrets }: Change): readonly string[] =>
+  action !== 'create' || doc === null
+    ? []
+    : madeSecrets(kindNamed(kind), doc).filter(
+        (pointer) => !secrets.some((secret) => secret.pointer === pointer),
+      )
+
+export const unkeptWarnings = ({ realm, changes }: RealmPlan): PlanWarning[] => {
+  const documents = changes
+    .filter((change) => generatedSecrets(change).length > 0)
+    .map(({ kind, key }) => ({ kind, key }))
+  const [first] = documents
+  if (!first) return []
+  const names = documents.map(({ kind, key }) => nameOf(kind, key)).join(', ')
+  const message = `the server generates a secret for ${names} and does not show it: give \`secret\` in the files, apply with --secrets-out FILE, or run \`iamctl clients secret ${first.key} --rotate --realm ${realm}\` afterwards`
+  return [{ code, message, documents }]
+}
+
+/** For an apply that keeps them in a file. */
+export const withoutUnkept = (plan: Plan): Plan => ({
+  ...plan,
+  realms: plan.realms.map((realm) => ({
+    ...realm,
+    warnings: realm.warnings.filter((warning) => warning.code !== code),
+  })),
+})
