@@ -1,9 +1,11 @@
 /** A realm file with a document for every secret field of every kind, each value taken from a variable of its own. */
+
 import { generateKeyPairSync } from 'node:crypto'
 import type { Doc } from '#schemas/json-schema.ts'
 import { sectionOf } from '#schemas/realm-document.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
+import { makeCertificate } from '../../platform/certificates.ts'
 
 export interface SecretDocument {
   readonly kind: string
@@ -20,8 +22,8 @@ const eid = {
     ssoUrl: 'https://eid.example/sso',
     idpEntityId: 'https://eid.example',
     spEntityId: 'https://sp.example',
-    idpSigningCertificate: 'MIIB',
-    minimumLoa: 'EH3',
+    idpSigningCertificate: makeCertificate(['eid.example']).certificate,
+    minimumLoa: 'urn:etoegang:core:assurance-class:loa3',
   },
 }
 
