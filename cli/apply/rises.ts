@@ -23,9 +23,12 @@ const touches = ({ kind, action, fields, doc }: Change): boolean => {
       )
 }
 
-/** Whether the plan changes what grants permissions; a group that moves gets those of its new place. */
-export const mayRaise = ({ changes }: RealmPlan): boolean =>
-  changes.some((change) => touches(change) || change.action === 'rename')
+/**
+ * Whether the plan changes what grants permissions; a group that moves gets those of its new place. In a realm that the apply
+ * makes, every grant is in the plan as a whole: there is nothing before it that could rise.
+ */
+export const mayRaise = ({ changes, createRealm }: RealmPlan): boolean =>
+  !createRealm && changes.some((change) => touches(change) || change.action === 'rename')
 
 export const riseWarnings = (impacts: readonly Impact[]): PlanWarning[] =>
   impacts.flatMap(({ kind, key, gains }) =>

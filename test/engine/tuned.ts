@@ -131,8 +131,9 @@ const tunes: Readonly<Record<string, Tune>> = {
 
   /** Passwords that are given here stay possible. */
   settings: ({ doc, secrets }) => {
-    const { maxLength: _, ...passwordPolicy } = (doc['passwordPolicy'] ?? {}) as Doc
-    return { doc: { ...doc, passwordPolicy }, secrets }
+    const { maxLength: _, ...policy } = (doc['passwordPolicy'] ?? {}) as Doc
+    const pattern = 'regexPattern' in policy ? { regexPattern: '.+' } : {}
+    return { doc: { ...doc, passwordPolicy: { ...policy, ...pattern } }, secrets }
   },
 }
 

@@ -24,7 +24,6 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   color: () => '#00aa55',
   css: () => '.card { border: 0 }',
   email: (n) => `user-${n}@host.example`,
-  regex: () => '^.+$',
   'resource-indicator': (n) => `https://host-${n}.example/path`,
   'resource-uri': (n) => `/resources/${n}/*`,
   'ldap-url': (n) => `ldaps://host-${n}.example`,
