@@ -141,7 +141,7 @@ const keyBelow = ({ key }: Stored, parent: Stored | undefined): string =>
   parent ? `${parent.key}${key.slice(key.lastIndexOf('/'))}` : key
 
 /** As they were, but for those that are a hash now. */
-const hashedSince = (was: Stored['secrets'], is: Stored['secrets']): Stored['secrets'] =>
+export const hashedSince = (was: Stored['secrets'], is: Stored['secrets']): Stored['secrets'] =>
   Object.fromEntries(
     Object.entries(was).map(([pointer, secret]) => {
       const now = is[pointer]
