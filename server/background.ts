@@ -3,6 +3,7 @@
 import type { EventCategory, EventType } from '#schemas/event-types.ts'
 import type { JobHandler } from '#server/events/jobs/job.ts'
 import type { RunningJobs } from '#server/events/jobs/queue.ts'
+import { startSealing } from '#server/events/sealing.ts'
 import { webhookDeliveries } from '#server/events/webhooks/deliveries.ts'
 import { startFanOut } from '#server/events/webhooks/fan-out.ts'
 import { cibaPings } from '#server/oidc/ciba-ping.ts'
@@ -31,6 +32,7 @@ const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   await parts.jobs.takeOver()
   const fanOut = startFanOut(parts)
+  const endSealing = startSealing(parts)
   const endForwarding = parts.forwarder.start()
   const jobs = await parts.jobs.start(jobHandlers(parts))
   // Many writes end sessions beside what they are about: all of them are events.
@@ -44,7 +46,7 @@ export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
     },
     stop: async () => {
       unlisten()
-      await Promise.allSettled([fanOut.stop(), endForwarding(), jobs.stop()])
+      await Promise.allSettled([fanOut.stop(), endForwarding(), endSealing(), jobs.stop()])
     },
   }
 }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '#server/config/index.ts'
+import { sealRest } from '#server/events/sealing.ts'
 import { settleShapes } from '#server/http/object-shapes.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { keepCodeFast, keepTickLayout } from '#server/platform/compiled-code.ts'
@@ -67,6 +68,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
       await sleep(config.limits.shutdownDelay * 1000)
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await stopping
+      await sealRest(parts)
       await parts.close()
       endBound()
     }

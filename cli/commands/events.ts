@@ -40,7 +40,8 @@ Examples:
     .addHelpText(
       'after',
       `
-The server seals events every few minutes; what is newer is not checked. It fails where the trail was tampered with,
+The server seals events every 5 minutes, after 1,000 events and when it stops; how many are newer and not checked is
+shown. It fails where the trail was tampered with,
 and names the first event. Keep the hash it prints elsewhere and give it with --known the next time: that a trail was
 cut off at its end shows in nothing else.
 

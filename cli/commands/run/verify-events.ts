@@ -74,8 +74,15 @@ export const verifyEvents = (invocation: Invocation): Promise<void> =>
         { hint: 'it was cut off or made anew since, or retention has removed the block' },
       )
     if (invocation.output === 'json') return
+    if (head === null)
+      return note(
+        invocation,
+        unsealed === 0
+          ? `realm ${realm} has no audit events`
+          : `warning: nothing is proved: of ${plural(unsealed, 'event')} of realm ${realm} none is sealed yet; verify again when the server has sealed them (every 5 minutes, after 1,000 events and when it stops)`,
+      )
     const rest = unsealed === 0 ? '' : `; ${plural(unsealed, 'newer event')} not sealed yet`
-    const at = head === null ? '' : `\nblock ${head.block} has the hash ${head.hash}`
+    const at = `\nblock ${head.block} has the hash ${head.hash}, sealed at ${head.sealedAt}`
     note(
       invocation,
       `the audit trail of realm ${realm} is intact: ${plural(events, 'event')} in ${plural(blocks, 'block')}${rest}${at}`,
