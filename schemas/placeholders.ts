@@ -5,7 +5,7 @@
 
 import type { FieldError } from './problems.ts'
 
-/** Those of the spec, and what messages about sign-ins and invitations tell. */
+/** Those of the spec, and what messages about sign-ins, invitations and requests tell. */
 export const placeholderNames = [
   'realm',
   'code',
@@ -16,6 +16,7 @@ export const placeholderNames = [
   'device',
   'address',
   'time',
+  'application',
 ] as const
 
 const known: ReadonlySet<string> = new Set(placeholderNames)

@@ -9,7 +9,6 @@ import type { Factors } from '#server/accounts/factors.ts'
 import type { Passkeys } from '#server/accounts/passkeys.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
-import type { Post } from '#server/accounts/post.ts'
 import type { Transactions } from '#server/accounts/transactions.ts'
 import type { PersonalKeys } from '#server/events/personal-keys.ts'
 import type { PageScopeParts } from '#server/login/page-scope.ts'
@@ -31,6 +30,5 @@ export interface AccountParts extends OidcParts {
   readonly addressUndos: AddressUndos
   readonly settingsOf: PageScopeParts['settingsOf']
   readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
-  readonly post: Pick<Post, 'statements' | 'wake'>
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
 }

@@ -1,6 +1,7 @@
 /** Requests by which a client asks a user who is not in front of it (CIBA Core §7): for one user, until they decide. */
 
 import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import {
@@ -37,7 +38,12 @@ export interface NewCibaRequest {
 
 export interface CibaRequests extends DecoupledRequests {
   dataOf(row: DecoupledRow): CibaData
-  create(request: NewCibaRequest): Promise<string>
+  /** For a transaction; the id goes to the client alone. */
+  create(request: NewCibaRequest): {
+    readonly authReqId: string
+    readonly expiresAt: number
+    readonly statements: readonly Statement[]
+  }
   /** Those that wait for the user, oldest first. */
   listOf(realm: string, userId: string): Promise<DecoupledRow[]>
   notificationOf(row: DecoupledRow): Notification | undefined
@@ -57,7 +63,7 @@ export const createCibaRequests = (
     ...createDecoupledRequests(parts, 'ciba_requests'),
     dataOf,
 
-    create: async ({ realm, clientId, userId, data, lifetimeSeconds, notificationToken }) => {
+    create: ({ realm, clientId, userId, data, lifetimeSeconds, notificationToken }) => {
       const authReqId = randomToken()
       const id = sha256(authReqId)
       const now = clock.now()
@@ -86,8 +92,8 @@ export const createCibaRequests = (
         poll_interval: pollInterval,
         expires_at: now + lifetimeSeconds * 1000,
       }
-      await storage.append(insertRows(db, 'ciba_requests', [row]))
-      return authReqId
+      const statements = insertRows(db, 'ciba_requests', [row])
+      return { authReqId, expiresAt: row.expires_at, statements }
     },
 
     listOf: (realm, userId) =>

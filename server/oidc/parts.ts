@@ -1,7 +1,9 @@
 /** What the protocol endpoints are made of; each takes the few it needs. */
 
 import type { Authenticator } from '#server/accounts/authenticate.ts'
+import type { Devices } from '#server/accounts/devices.ts'
 import type { Factors } from '#server/accounts/factors.ts'
+import type { Post } from '#server/accounts/post.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Jobs } from '#server/events/jobs/queue.ts'
@@ -12,6 +14,7 @@ import type { MapError } from '#server/http/errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Vault } from '#server/resources/secrets.ts'
@@ -41,6 +44,9 @@ export interface OidcParts {
   readonly authenticator: Authenticator
   readonly factors: Pick<Factors, 'hasFactor'>
   readonly outgoing: Outgoing
+  readonly devices: Pick<Devices, 'addressesOf'>
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   /** Makes the nonces of proofs of possession; all nodes have the same. */
   readonly dpopKey: Uint8Array

@@ -204,6 +204,8 @@ describe.each(backends)('realms on $name', (backend) => {
     const templates = (await send('GET', `${base}/messaging/templates`)).body
     expect(templates.map((one: { templateKey: string }) => one.templateKey).sort()).toEqual([
       'account-locked',
+      'ciba-request',
+      'ciba-request',
       'email-changed',
       'email-changed-undo',
       'invitation',

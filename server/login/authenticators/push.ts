@@ -6,6 +6,7 @@
 
 import { type ApprovalStatus, approvalMs } from '#server/accounts/approvals.ts'
 import type { DeviceAddress } from '#server/accounts/devices.ts'
+import { reachableDevices } from '#server/accounts/reachable-devices.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
@@ -25,17 +26,11 @@ import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts
 type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'devices' | 'approvals'>
 
 export const push = (parts: Parts): Step => {
-  const { pages, clock, messaging, post, devices, approvals } = parts
+  const { pages, clock, post, approvals } = parts
   const { ask, rowOf, status, statusOf } = createElsewhere(parts)
 
-  const reachable = async ({ user, view }: StepContext): Promise<DeviceAddress[]> => {
-    const addresses = user ? await devices.addressesOf(user) : []
-    const drivers = new Map<string, boolean>()
-    for (const { driver } of addresses)
-      if (!drivers.has(driver))
-        drivers.set(driver, (await messaging.ready(view, 'PUSH', driver)).ready)
-    return addresses.filter(({ driver }) => drivers.get(driver))
-  }
+  const reachable = async ({ user, view }: StepContext): Promise<DeviceAddress[]> =>
+    user ? reachableDevices(parts, view, user) : []
 
   const send = async (context: StepContext, pushId: string): Promise<Statement[]> => {
     const { realm, user } = context

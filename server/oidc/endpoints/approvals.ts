@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { ApprovalWish } from '#server/http/pages.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
+import { approvalsPath } from '../ciba-message.ts'
 import { pingQueue, pingsFor } from '../ciba-ping.ts'
 import type { CibaRequests } from '../ciba-requests.ts'
 import { createDecisions } from '../decoupled-decisions.ts'
@@ -17,7 +18,7 @@ import { scopeWords } from '../scope-words.ts'
 import { createUserPages, type UserVisit } from '../user-pages.ts'
 import { urlOf } from './endpoint.ts'
 
-const path = '/approvals'
+const path = approvalsPath
 
 const page = (description: string) => ({
   description,

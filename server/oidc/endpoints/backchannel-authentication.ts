@@ -1,6 +1,6 @@
 /**
- * Backchannel authentication (CIBA Core §7): a client that knows who its user is asks them to decide on the page for
- * approvals, and learns of it by asking (poll) or by being told to ask (ping).
+ * Backchannel authentication (CIBA Core §7): a client that knows who its user is asks them to decide. A message leads the user
+ * to the page for approvals; the client learns of the decision by asking (poll) or by being told to ask (ping).
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -9,6 +9,7 @@ import { allowedResources } from '#server/tokens/audience.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { grantedScopes, openidScope } from '#server/tokens/scopes.ts'
+import { createCibaMessage } from '../ciba-message.ts'
 import { createCibaRequests } from '../ciba-requests.ts'
 import { createSignedAuthentication } from '../ciba-signed.ts'
 import type { AuthenticateClient, AuthenticatedClient } from '../client-auth/authenticate.ts'
@@ -98,10 +99,11 @@ const notificationOf = ({ doc }: TokenClient, form: Parameters): string | undefi
 }
 
 export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => {
-  const { issuers, authenticateClient, users, sessions, verifier, mint } = parts
+  const { issuers, authenticateClient, users, sessions, verifier, mint, storage, post } = parts
   const requests = createCibaRequests(parts)
   const parametersOf = createSignedAuthentication(parts)
   const recordRefusal = createRecordRefusal(parts)
+  const messageFor = createCibaMessage(parts)
 
   const ofIdToken = async (
     issuer: Issuer,
@@ -141,7 +143,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
   }
 
   const ask = async (
-    { issuer, client }: GrantPlace,
+    { issuer, client, sourceIp }: GrantPlace,
     method: AuthenticatedClient['method'],
     sent: Parameters,
   ) => {
@@ -151,24 +153,27 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     if (form.get('user_code') !== undefined) throw invalidRequest('user_code is not supported')
     const scope = grantedScopes(client, form.require('scope'))
     if (!scope.includes(openidScope)) throw invalidScope('the scope openid is missing')
-    const [lifetimeSeconds, message] = [lifetimeOf(form), messageOf(form)]
+    const [lifetimeSeconds, binding] = [lifetimeOf(form), messageOf(form)]
     const notification = notificationOf(client, form)
     const resources = allowedResources(client, form.all('resource'))
     const user = await userOf(issuer, client, form)
     if ((await requests.listOf(issuer.name, user.id)).length >= mostPending)
       throw accessDenied('too many requests wait for the user')
-    const authReqId = await requests.create({
+    const { authReqId, expiresAt, statements } = requests.create({
       realm: issuer.name,
       clientId: client.id,
       userId: user.id,
       data: {
         scope,
         resources,
-        ...(message === undefined ? {} : { bindingMessage: message }),
+        ...(binding === undefined ? {} : { bindingMessage: binding }),
       },
       lifetimeSeconds,
       notificationToken: notification,
     })
+    const message = await messageFor(issuer, { client, user, sourceIp, expiresAt })
+    await storage.append([...statements, ...message])
+    post.wake()
     return { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }
   }
 
