@@ -6,12 +6,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, sendProblem, toProblem } from '#server/http/errors.ts'
-import { OAuthError, setOAuthHeaders } from '#server/oidc/errors.ts'
+import { OAuthError, schemeOf, setOAuthHeaders } from '#server/oidc/errors.ts'
 
 /** What a client asks the authorization endpoint for, to try again with what comes of it (RFC 9470 §3). */
-const stepUpChallenge = ({ extra }: Problem): string =>
+const stepUpChallenge = ({ extra }: Problem, scheme: string): string =>
   [
-    'Bearer error="insufficient_user_authentication"',
+    `${scheme} error="insufficient_user_authentication"`,
     ...['acr_values', 'max_age'].flatMap((name) =>
       extra[name] === undefined ? [] : [`${name}="${extra[name]}"`],
     ),
@@ -38,6 +38,7 @@ export const createJsonErrors =
     }
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
-    if (problem.code === 'step-up') reply.header('www-authenticate', stepUpChallenge(problem))
+    if (problem.code === 'step-up')
+      reply.header('www-authenticate', stepUpChallenge(problem, schemeOf(request)))
     return sendProblem(request, reply, problem)
   }

@@ -12,7 +12,7 @@ import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import type { Dpop } from '#server/oidc/dpop.ts'
-import { OAuthError } from '#server/oidc/errors.ts'
+import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
@@ -100,7 +100,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
       const error = failed?.code ?? (presented(request) ? 'invalid_token' : undefined)
       const told = [...(error === undefined ? [] : [`error="${error}"`]), metadata].join(', ')
       return {
-        'www-authenticate': `${failed?.challenge ?? 'Bearer'} ${told}`,
+        'www-authenticate': `${failed?.challenge ?? schemeOf(request)} ${told}`,
         ...failed?.options.headers,
       }
     },

@@ -4,7 +4,6 @@ import type { FastifyRequest } from 'fastify'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { insufficientScope, invalidRequest, invalidToken, type OAuthError } from './errors.ts'
 import type { Parameters } from './parameters.ts'
-import type { ErrorCode } from './vocabulary.ts'
 
 export interface PresentedToken {
   readonly scheme: 'Bearer' | 'DPoP'
@@ -16,40 +15,18 @@ const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 /** Where a resource says who issues tokens for it (RFC 9728 §5.1). */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
 
-const challenge = (
-  { name, url }: Issuer,
-  error?: ErrorCode,
-  description?: string,
-  scope?: string,
-): string =>
-  [
-    `Bearer realm="${name}"`,
-    ...(error === undefined ? [] : [`error="${error}"`]),
-    ...(description === undefined ? [] : [`error_description="${description}"`]),
-    ...(scope === undefined ? [] : [`scope="${scope}"`]),
-    `resource_metadata="${url}${resourceMetadataPath}"`,
-  ].join(', ')
+const metadataOf = ({ url }: Issuer): { readonly resourceMetadata: string } => ({
+  resourceMetadata: `${url}${resourceMetadataPath}`,
+})
 
-/** Without an error code: the request did not try (RFC 6750 §3.1). */
 export const noToken = (issuer: Issuer): OAuthError =>
-  invalidToken('send an access token', { headers: { 'www-authenticate': challenge(issuer) } })
+  invalidToken('send an access token', { ...metadataOf(issuer), untried: true })
 
 export const refuseToken = (issuer: Issuer, detail: string): OAuthError =>
-  invalidToken('the access token is not good here', {
-    detail,
-    headers: {
-      'www-authenticate': challenge(issuer, 'invalid_token', 'the access token is not good here'),
-    },
-  })
+  invalidToken('the access token is not good here', { detail, ...metadataOf(issuer) })
 
-export const refuseScope = (issuer: Issuer, scope: string): OAuthError => {
-  const description = `the scope ${scope} is needed`
-  return insufficientScope(description, {
-    headers: {
-      'www-authenticate': challenge(issuer, 'insufficient_scope', description, scope),
-    },
-  })
-}
+export const refuseScope = (issuer: Issuer, scope: string): OAuthError =>
+  insufficientScope(`the scope ${scope} is needed`, { scope, ...metadataOf(issuer) })
 
 /** In the header, or in the form of a POST; never in the address, which is written to logs (RFC 9700 §4.3.2). */
 export const presentedToken = (

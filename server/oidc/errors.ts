@@ -22,6 +22,10 @@ export interface ErrorOptions {
   readonly retryAfter?: number
   /** Where the resource says who issues tokens for it (RFC 9728 §5.1). */
   readonly resourceMetadata?: string
+  /** The scope that is missing (RFC 6750 §3). */
+  readonly scope?: string
+  /** True where the request brought no token: then no error is named (RFC 6750 §3.1). */
+  readonly untried?: true
 }
 
 export type Challenge = 'Basic' | 'Bearer' | 'DPoP'
@@ -103,16 +107,22 @@ export const toOAuthError = (error: unknown, mapError?: MapError): OAuthError =>
   return fromProblem(toProblem(error, mapError))
 }
 
+/** A resource asks in the scheme that the request came with (RFC 9449 §7.1). */
+export const schemeOf = ({ headers: { authorization } }: FastifyRequest): 'Bearer' | 'DPoP' =>
+  /^dpop\b/i.test(authorization ?? '') ? 'DPoP' : 'Bearer'
+
 const challengeOf = (error: OAuthError, request: FastifyRequest): string => {
   const { realm = '' } = request.params as { realm?: string }
-  const start = `${error.challenge} realm="${plain(realm)}"`
-  if (error.challenge === 'Basic') return start
-  const { resourceMetadata } = error.options
+  const scheme = error.challenge === 'Bearer' ? schemeOf(request) : error.challenge
+  const start = `${scheme} realm="${plain(realm)}"`
+  if (scheme === 'Basic') return start
+  const { resourceMetadata, scope, untried } = error.options
+  const told = [`error="${error.code}"`, `error_description="${error.message}"`]
   return [
     start,
-    `error="${error.code}"`,
-    `error_description="${error.message}"`,
-    ...(error.challenge === 'DPoP' ? [`algs="${dpopAlgorithms.join(' ')}"`] : []),
+    ...(untried ? [] : told),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
+    ...(scheme === 'DPoP' ? [`algs="${dpopAlgorithms.join(' ')}"`] : []),
     ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
   ].join(', ')
 }

@@ -232,16 +232,23 @@ describe.each(backends)('signing out on $name', (backend) => {
   it('refuses an address without a client, foreign hints and parameters that stand twice', async () => {
     const { id_token, access_token } = await signIn(alice)
     const tampered = `${id_token.slice(0, -6)}AAAAAA`
-    for (const query of [
-      `post_logout_redirect_uri=${encodeURIComponent(after)}`,
-      `id_token_hint=${id_token}&client_id=other`,
-      `id_token_hint=${tampered}`,
-      `id_token_hint=${access_token}`,
-      'id_token_hint=x',
-      `client_id=web&client_id=other`,
-      `client_id=nobody&post_logout_redirect_uri=${encodeURIComponent(after)}`,
-    ])
-      expect((await alice.open(`${site.issuer}/logout?${query}`)).status, query).toBe(400)
+    const back = `post_logout_redirect_uri=${encodeURIComponent(after)}`
+    for (const [query, reason] of [
+      [back, 'a post_logout_redirect_uri needs an id_token_hint or a client_id'],
+      [`id_token_hint=${id_token}&client_id=other`, 'the id_token_hint is of another client'],
+      [`id_token_hint=${tampered}`, 'the id_token_hint is not an id token of this realm'],
+      [`id_token_hint=${access_token}`, 'the id_token_hint is not an id token of this realm'],
+      ['id_token_hint=x', 'the id_token_hint is not an id token of this realm'],
+      [`client_id=web&client_id=other`, 'client_id'],
+      [`client_id=nobody&${back}`, 'there is no such client'],
+      [`client_id=other&${back}`, 'is not one that the client registered'],
+    ] as const) {
+      const { status, body } = await alice.open(`${site.issuer}/logout?${query}`)
+      expect(status, query).toBe(400)
+      expect(body, query).toContain(reason)
+      expect(body, query).toContain('The sign-out request is wrong')
+      expect(body, query).not.toMatch(/cannot be signed in|Sign in/)
+    }
     expect(await isSignedIn(alice)).toBe(true)
     expect((await site.get('/logout')).status).toBe(200)
     const gone = await fetch(`${site.server.baseUrl}/realms/nowhere/logout`)
@@ -275,7 +282,9 @@ describe.each(backends)('signing out on $name', (backend) => {
     const page = await alice.open(`${site.issuer}/login`)
     const cookie = [...alice.jar].map(([name, value]) => `${name}=${value}`).join('; ')
     const { status, headers } = await site.post('/logout', hiddenFields(page.body), { cookie })
-    expect([status, headers.get('location')]).toEqual([303, '/realms/acme/login'])
+    expect([status, headers.get('location')]).toEqual([303, '/realms/acme/logout'])
+    const told = await alice.open(`${site.issuer}/logout`)
+    expect([told.status, told.body.includes('You are signed out')]).toEqual([200, true])
     expect(headers.getSetCookie().join()).toMatch(/iam-session-acme=;/)
     expect(await isSignedIn(alice)).toBe(false)
   })

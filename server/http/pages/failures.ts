@@ -6,6 +6,7 @@ import { definePage } from './definition.ts'
 export type PageError =
   | 'bad-request'
   | 'application'
+  | 'sign-out-request'
   | 'expired'
   | 'flow-expired'
   | 'cookies'

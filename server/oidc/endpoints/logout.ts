@@ -66,7 +66,7 @@ interface Asked {
 const tell = (error: unknown) => {
   if (!(error instanceof OAuthError) || error.status >= 500) return undefined
   if (error.status === 404) return { status: 404, error: 'not-found' } as const
-  return { status: 400, error: 'application', detail: error.message } as const
+  return { status: 400, error: 'sign-out-request', detail: error.message } as const
 }
 
 const createHandlers = (parts: LogoutParts) => {
@@ -112,8 +112,14 @@ const createHandlers = (parts: LogoutParts) => {
     const client = await clientNamed(issuer, hint?.clientId ?? named)
     const uri = parameters.get('post_logout_redirect_uri')
     const state = parameters.get('state')
+    if (uri !== undefined && !client)
+      throw invalidRequest(
+        named === undefined && !hint
+          ? 'a post_logout_redirect_uri needs an id_token_hint or a client_id'
+          : 'there is no such client',
+      )
     if (uri !== undefined && !client?.doc.postLogoutRedirectUris.includes(uri))
-      throw invalidRequest('the post_logout_redirect_uri is not registered')
+      throw invalidRequest('the post_logout_redirect_uri is not one that the client registered')
     const target = uri === undefined || state === undefined ? uri : withQuery(uri, { state })
     return { parameters, sid: hint?.sid, client, target }
   }
@@ -240,7 +246,8 @@ const createHandlers = (parts: LogoutParts) => {
     if (found) await end(visit, found)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
     browser.signOut(reply, realm)
-    return reply.redirect(`/realms/${realm}/login`, 303)
+    // Nobody is signed in there any more: it says so.
+    return reply.redirect(`/realms/${realm}${path}`, 303)
   }
 
   return { show, showStored, submit }
