@@ -16,6 +16,7 @@ import { measureImport } from './measurements/import.ts'
 import { measureIssuer } from './measurements/issuer.ts'
 import { measureLists } from './measurements/lists.ts'
 import { measureMemory } from './measurements/memory.ts'
+import { measureNeighbours } from './measurements/neighbours.ts'
 import { measurePages } from './measurements/pages.ts'
 import { measureSignIns } from './measurements/sign-ins.ts'
 import { measureStartUp } from './measurements/start-up.ts'
@@ -37,6 +38,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   users: measureUsers,
   import: measureImport,
   events: measureEvents,
+  neighbours: measureNeighbours,
   'sign-ins': measureSignIns,
   storm: measureStorm,
   pages: measurePages,
