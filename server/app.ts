@@ -75,6 +75,15 @@ export const createApp = (parts: Parts): FastifyInstance => {
   app.register(interactiveDocs)
   app.register(monitoringRoutes(parts))
   app.register(adminResourceRoutes({ baseUrl: config.http.baseUrl, master: masterRealm }))
+  const engine = createSignInEngine({
+    ...parts,
+    pages,
+    knownDevices: createKnownDevices({ ...parts, cookies, baseUrl: config.http.baseUrl }),
+    organizations: createSignInOrganizations(parts),
+    baseUrl: config.http.baseUrl,
+    onLogin: metrics.login,
+    onChallenge: metrics.mfaChallenge,
+  })
   app.register(
     loginRoutes({
       ...parts,
@@ -83,21 +92,15 @@ export const createApp = (parts: Parts): FastifyInstance => {
       pages,
       mapError,
       master: masterRealm,
-      engine: createSignInEngine({
-        ...parts,
-        pages,
-        knownDevices: createKnownDevices({ ...parts, cookies, baseUrl: config.http.baseUrl }),
-        organizations: createSignInOrganizations(parts),
-        baseUrl: config.http.baseUrl,
-        onLogin: metrics.login,
-        onChallenge: metrics.mfaChallenge,
-      }),
+      engine,
       findPending: createFindPending({ ...parts, cookies }),
       onLogin: metrics.login,
     }),
   )
   app.register(invitationRoutes({ ...parts, cookies, csrf, pages, mapError, master: masterRealm }))
-  app.register(oidcRoutes({ ...parts, cookies, csrf, pages, mapError }))
+  app.register(
+    oidcRoutes({ ...parts, cookies, csrf, pages, mapError, directLack: engine.directLack }),
+  )
   app.register(accountRoutes({ ...parts, cookies, csrf, pages, mapError }))
 
   app.register((admin, _options, done) => {

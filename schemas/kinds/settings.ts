@@ -125,6 +125,12 @@ const spec = fields({
     default: 'browser',
     description: 'The flow of a sign-in in a browser.',
   }),
+  directGrantFlow: Type.Optional(
+    ref('flow', {
+      description:
+        'The flow that a password grant obeys; where it asks for more than a password, there is no grant. Unset means browserFlow.',
+    }),
+  ),
 })
 
 export type SettingsDoc = Static<typeof spec>

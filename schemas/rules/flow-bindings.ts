@@ -7,7 +7,10 @@ import { passageErrors } from './flow-passage.ts'
 import type { RuleContext } from './rule.ts'
 
 /** The settings that name a flow to run. */
-export const flowSettings = ['browserFlow'] as const satisfies readonly (keyof SettingsDoc)[]
+export const flowSettings = [
+  'browserFlow',
+  'directGrantFlow',
+] as const satisfies readonly (keyof SettingsDoc)[]
 
 /** Flows that run under their own name: users register, and set a forgotten password anew (server/login/entries.ts). */
 const byName = ['registration', 'reset-credentials']
@@ -32,7 +35,7 @@ export const boundFlows = (
   context: Pick<RuleContext, 'find' | 'settings'>,
   alias: string,
 ): string[] => {
-  const named = flowSettings.flatMap((field) => context.settings[field])
+  const named = flowSettings.flatMap((field) => context.settings[field] ?? [])
   return [...new Set([...named, ...byName])].filter((bound) => runs(context, bound, alias))
 }
 

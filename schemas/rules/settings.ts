@@ -7,8 +7,8 @@ import type { FieldError } from '../problems.ts'
 import { bindingErrors, flowSettings } from './flow-bindings.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 
-const flowErrors = (context: RuleContext, field: string, alias: string): FieldError[] =>
-  bindingErrors(context, alias).map(({ code, message }) => ({
+const flowErrors = (context: RuleContext, field: string, alias: string | undefined): FieldError[] =>
+  (alias === undefined ? [] : bindingErrors(context, alias)).map(({ code, message }) => ({
     field: `/${field}`,
     code,
     message:

@@ -16,7 +16,7 @@ import type { OidcParts } from '#server/oidc/parts.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { LastAdmin } from '#server/resources/last-admin.ts'
 
-export interface AccountParts extends OidcParts {
+export interface AccountParts extends Omit<OidcParts, 'directLack'> {
   readonly devices: Devices
   readonly approvals: Approvals
   readonly passkeys: Passkeys

@@ -5,6 +5,7 @@ import { createRequiredActions } from './actions/index.ts'
 import { createAdministrators } from './administrators.ts'
 import { createAuthenticators } from './authenticators/index.ts'
 import { createConditions } from './conditions/index.ts'
+import { createDirectLack, type DirectLack } from './direct-grant.ts'
 import { createEngine, type Engine, type EngineParts } from './engine.ts'
 import type { FactorParts } from './factor-parts.ts'
 
@@ -13,13 +14,16 @@ export type SignInParts = Omit<FactorParts, 'administrators'> &
     readonly ranks: Pick<Ranks, 'permissionsOf'>
   }
 
-export const createSignInEngine = (given: SignInParts): Engine => {
+export const createSignInEngine = (
+  given: SignInParts,
+): Engine & { readonly directLack: DirectLack } => {
   const parts = { ...given, administrators: createAdministrators(given) }
-  return createEngine({
+  const complete = {
     ...parts,
     steps: createAuthenticators(parts),
     conditions: createConditions(parts),
     actions: createRequiredActions(parts),
     hasFactor: parts.factors.hasFactor,
-  })
+  }
+  return { ...createEngine(complete), directLack: createDirectLack(complete) }
 }

@@ -203,6 +203,9 @@ export const createQuestions = ({
     contextOf,
     nextFor,
     userOf,
+    /** Whether it is asked beside the flow. */
+    isOfAction: ({ path, authenticator }: PinnedExecution): boolean =>
+      path === actionPath(authenticator),
     provedBefore: (nodes: readonly PinnedNode[], amr: readonly string[]) =>
       provedBefore(nodes, steps, amr),
   }

@@ -2,7 +2,6 @@
 
 import type { Authenticator } from '#server/accounts/authenticate.ts'
 import type { Devices } from '#server/accounts/devices.ts'
-import type { Factors } from '#server/accounts/factors.ts'
 import type { Post } from '#server/accounts/post.ts'
 import type { Users } from '#server/accounts/users.ts'
 import type { Recorder } from '#server/events/audit.ts'
@@ -14,6 +13,7 @@ import type { MapError } from '#server/http/errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
+import type { DirectLack } from '#server/login/direct-grant.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
@@ -42,7 +42,8 @@ export interface OidcParts {
   readonly users: Users
   readonly sessions: Sessions
   readonly authenticator: Authenticator
-  readonly factors: Pick<Factors, 'hasFactor'>
+  /** What a password grant would have to prove beside the password. */
+  readonly directLack: DirectLack
   readonly outgoing: Outgoing
   readonly devices: Pick<Devices, 'addressesOf'>
   readonly messaging: Pick<Messaging, 'ready'>

@@ -86,6 +86,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
       scope: grantedScopes(client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],
+      request,
     }
     return { context, issuance: await grant.handle(context) }
   }

@@ -3,6 +3,7 @@
  * proof of possession, scope policy, issue, durable write, answer); a grant only says what is to be issued to whom.
  */
 
+import type { FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/event-types.ts'
 import type { ConstraintError, GuardFailedError, Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -26,6 +27,7 @@ export interface GrantContext {
   readonly jkt: string | undefined
   readonly sourceIp: string
   readonly userAgent: string | undefined
+  readonly request: FastifyRequest
 }
 
 /** What is to be issued. */

@@ -1,9 +1,10 @@
 /**
  * A name and a password for tokens (RFC 6749 §4.3): for old clients that list it, and nobody else. It goes through the one
- * door for passwords, so that it feeds the same counters as the sign-in page. The client learns nothing of why it failed.
+ * door for passwords, so that it feeds the same counters as the sign-in page, and obeys the flow of the realm
+ * (`directGrantFlow`, else `browserFlow`): where that asks for more, there is no grant. The client learns nothing of why it
+ * failed: it could try passwords out otherwise.
  */
 
-import { fieldsOf } from '#server/accounts/user-record.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { GrantData } from '#server/tokens/grants-store.ts'
@@ -16,15 +17,16 @@ import { createProlong } from './prolong.ts'
 
 export type PasswordParts = Pick<
   OidcParts,
-  'authenticator' | 'factors' | 'grantsStore' | 'clock' | 'metrics'
+  'authenticator' | 'directLack' | 'grantsStore' | 'clock' | 'metrics'
 >
 
 const retryAfter = 5
 
 const refused = (detail: string) =>
-  invalidGrant('the name or the password is wrong, or nobody may sign in with them now', {
-    detail,
-  })
+  invalidGrant(
+    'the username or the password is wrong, or the realm asks this user for more than a password; use the authorization code grant',
+    { detail },
+  )
 
 const busy = oauthError('temporarily_unavailable', 503)
 
@@ -42,7 +44,7 @@ const loginEvent = (
 })
 
 export const passwordGrant = (parts: PasswordParts): Grant => {
-  const { authenticator, factors, grantsStore, clock, metrics } = parts
+  const { authenticator, directLack, grantsStore, clock, metrics } = parts
   const prolong = createProlong(parts)
 
   const open = (context: GrantContext, user: UserRow) => {
@@ -61,10 +63,9 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     return { grant, data, refresh, statements: [...statements, ...(refresh?.statements ?? [])] }
   }
 
-  /** What more would be asked on the sign-in page, where this grant can ask for nothing: no way around it. */
-  const faultOf = async (user: UserRow): Promise<string | undefined> => {
-    if (fieldsOf(user).requiredActions.length > 0) return 'required-actions'
-    return (await factors.hasFactor(user)) ? 'second-factor' : undefined
+  const faultOf = ({ issuer, client, request }: GrantContext, user: UserRow) => {
+    const { name: realm, settings, view } = issuer
+    return directLack({ request, realm, settings, view, clientId: client.clientId }, user)
   }
 
   const handle = async (context: GrantContext): Promise<Issuance> => {
@@ -76,7 +77,7 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     const result = await authenticator.attempt(
       { realm: issuer.name, settings: issuer.settings, name, password, address: sourceIp },
       async (user) => {
-        const fault = await faultOf(user)
+        const fault = await faultOf(context, user)
         const opened = fault === undefined ? open(context, user) : undefined
         return {
           statements: opened?.statements ?? [],
