@@ -90,7 +90,8 @@ export const createAddressNotice = ({
       const moved = changes.filter(
         ({ before, after }) => before.email !== null && before.email_key !== after.email_key,
       )
-      if (moved.length === 0 || !(await messaging.ready(view, 'EMAIL')).ready) return []
+      if (moved.length === 0 || !(await messaging.ready(view, { channel: 'EMAIL' })).ready)
+        return []
       const { verifyEmail } = await settingsIn(view)
       const canUndo = ({ before, after, isFinal = false }: AddressChange): boolean =>
         !isFinal && after.managed === 0 && (before.email_verified === 1 || !verifyEmail)

@@ -14,11 +14,15 @@ export const reachableDevices = async (
   { devices, messaging }: ReachableDevicesParts,
   view: RealmView,
   user: UserRow,
+  templateKey: string,
 ): Promise<DeviceAddress[]> => {
   const addresses = await devices.addressesOf(user)
   const drivers = new Map<string, boolean>()
   for (const { driver } of addresses)
     if (!drivers.has(driver))
-      drivers.set(driver, (await messaging.ready(view, 'PUSH', driver)).ready)
+      drivers.set(
+        driver,
+        (await messaging.ready(view, { channel: 'PUSH', driver, templateKey })).ready,
+      )
   return addresses.filter(({ driver }) => drivers.get(driver))
 }

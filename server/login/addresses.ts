@@ -1,6 +1,7 @@
 /** Where the pages of a sign-in are. */
 
-import { type Entry, entryOf, registerEntry, signInEntry } from './entries.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { type Entry, entryOf, forgotEntry, registerEntry, signInEntry } from './entries.ts'
 import type { SignIn } from './flow/sign-ins.ts'
 import { pendingParameter } from './pending.ts'
 
@@ -20,6 +21,14 @@ export const signInPath = (realm: string, handle: string | undefined): string =>
 /** Where somebody registers for it. */
 export const registerPath = (realm: string, handle: string | undefined): string =>
   firstPath(realm, handle, registerEntry)
+
+/** Where somebody who has forgotten the password for it sets another; nothing where the realm does not offer that. */
+export const resetPath = (
+  settings: SettingsDoc,
+  realm: string,
+  handle: string | undefined,
+): string | undefined =>
+  forgotEntry.flowOf(settings) === undefined ? undefined : firstPath(realm, handle, forgotEntry)
 
 /** Of what is asked now. */
 export const stepPath = ({ realm, handle, state, version }: SignIn): string =>

@@ -53,7 +53,7 @@ export const claimantOf = async (
   if (!holder || !yields) return undefined
   const staying = settings.resetPasswordAllowed ? [passkeyType] : ['password', passkeyType]
   const isShut = await factors.has(holder.id, staying)
-  return isShut && (await messaging.ready(view, 'EMAIL')).ready ? holder : undefined
+  return isShut && (await messaging.ready(view, { channel: 'EMAIL' })).ready ? holder : undefined
 }
 
 /** The user who registers, without the address until it is shown to be theirs. */

@@ -29,17 +29,15 @@ export const registerEntry: Entry = {
     registrationAllowed || pending?.invitation ? 'registration' : undefined,
 }
 
-export const entries: readonly Entry[] = [
-  signInEntry,
-  registerEntry,
-  {
-    name: 'forgot',
-    path: 'login/forgot',
-    flowOf: ({ resetPasswordAllowed }) => (resetPasswordAllowed ? 'reset-credentials' : undefined),
-    // Whoever reads the user's mail must not get past the second factor by it.
-    withoutSession: true,
-  },
-]
+export const forgotEntry: Entry = {
+  name: 'forgot',
+  path: 'login/forgot',
+  flowOf: ({ resetPasswordAllowed }) => (resetPasswordAllowed ? 'reset-credentials' : undefined),
+  // Whoever reads the user's mail must not get past the second factor by it.
+  withoutSession: true,
+}
+
+export const entries: readonly Entry[] = [signInEntry, registerEntry, forgotEntry]
 
 export const entryOf = (name: string | undefined): Entry =>
   entries.find((entry) => entry.name === name) ?? signInEntry

@@ -117,7 +117,7 @@ export const createKnownDevices = (parts: KnownDeviceParts): KnownDevices => {
     view: RealmView,
     user: UserRow,
   ): Promise<Statement[]> => {
-    if (user.email === null || !(await messaging.ready(view, 'EMAIL')).ready) return []
+    if (user.email === null || !(await messaging.ready(view, { channel: 'EMAIL' })).ready) return []
     return post.statements({
       realm: user.realm,
       user,

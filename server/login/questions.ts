@@ -126,7 +126,8 @@ export const createQuestions = ({
         ?.holds(contextOf(visitor, signIn, user, execution))) ?? false,
     suits: async (execution) => {
       const step = steps.get(execution.authenticator)
-      if (!step) return 'unavailable'
+      const context = contextOf(visitor, signIn, user, execution)
+      if (!step || (await step.works?.(context)) === false) return 'unavailable'
       if (!user)
         return step.identifies || (step.blind && signIn.state.name !== undefined)
           ? 'ready'
@@ -134,7 +135,6 @@ export const createQuestions = ({
       // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
       if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return 'ready'
       if (signIn.state.amr.length === 0 && step.afterProof) return 'unavailable'
-      const context = contextOf(visitor, signIn, user, execution)
       if (await step.isDone?.(context)) return 'done'
       if (!step.suits || (await step.suits(context))) return 'ready'
       return step.enrolment !== undefined &&
@@ -191,9 +191,11 @@ export const createQuestions = ({
     // Whoever sets a forgotten password anew has not passed the factors: nothing else is asked, or set up, of them.
     if (state.withoutSession) return { kind: 'passed' }
     const action = await nextAction(visitor, signIn, user)
-    return action
-      ? { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
-      : { kind: 'passed' }
+    if (!action) return { kind: 'passed' }
+    const context = contextOf(visitor, known, user, action.execution)
+    // What is required is not left out because it cannot be done.
+    if ((await action.step.works?.(context)) === false) return { kind: 'stuck' }
+    return { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
   }
 
   const userOf = async ({ realm, state }: SignIn): Promise<UserRow | undefined> =>

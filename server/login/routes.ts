@@ -53,6 +53,12 @@ type SignInRequest = FastifyRequest<SignInRoute>
 const isStrengthening = ({ state: { strengthens } }: SignIn, { current }: Visit): boolean =>
   strengthens === undefined || current?.session.sid === strengthens
 
+/** What waited for it waits in another browser. */
+const forNothing = ({ state: { pending: _, ...state }, ...signIn }: SignIn): SignIn => ({
+  ...signIn,
+  state,
+})
+
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
@@ -183,9 +189,11 @@ const createHandlers = (parts: LoginParts) => {
     const { realm, signIn: handle } = request.params
     const value = browser.preLoginCookie(request, realm)
     const own = value === undefined ? undefined : await signIns.find(realm, handle, value)
-    const signIn = own ?? (await openedByLink(request, realm, handle))
-    if (!signIn || !visit.isOpen || !isStrengthening(signIn, visit)) return { gone: true } as const
-    const turn = await turnOf(request, reply, visit, signIn.state.pending)
+    const found = own ?? (await openedByLink(request, realm, handle))
+    if (!found || !visit.isOpen || !isStrengthening(found, visit)) return { gone: true } as const
+    const { pending, withoutSession } = found.state
+    const turn = await turnOf(request, reply, visit, pending, { alsoElsewhere: withoutSession })
+    const signIn = turn.pending ? found : forNothing(found)
     return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
   }
 

@@ -166,6 +166,8 @@ export interface Step {
   readonly afterProof?: true
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
+  /** Whether it can be asked of anybody now; a message that cannot be sent is not waited for. */
+  works?(context: StepContext): Promise<boolean>
   /** Whether this user can pass it; a step without needs none of the user's things. */
   suits?(context: StepContext): Promise<boolean>
   show(context: StepContext): Promise<Shown>

@@ -42,21 +42,25 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
   const pendingOf = async (
     request: RealmRequest,
     handle: string | undefined,
+    alsoElsewhere: boolean,
   ): Promise<PendingSignIn | undefined> => {
     if (handle === undefined) return undefined
     const found = await findPending?.(request, request.params.realm, handle)
-    if (!found) throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
+    if (!found && !alsoElsewhere)
+      throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
     return found
   }
 
+  /** `alsoElsewhere`: it may go on in a browser in which nothing waits for it. */
   const turnOf = async (
     request: RealmRequest,
     reply: FastifyReply,
     visit: Visit,
     handle: string | undefined,
+    { alsoElsewhere = false } = {},
   ): Promise<Turn> => {
     const { realm, view, settings, current } = visit
-    const pending = await pendingOf(request, handle)
+    const pending = await pendingOf(request, handle, alsoElsewhere)
     const prepared = browser.prepare(request, reply, realm)
     const sessionCookie = browser.sessionCookie(request, realm)
     const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }

@@ -21,6 +21,7 @@ import {
   type Rendered,
   render,
   settingsIn,
+  type Template,
   type Values,
   valuesFor,
 } from './templates.ts'
@@ -68,12 +69,17 @@ export type Outcome =
   /** Nothing is configured that could send it, or the realm has switched the message off. */
   | { readonly status: 'inert'; readonly reason: string }
 
+export interface Sendable extends Omit<Recipient, 'to'> {
+  readonly templateKey?: string | undefined
+}
+
 export type Readiness =
   | { readonly ready: true }
   | { readonly ready: false; readonly reason: string }
 
 export interface Messaging {
-  ready(view: RealmView, channel: Channel, driver?: string): Promise<Readiness>
+  /** Whether a message could leave: by the channel, and this message where its template is named. */
+  ready(view: RealmView, message: Sendable): Promise<Readiness>
   /** Throws a DeliveryError. */
   send(delivery: Delivery): Promise<Outcome>
   /** A fixed text, also through a provider that is not enabled where its driver is named. Throws a DeliveryError. */
@@ -99,6 +105,19 @@ const inTime = async <T>(work: Promise<T>, milliseconds: number): Promise<T> => 
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The text of a message, or why there is none. */
+const writtenIn = async (
+  view: RealmView,
+  templateKey: string,
+  channel: Channel,
+  locales: readonly string[],
+): Promise<{ readonly template: Template } | { readonly reason: string }> => {
+  const template = await findTemplate(view, templateKey, channel, locales)
+  if (template?.enabled) return { template }
+  const what = template ? 'is not enabled' : 'does not exist'
+  return { reason: `the template ${templateKey} for ${channel} ${what}` }
 }
 
 const nameOf = ({ channel, driver }: Provider): string => `${channel}/${driver}`
@@ -177,9 +196,13 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
   }
 
   return {
-    async ready(view, channel, driver) {
-      const found = await candidates(view, { channel, driver })
-      return 'reason' in found ? { ready: false, reason: found.reason } : { ready: true }
+    async ready(view, { templateKey, ...recipient }) {
+      const found = await candidates(view, recipient)
+      if ('reason' in found) return { ready: false, reason: found.reason }
+      if (templateKey === undefined) return { ready: true }
+      const locales = localesFor(await settingsIn(view), undefined)
+      const written = await writtenIn(view, templateKey, recipient.channel, locales)
+      return 'reason' in written ? { ready: false, reason: written.reason } : { ready: true }
     },
 
     async send(delivery) {
@@ -189,11 +212,9 @@ export const createMessaging = (parts: MessagingParts): Messaging => {
       const settings = await settingsIn(view)
       const wanted = delivery.locale ?? user?.attributes?.['locale']?.[0]
       const locales = localesFor(settings, wanted)
-      const template = await findTemplate(view, templateKey, channel, locales)
-      if (!template?.enabled) {
-        const what = template ? 'is not enabled' : 'does not exist'
-        return { status: 'inert', reason: `the template ${templateKey} for ${channel} ${what}` }
-      }
+      const written = await writtenIn(view, templateKey, channel, locales)
+      if ('reason' in written) return { status: 'inert', reason: written.reason }
+      const { template } = written
       const meaning = valuesFor(settings.displayName || view.realm, user, values)
       const message: Message = {
         id: delivery.id ?? newId(),

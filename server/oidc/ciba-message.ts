@@ -43,11 +43,15 @@ export const createCibaMessage =
       cause: { by: 'user', source: sourceIp },
       expiresAt,
     } as const
-    const devices = await reachableDevices(parts, view, user)
+    const devices = await reachableDevices(parts, view, user, templateKey)
     if (devices.length > 0)
       return devices.flatMap(({ token, driver }) =>
         post.statements({ ...letter, channel: 'PUSH', to: token, driver, data: { link, realm } }),
       )
-    if (user.email === null || !(await messaging.ready(view, 'EMAIL')).ready) return []
+    if (
+      user.email === null ||
+      !(await messaging.ready(view, { channel: 'EMAIL', templateKey })).ready
+    )
+      return []
     return post.statements({ ...letter, channel: 'EMAIL', to: user.email })
   }

@@ -224,10 +224,11 @@ describe.each(backends)('people on $name', (backend) => {
       const { storage } = world.server.parts
       await world.setFlow([{ authenticator: 'username-password' }])
       const userId = await world.addUser('gil')
+      const now = world.clock.now()
       const seen = Array.from({ length: 150 }, (_, n) => ({
         user_id: userId,
         device: `seen-${n}`,
-        last_seen: world.clock.now() - n - 1,
+        last_seen: now - n - 1,
       }))
       await storage.append(insertRows(storage.db, 'known_devices', seen))
       // The rest is forgotten at one digest in sixteen.

@@ -180,7 +180,7 @@ describe('a server that writes messages to its log', () => {
     const values = { code: '123456', ttl: '5' }
     const delivery = { view, templateKey: 'otp-email', channel: 'EMAIL', to, values } as const
     return {
-      ready: await messaging.ready(view, 'EMAIL'),
+      ready: await messaging.ready(view, { channel: 'EMAIL' }),
       outcome: await messaging.send(delivery),
       lines,
     }

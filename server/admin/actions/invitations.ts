@@ -36,6 +36,7 @@ export interface InvitationParts {
 
 const day = 24 * 60 * 60
 const resourceType = 'invitations'
+const templateKey = 'invitation'
 /** Enough for a company's people in a list, too few to make the realm a source of unwanted mail. */
 const perAdministrator = { messages: 500, seconds: 3600 } as const
 /** Also where several administrators invite it into several organizations. */
@@ -101,7 +102,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     { view, realm, caller }: ActionContext,
     email: string,
   ): Promise<void> => {
-    const mail = await messaging.ready(view, 'EMAIL')
+    const mail = await messaging.ready(view, { channel: 'EMAIL', templateKey })
     if (!mail.ready) throw new Problem('conflict', `nobody can be invited: ${mail.reason}`)
     await parts.messageLimits.admit(realm, [
       { limit: 'administrator', of: `invitation:${caller.actor}`, ...perAdministrator },
@@ -136,7 +137,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       to: row.email,
       cause: { by: 'administrator' },
       locale,
-      templateKey: 'invitation',
+      templateKey,
       values: {
         organization: organization.name,
         link: `${config.http.baseUrl}/realms/${realm}/invitation?token=${token}`,

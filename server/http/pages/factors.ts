@@ -14,15 +14,18 @@ export interface TotpPage extends StepPage {
 /** A code that was sent; posts `code`, or `step=resend`. */
 export interface SentCodePage extends StepPage {
   readonly digits?: number | undefined
-  /** Address or number it was sent to, most of it hidden. */
-  readonly sentTo: string
+  /** Address or number it was sent to, most of it hidden; none where nobody may learn whether there is one. */
+  readonly sentTo?: string | undefined
   /** A new one was sent on the user's wish. */
   readonly resent?: boolean | undefined
 }
 
 /** A link that was sent; posts `step=resend`. */
 export interface MagicLinkPage extends StepPage {
-  readonly sentTo: string
+  /** As of `SentCodePage`. */
+  readonly sentTo?: string | undefined
+  /** Whether the link need not be opened in this browser. */
+  readonly opensAnywhere?: boolean | undefined
   readonly resent?: boolean | undefined
 }
 

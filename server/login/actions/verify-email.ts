@@ -13,7 +13,7 @@ import { codeLifetimeMs, codeMinutes } from '../sent-code.ts'
 import { type RequiredAction, refused, stepError } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'post' | 'codeKey'>
+type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'messaging' | 'post' | 'codeKey'>
 
 const id = 'VERIFY_EMAIL'
 const templateKey = 'verify-email'
@@ -41,6 +41,8 @@ export const verifyEmail = (parts: Parts): RequiredAction => {
 
   return {
     id,
+    works: async ({ view }) =>
+      (await parts.messaging.ready(view, { channel: 'EMAIL', templateKey })).ready,
     isDue: ({ settings, user }) => settings.verifyEmail && user?.email_verified === 0,
     isDone: async ({ realm, user }) => {
       const pending = user && pendingAddress(user)

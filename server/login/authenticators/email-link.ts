@@ -54,14 +54,16 @@ const addressOf = ({ user }: StepContext): string => sha256(user?.email_key ?? '
 export const emailLink = (parts: Parts): Step => {
   const { pages, clock, messaging, post, baseUrl } = parts
 
-  const sentTo = ({ user, state }: StepContext): string => {
-    const shown = state.amr.length > 0 ? (user?.email ?? '') : (state.name ?? '')
-    return shown.includes('@') ? maskedRecipient('EMAIL', shown) : ''
-  }
+  /** Before anything is proved the page does not say that there is an address, or a message. */
+  const sentTo = ({ user, state }: StepContext): string | undefined =>
+    state.amr.length > 0 && user?.email ? maskedRecipient('EMAIL', user.email) : undefined
+
+  const templateOf = ({ state }: StepContext) =>
+    state.withoutSession ? 'reset-password' : 'magic-link-email'
 
   /** For a name that nobody has everything is the same, but that the message goes nowhere. */
   const send = async (context: StepContext) => {
-    const { realm, handle, user, state } = context
+    const { realm, handle, user } = context
     const before = context.notes as Notes | undefined
     const token = randomToken()
     const now = clock.now()
@@ -75,7 +77,7 @@ export const emailLink = (parts: Parts): Step => {
     const letter = {
       realm,
       channel: 'EMAIL',
-      templateKey: state.withoutSession ? 'reset-password' : 'magic-link-email',
+      templateKey: templateOf(context),
       values: { link, ttl: codeMinutes },
       expiresAt: now + codeLifetimeMs,
     } as const
@@ -89,8 +91,11 @@ export const emailLink = (parts: Parts): Step => {
     amr: 'mca',
     isMessage: true,
     blind: true,
-    suits: async ({ user, view }) =>
-      Boolean(user?.email) && (await messaging.ready(view, 'EMAIL')).ready,
+    works: async (context) => {
+      const message = { channel: 'EMAIL', templateKey: templateOf(context) } as const
+      return (await messaging.ready(context.view, message)).ready
+    },
+    suits: async ({ user }) => Boolean(user?.email),
     show: async (context) => {
       const known = context.notes as Notes | undefined
       const token = linkToken(context.request)
@@ -101,6 +106,7 @@ export const emailLink = (parts: Parts): Step => {
             : pages.magicLink(reply, {
                 ...page,
                 sentTo: sentTo(context),
+                opensAnywhere: context.state.withoutSession,
                 resent: wasResent(context),
                 error: stepError(page.refusal),
               }),

@@ -1,6 +1,7 @@
 /** Asks who is signing in. A name that nobody has goes on like any other: what comes next fails for it. */
 
 import { printable } from '#server/accounts/names.ts'
+import { signInPath } from '../addresses.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { refused, type Step } from '../step.ts'
 import { createFirstPage } from './first-page.ts'
@@ -24,8 +25,8 @@ export const identify = (parts: Parts): Step => {
           isForgotten
             ? parts.pages.forgotPassword(reply, {
                 ...modelOf(page),
-                error: undefined,
-                loginUrl: `/realms/${context.realm}/login`,
+                error: page.refusal?.error === 'unavailable' ? 'unavailable' : undefined,
+                loginUrl: signInPath(context.realm, context.state.pending),
               })
             : parts.pages.identify(reply, modelOf(page)),
       }

@@ -1,5 +1,6 @@
 /** The password of somebody whose name was given before, whether or not anybody has that name. */
 
+import { resetPath } from '../addresses.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import { loginError, refused, type Step } from '../step.ts'
 
@@ -13,7 +14,7 @@ export const password = ({ pages }: Pick<FactorParts, 'pages'>): Step => ({
         ...page,
         username: state.name ?? user?.username ?? '',
         error: loginError(page.refusal),
-        resetUrl: settings.resetPasswordAllowed ? `/realms/${realm}/login/forgot` : undefined,
+        resetUrl: resetPath(settings, realm, state.pending),
       }),
   }),
   answer: async ({ state, user, attempt }, form) => {

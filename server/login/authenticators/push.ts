@@ -25,12 +25,14 @@ import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts
 
 type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'devices' | 'approvals'>
 
+const templateKey = 'mfa-push'
+
 export const push = (parts: Parts): Step => {
   const { pages, clock, post, approvals } = parts
   const { ask, rowOf, status, statusOf } = createElsewhere(parts)
 
   const reachable = async ({ user, view }: StepContext): Promise<DeviceAddress[]> =>
-    user ? reachableDevices(parts, view, user) : []
+    user ? reachableDevices(parts, view, user, templateKey) : []
 
   const send = async (context: StepContext, pushId: string): Promise<Statement[]> => {
     const { realm, user } = context
@@ -39,7 +41,7 @@ export const push = (parts: Parts): Step => {
       realm,
       user,
       channel: 'PUSH',
-      templateKey: 'mfa-push',
+      templateKey,
       values: {},
       data: { pushId, realm },
       cause: causeOf(context),

@@ -39,11 +39,10 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
   const { id, amr, channel, templateKey, addressOf, page } = way
   const isMail = channel === 'EMAIL'
 
-  /** The address that is on record is shown to nobody who has proved nothing yet. */
-  const sentTo = ({ user, state }: StepContext): string => {
+  /** Before anything is proved the page does not say that there is an address, or a message. */
+  const sentTo = ({ user, state }: StepContext): string | undefined => {
     const known = state.amr.length > 0 && user ? addressOf(user) : undefined
-    const shown = known ?? (isMail && state.name?.includes('@') ? state.name : '')
-    return shown === '' ? '' : maskedRecipient(channel, shown)
+    return known === undefined ? undefined : maskedRecipient(channel, known)
   }
 
   const maySend = (context: StepContext): Promise<boolean> =>
@@ -71,10 +70,8 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     factor: true,
     isMessage: true,
     blind: true,
-    suits: async ({ user, view }) =>
-      user !== undefined &&
-      addressOf(user) !== undefined &&
-      (await messaging.ready(view, channel)).ready,
+    works: async ({ view }) => (await messaging.ready(view, { channel, templateKey })).ready,
+    suits: async ({ user }) => user !== undefined && addressOf(user) !== undefined,
     show: (context) =>
       codes.show(context, (reply, asked) =>
         page(reply, {

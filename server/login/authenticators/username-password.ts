@@ -1,5 +1,6 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
+import { resetPath } from '../addresses.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { Step } from '../step.ts'
 import { createFirstPage } from './first-page.ts'
@@ -11,9 +12,9 @@ export const usernamePassword = (parts: Pick<FactorParts, 'pages' | 'passkeys'>)
     amr: 'pwd',
     identifies: true,
     show: async (context) => {
-      const { realm, settings } = context
+      const { realm, settings, state } = context
       const modelOf = await firstPage(context)
-      const resetUrl = settings.resetPasswordAllowed ? `/realms/${realm}/login/forgot` : undefined
+      const resetUrl = resetPath(settings, realm, state.pending)
       return { send: (reply, page) => parts.pages.login(reply, { ...modelOf(page), resetUrl }) }
     },
     answer: ({ attempt }, form) =>
