@@ -35,6 +35,12 @@ const estate = Type.Object(
         description: 'Values of variables, for who is given none by --var, environment or file.',
       }),
     ),
+    sharedRealms: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        description:
+          'Realms in which other estates declare documents too: a reference to one that these files do not hold is a warning.',
+      }),
+    ),
     prune: Type.Optional(
       Type.Unsafe<'owned' | 'all' | 'none'>({
         type: 'string',

@@ -24,6 +24,8 @@ export interface FileOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Texts that files shall have, by absolute path, instead of what they hold. */
   readonly texts?: ReadonlyMap<string, string>
+  /** A server checks what comes of them: it knows the documents that other estates declare. */
+  readonly serverChecks?: boolean
 }
 
 export interface ReadFiles {
@@ -77,7 +79,9 @@ export const loadFiles = async (
 
 export const readFiles = async (options: FileOptions): Promise<ReadFiles> => {
   const { estate, loaded } = await loadFiles(options)
-  return { estate, loaded, diagnostics: createValidator().validate(loaded) }
+  const isShared = (realm: string): boolean =>
+    options.serverChecks === true || estate.sharedRealms?.includes(realm) === true
+  return { estate, loaded, diagnostics: createValidator({ isShared }).validate(loaded) }
 }
 
 export interface SecretOptions {

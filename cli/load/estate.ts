@@ -37,6 +37,8 @@ export interface Estate {
   /** From the root. */
   readonly overlays: readonly string[]
   readonly vars: ReadonlyMap<string, Variable>
+  /** Realms in which other estates declare documents too. */
+  readonly sharedRealms?: readonly string[] | undefined
   readonly prune: Prune
   readonly guards: { readonly maxDeletions: number | null; readonly allowEmpty: boolean }
   readonly contexts: Readonly<Record<string, Context>>
@@ -48,6 +50,7 @@ interface Written {
   readonly source?: string
   readonly paths?: readonly string[]
   readonly overlays?: readonly string[]
+  readonly sharedRealms?: readonly string[]
   readonly prune?: Prune
   readonly guards?: { readonly maxDeletions?: number; readonly allowEmpty?: boolean }
   readonly contexts?: Readonly<Record<string, Context>>
@@ -75,6 +78,7 @@ const estateOf = (
   paths: written.paths ?? null,
   overlays: written.overlays ?? [],
   vars,
+  sharedRealms: written.sharedRealms,
   prune: written.prune ?? 'owned',
   guards: {
     maxDeletions: written.guards?.maxDeletions ?? null,

@@ -38,6 +38,8 @@ interface Place {
 interface Unchecked {
   readonly place: Place
   readonly reference: Reference
+  /** Whether the list it belongs into is in the files. */
+  readonly listed: boolean
   count: number
 }
 
@@ -48,8 +50,24 @@ const placeOf = ({ pointer, doc }: Declared, reference: Reference): Place => {
   return { pointer: field in doc ? about : pointer, about }
 }
 
-/** `hasMore`: other files of the estate hold more of the realm, so that a list may be longer than it seems here. */
-export const checkReferences = (model: Model, hasMore: boolean): Finding[] => {
+/** Who else may declare documents of the realm, so that a list may be longer than it seems here. */
+export interface More {
+  /** Other files of the estate, which were not named. */
+  readonly files: boolean
+  readonly estates: boolean
+}
+
+/** Why a reference is not followed here, and what was probably meant. */
+const whyUnchecked = (more: More, isListed: boolean, meant: string | undefined): string => {
+  const why = !isListed
+    ? 'the files do not hold the list it belongs into, so it cannot be checked here'
+    : more.files
+      ? 'other files of the estate may declare it; without paths, all of them are checked together'
+      : 'the files do not declare it, so another estate must'
+  return meant === undefined ? why : `${meant} ${why}`
+}
+
+export const checkReferences = (model: Model, more: More): Finding[] => {
   const findings: Finding[] = []
   const unchecked = new Map<string, Unchecked>()
   const hints = new Map<string, { readonly hint?: string }>()
@@ -58,9 +76,10 @@ export const checkReferences = (model: Model, hasMore: boolean): Finding[] => {
       if (model.has(reference.kind, reference.key)) continue
       const target = `${reference.kind}\n${reference.key}`
       const place = placeOf(document, reference)
-      if (hasMore || !isListed(model, kindNamed(reference.kind), reference.key)) {
+      const listed = isListed(model, kindNamed(reference.kind), reference.key)
+      if (more.files || more.estates || !listed) {
         const known = unchecked.get(target)
-        if (known === undefined) unchecked.set(target, { place, reference, count: 1 })
+        if (known === undefined) unchecked.set(target, { place, reference, listed, count: 1 })
         else known.count += 1
         continue
       }
@@ -75,15 +94,13 @@ export const checkReferences = (model: Model, hasMore: boolean): Finding[] => {
       })
     }
   }
-  for (const { place, reference, count } of unchecked.values())
+  for (const { place, reference, listed, count } of unchecked.values())
     findings.push({
       severity: 'warning',
       code: 'unchecked-reference',
       ...place,
       message: `the ${reference.kind} "${nameOf(reference)}" must exist on the server${count === 1 ? '' : ` (${count} references)`}`,
-      hint: hasMore
-        ? 'other files of the estate may declare it; without paths, all of them are checked together'
-        : 'the files do not hold the list it belongs into, so it cannot be checked here',
+      hint: whyUnchecked(more, listed, listed ? hintFor(model, reference).hint : undefined),
     })
   return findings
 }

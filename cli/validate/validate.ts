@@ -110,7 +110,12 @@ const order = (a: Diagnostic, b: Diagnostic): number => {
   )
 }
 
-export const createValidator = (): Validator => {
+export interface ValidatorOptions {
+  /** Whether other estates may declare what the files of a realm refer to. */
+  readonly isShared?: (realm: string) => boolean
+}
+
+export const createValidator = ({ isShared = () => false }: ValidatorOptions = {}): Validator => {
   const checkSchema = createSchemaCheck()
 
   const validateRealm = (loaded: LoadedRealm): Diagnostic[] => {
@@ -121,7 +126,10 @@ export const createValidator = (): Validator => {
     const all: readonly Finding[] = [
       ...findings,
       ...checkRules(model),
-      ...checkReferences(model, loaded.elsewhere.length > 0),
+      ...checkReferences(model, {
+        files: loaded.elsewhere.length > 0,
+        estates: isShared(loaded.realm),
+      }),
       ...checkRenames(model),
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),

@@ -55,7 +55,9 @@ export const readyFrom = (plan: Plan, files: EstateFiles): Ready => ({
 })
 
 const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): Promise<Ready> => {
-  const options = planningOptions(invocation, files, { history: false, dryRun: 'destructive' })
+  // What would be refused is refused before anybody is asked.
+  const dryRun = files.isUnchecked ? 'always' : 'destructive'
+  const options = planningOptions(invocation, files, { history: false, dryRun })
   const { plan, unplanned } = await planFiles(invocation, api, files, options)
   return { ...readyFrom(plan, files), unplanned }
 }

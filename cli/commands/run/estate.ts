@@ -23,7 +23,10 @@ import { parseTarget } from '../../plan/target.ts'
 import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 
-export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {}
+export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {
+  /** Some references lead to documents that only the server knows. */
+  readonly isUnchecked: boolean
+}
 
 /** Of an option that may be repeated. */
 export const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
@@ -36,6 +39,7 @@ export const fileOptions = (invocation: Invocation, paths: readonly string[]): F
   cwd: process.cwd(),
   config: textOf(invocation, 'config', 'IAMCTL_CONFIG'),
   env: invocation.env,
+  serverChecks: true,
 })
 
 const wrongFiles = {
@@ -65,6 +69,7 @@ export const validFiles = async (
 ): Promise<EstateFiles> => {
   const files = await readFiles(fileOptions(invocation, paths))
   if (hasErrors(files.diagnostics)) refuseInvalid(invocation, files, files.diagnostics)
+  const isUnchecked = files.diagnostics.some(({ code }) => code === 'unchecked-reference')
   const wanted = await wantedRealms(files, {
     env: invocation.env,
     allowExec: invocation.flags['allowExec'] === true,
@@ -72,7 +77,7 @@ export const validFiles = async (
   if (hasErrors(wanted.diagnostics)) refuseInvalid(invocation, files, wanted.diagnostics)
   if (!invocation.quiet && invocation.output === 'human')
     showDiagnostics({ ...files, textOf: files.loaded.textOf }, 'stderr')
-  return { ...files, ...wanted }
+  return { ...files, ...wanted, isUnchecked }
 }
 
 /** A set of files that became empty is a mistake more often than a wish. */
