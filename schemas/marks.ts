@@ -83,9 +83,23 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(
 export const text = (description: string, options: { format?: string; maxLength?: number } = {}) =>
   Type.Optional(Type.String({ maxLength: 2000, ...options, description }))
 
+/**
+ * Values by name, whatever the name holds. Not `Type.Record(Type.String(), …)`: its pattern `^.*$` passes over names
+ * with a line break (ECMA-262 §22.2.2.7), whose values nothing would check then.
+ */
+export const mapOf = <T extends TSchema>(
+  values: T,
+  options: Readonly<Record<string, unknown>> = {},
+) =>
+  Type.Unsafe<Record<string, Static<T>>>({
+    type: 'object',
+    additionalProperties: values,
+    ...options,
+  })
+
 /** Free-form values by name, each a list of strings, as Keycloak's attributes are. */
 export const attributes = (description: string) =>
-  Type.Record(Type.String(), Type.Array(Type.String({ maxLength: 4000 })), {
+  mapOf(Type.Array(Type.String({ maxLength: 4000 })), {
     default: {},
     description,
   })

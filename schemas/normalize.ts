@@ -83,6 +83,8 @@ const tidy = (schema: JsonSchema, value: unknown): unknown => {
     return schema['x-set'] ? distinct(neat.sort(byText)) : neat
   }
   if (typeof value === 'string') return own(schema['x-alias'] ?? {}, value) ?? value
+  // JSON has no negative zero to compare with: it is stored as 0 and would differ at every comparison.
+  if (value === 0) return 0
   return isObject(value) ? tidyObject(schema, value) : value
 }
 

@@ -6,6 +6,7 @@
 import Type, { type Static } from 'typebox'
 import type { FieldChange } from './diff.ts'
 import type { Doc } from './json-schema.ts'
+import { mapOf } from './marks.ts'
 
 /** Of exports, changesets and saved plans; another one is refused rather than misread. */
 export const formatVersion = 1
@@ -71,7 +72,7 @@ const place = { kind: name, key: Type.String({ minLength: 1, maxLength: 2000 }) 
 export const compareRequest = Type.Object(
   {
     source: sourceName,
-    sectionHashes: Type.Record(Type.String(), hash, {
+    sectionHashes: mapOf(hash, {
       description: 'Of each section of the files: over the documents that stand there.',
     }),
     secrets: Type.Optional(
@@ -127,7 +128,7 @@ const operation = Type.Object(
       }),
     ),
     from: Type.Optional({ ...place.key, description: 'Of rename: the key it has now.' }),
-    secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
+    secrets: Type.Optional(mapOf(Type.String())),
     protected: Type.Optional(Type.Boolean()),
   },
   closed,
@@ -142,7 +143,8 @@ export const changesetHead = Type.Object(
     createRealm: Type.Optional(Type.Boolean()),
     message: Type.Optional(Type.String({ maxLength: 2000 })),
     provenance: Type.Optional(
-      Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 2000 }), {
+      mapOf(Type.String({ maxLength: 2000 }), {
+        propertyNames: { maxLength: 100 },
         maxProperties: 20,
         description: 'Git commit, repository, CI run …',
       }),

@@ -28,6 +28,7 @@ export interface Api extends Engine, LiveCalls {
   readonly documents: DocumentCalls
   whoami(realm: string): Promise<Whoami>
   realms(): Promise<readonly RealmRecord[]>
+  createRealm(realm: string): Promise<void>
   revisions(
     realm: string,
     page?: { readonly before?: number; readonly max?: number },
@@ -95,6 +96,9 @@ export const createApi = (http: Http, session: Session): Api => {
     },
     async realms() {
       return (await call<RealmRecord[]>('GET', '/admin/realms')).body
+    },
+    async createRealm(realm) {
+      await call('POST', '/admin/realms', { json: { realm } })
     },
     async revisions(realm, page = {}) {
       const { body } = await call<RevisionSummary[]>('GET', `${below(realm)}/revisions`, {

@@ -5,6 +5,8 @@
 
 import type { Desired } from '#schemas/desired.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { User } from '#schemas/kinds/user.ts'
+import { foldName } from '#schemas/names.ts'
 import { type Listing, sectionOf } from '#schemas/realm-document.ts'
 import type { Place, SecretPlace } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
@@ -23,6 +25,7 @@ import { deletionOf, referrersFirst, refusalsOf, withCascades } from './deletion
 import { follow } from './follow.ts'
 import {
   isDoomed,
+  type Left,
   leftOut,
   narrowedWarning,
   placeOf,
@@ -131,6 +134,25 @@ const renameConflicts = (
       })
   }
   return { problems, warnings }
+}
+
+/** The server knows users by their names in one case: to make one beside the other would be refused. */
+const sameNames = (changes: readonly Change[], left: readonly Left[]): PlanProblem[] => {
+  const made = changes.filter(({ action, kind }) => action === 'create' && kind === User.kind)
+  if (made.length === 0) return []
+  const others = new Map(
+    left
+      .filter(({ document }) => document.kind.kind === User.kind)
+      .map(({ key }) => [foldName(key), key]),
+  )
+  return made.flatMap(({ kind, key, place }): PlanProblem[] => {
+    const other = others.get(foldName(key))
+    if (other === undefined) return []
+    const message =
+      `${nameOf(kind, key)} is the same name to the server as ${nameOf(kind, other)}, which exists; ` +
+      `write \`renamedFrom: ${other}\` to rename that user`
+    return [{ code: 'same-name', kind, key, message, place }]
+  })
 }
 
 const renameFindings = (
@@ -242,6 +264,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...unreadable(files, actual, options.placeOf),
       ...scope.problems,
       ...renames.problems,
+      ...sameNames(changes, left),
       ...conflicts.problems,
       ...planned.flatMap(({ match: one }) => immutableProblems(one, context)),
       ...planned.flatMap(({ match: one }) => movedProblems(one, context)),

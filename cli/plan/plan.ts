@@ -99,6 +99,8 @@ export const problemExitCodes = {
   'rename-conflict': exitCodes.conflict,
   /** Neither the files nor the realm have what is to be planned. */
   'unknown-target': exitCodes.invalid,
+  /** A name that the server takes for that of another document: only its case differs. */
+  'same-name': exitCodes.invalid,
   /** Another source owns it. */
   owned: exitCodes.conflict,
   protected: exitCodes.guarded,

@@ -17,6 +17,7 @@ import { checkReferences } from './references.ts'
 import { checkRenames } from './renames.ts'
 import { createSchemaCheck } from './schema.ts'
 import { checkSecrets } from './secrets.ts'
+import { checkText } from './text.ts'
 import { weakChoices } from './weak-choices.ts'
 
 export interface Validator {
@@ -125,6 +126,7 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
     const model = createModel(loaded.flat, (pointer) => !unsound.has(pointer))
     const all: readonly Finding[] = [
       ...findings,
+      ...checkText(loaded.value),
       ...checkRules(model),
       ...checkReferences(model, {
         files: loaded.elsewhere.length > 0,

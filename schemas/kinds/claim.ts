@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { claimMapperIds } from '../drivers/claim-mappers.ts'
 import { defineKind } from '../kind.ts'
-import { fields, id, name, oneOf } from '../marks.ts'
+import { fields, id, mapOf, name, oneOf } from '../marks.ts'
 
 const spec = fields(
   {
@@ -9,7 +9,7 @@ const spec = fields(
     name: name({ format: 'segment' }),
     protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
     protocolMapper: oneOf(claimMapperIds, { description: 'Which mapper it is.' }),
-    config: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+    config: mapOf(Type.String({ maxLength: 4000 }), {
       default: {},
       description: 'Settings of the mapper, such as claim.name and user.attribute.',
     }),

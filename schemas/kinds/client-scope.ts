@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { defineKind } from '../kind.ts'
-import { fields, id, name, oneOf, readOnly, ref, setOf, text, yamlOnly } from '../marks.ts'
+import { fields, id, mapOf, name, oneOf, readOnly, ref, setOf, text, yamlOnly } from '../marks.ts'
 
 const spec = fields({
   id: id(),
@@ -15,7 +15,7 @@ const spec = fields({
     Type.Array(Type.String(), { description: 'Names of the claim mappers attached to it.' }),
   ),
   protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
-  attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+  attributes: mapOf(Type.String({ maxLength: 4000 }), {
     default: {},
     description: 'Free-form values.',
   }),

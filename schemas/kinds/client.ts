@@ -6,6 +6,7 @@ import {
   flag,
   id,
   kept,
+  mapOf,
   name,
   oneOf,
   ref,
@@ -95,7 +96,7 @@ const spec = fields({
   jwks: Type.Optional(
     Type.Object(
       {
-        keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        keys: Type.Array(mapOf(Type.Unknown()), {
           minItems: 1,
           maxItems: 100,
         }),
@@ -191,7 +192,7 @@ const spec = fields({
   userinfoSignedResponseAlg: Type.Optional(
     oneOf(['RS256', 'PS256'], { description: 'Userinfo is answered as a JWT; unset means JSON.' }),
   ),
-  attributes: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+  attributes: mapOf(Type.String({ maxLength: 4000 }), {
     default: {},
     description: 'Free-form values.',
   }),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { defineKind } from '../kind.ts'
-import { fields, name, oneOf, readOnly, ref, text } from '../marks.ts'
+import { fields, mapOf, name, oneOf, readOnly, ref, text } from '../marks.ts'
 
 const execution = fields({
   authenticator: text('The authenticator that runs.', { maxLength: 255 }),
@@ -8,7 +8,7 @@ const execution = fields({
   requirement: oneOf(['REQUIRED', 'ALTERNATIVE', 'CONDITIONAL', 'DISABLED'], {
     default: 'REQUIRED',
   }),
-  authenticatorConfig: Type.Record(Type.String(), Type.String({ maxLength: 4000 }), {
+  authenticatorConfig: mapOf(Type.String({ maxLength: 4000 }), {
     default: {},
     description: 'Settings of the authenticator.',
   }),

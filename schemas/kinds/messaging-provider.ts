@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { channels, driverNames } from '../drivers/messaging.ts'
 import { defineKind } from '../kind.ts'
-import { fields, flag, id, oneOf, realmId, secret, text } from '../marks.ts'
+import { fields, flag, id, mapOf, oneOf, realmId, secret, text } from '../marks.ts'
 
 const config = Type.Object(
   {
@@ -25,7 +25,7 @@ const config = Type.Object(
     }),
     method: Type.Optional(oneOf(['POST', 'PUT'])),
     headers: Type.Optional(
-      Type.Record(Type.String(), Type.String({ format: 'line', maxLength: 2000 }), {
+      mapOf(Type.String({ format: 'line', maxLength: 2000 }), {
         description: 'Headers of the request. The secret does not belong here.',
       }),
     ),

@@ -17,9 +17,12 @@ export interface Effect {
   readonly prepared: Prepared
 }
 
-/** The key by which it is told: of one that goes, the one it had. */
+/** A key that a document has only while others take theirs. */
+const isStandIn = (key: string): boolean => key.startsWith('\u0001')
+
+/** The key by which it is told: of one that goes, below the name that its parent has afterwards. */
 export const keyOf = ({ draft, before, after }: Effect): string =>
-  (after ?? before)?.key ?? draft.key
+  after?.key ?? (isStandIn(draft.key) ? (before?.key ?? draft.key) : draft.key)
 
 /** A realm that keeps hashes keeps no value that it could reveal from before. */
 const isToBeHashed = (mark: SecretMark, stored: StoredSecret, revealable: boolean): boolean =>

@@ -99,7 +99,7 @@ const changeOf = (row: RevisionOperationRow, vault: Vault): ChangesetChange => {
   return {
     op: row.op,
     kind: row.kind,
-    key: (after ?? before)?.key ?? row.key,
+    key: row.key,
     ...(row.op === 'rename' && before ? { from: before.key } : {}),
     fields: diff(kind, before?.body ?? null, after?.body ?? null),
     secrets: after ? pointers.sort() : [],

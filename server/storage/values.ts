@@ -5,6 +5,7 @@
 
 import { pointerSegment } from '#schemas/json-schema.ts'
 import type { FieldError } from '#schemas/problems.ts'
+import { unstorable } from '#schemas/storable-text.ts'
 import type { Statement } from './contract.ts'
 
 export type Value = string | number | bigint | boolean | null
@@ -30,9 +31,13 @@ export function textErrors(value: unknown, pointer = ''): FieldError[] {
       : [{ field: pointer || '/', code: 'text', message: `is ${reason}` }]
   }
   if (hasOnlyStorableText(value)) return []
-  return Object.entries(value as object).flatMap(([name, inner]) =>
-    textErrors(inner, `${pointer}/${pointerSegment(name)}`),
-  )
+  return Object.entries(value as object).flatMap(([name, inner]) => {
+    const reason = unstorable(name)
+    const field = pointer || '/'
+    return reason === undefined
+      ? textErrors(inner, `${pointer}/${pointerSegment(name)}`)
+      : [{ field, code: 'text', message: `has a name that is ${reason}` }]
+  })
 }
 
 /** Asked first: a pointer to every value of a large body costs more. */
@@ -40,7 +45,8 @@ function hasOnlyStorableText(value: unknown): boolean {
   if (typeof value === 'string') return refusal(value) === undefined
   if (typeof value !== 'object' || value === null) return true
   for (const name in value)
-    if (!hasOnlyStorableText(value[name as keyof typeof value])) return false
+    if (unstorable(name) !== undefined || !hasOnlyStorableText(value[name as keyof typeof value]))
+      return false
   return true
 }
 
@@ -48,8 +54,7 @@ function hasOnlyStorableText(value: unknown): boolean {
 export function refusal(value: unknown): string | undefined {
   switch (typeof value) {
     case 'string':
-      if (value.includes('\0')) return 'text with a NUL character'
-      return value.isWellFormed() ? undefined : 'text with half a surrogate pair'
+      return unstorable(value)
     case 'number':
       return Number.isSafeInteger(value) ? undefined : 'a number that is not a safe integer'
     case 'bigint':

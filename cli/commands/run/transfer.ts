@@ -7,6 +7,7 @@ import { load as parseYaml } from 'js-yaml'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { formatVersion } from '#schemas/wire.ts'
 import type { Connection } from '../../client/connect.ts'
+import { ProblemError } from '../../client/errors.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { parseTemplate } from '../../load/template.ts'
 import { approve } from '../../views/human/approval.ts'
@@ -117,6 +118,17 @@ const documentIn = async (file: string): Promise<Doc> => {
   return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
 }
 
+/** An administrator of one realm sees only that one, and cannot make others. */
+const exists = async (api: Connection['api'], realm: string): Promise<boolean> => {
+  try {
+    await api.revisions(realm, { max: 1 })
+    return true
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) return false
+    throw error
+  }
+}
+
 const importInto = async (
   invocation: Invocation,
   { api }: Connection,
@@ -124,6 +136,18 @@ const importInto = async (
   document: Doc,
 ): Promise<void> => {
   const { plan: planOnly, autoApprove } = invocation.flags
+  if (!(await exists(api, realm))) {
+    if (planOnly)
+      throw new CommandError(exitCodes.error, `there is no realm ${realm} to compare with`, {
+        hint: 'leave --plan out: the import makes the realm',
+      })
+    if (autoApprove !== true)
+      await approve(`Make realm ${realm} at ${api.server} and import into it?`)
+    await api.createRealm(realm)
+    const reply = await api.importRealm(realm, document)
+    if (invocation.output !== 'human') return printJson(reply)
+    return note(invocation, `made realm ${realm} and imported into it: revision ${reply.revision}`)
+  }
   const trial = await api.importRealm(realm, document, { dryRun: true })
   const human = invocation.output === 'human'
   if (human) showChanges(trial.changes, { ...trial, done: false })

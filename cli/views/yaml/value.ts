@@ -8,7 +8,9 @@ import { printOut } from '../streams.ts'
 export const documentText = (document: Document, options: ToStringOptions): string => {
   visit(document, {
     Scalar: (_, node) => {
-      if (typeof node.value === 'string' && hasControls(node.value)) node.type = 'QUOTE_DOUBLE'
+      if (typeof node.value !== 'string') return
+      // Unquoted, `<<` is the merge key (yaml.org/type/merge.html).
+      if (node.value === '<<' || hasControls(node.value)) node.type = 'QUOTE_DOUBLE'
     },
   })
   return escapedInQuotes(document.toString(options))

@@ -6,7 +6,7 @@ import { startWorld } from './fixture.ts'
 const world = startWorld()
 
 /** A document of the first estate, and one of the second that names it. */
-const pairs = [
+const pairs: readonly (readonly [string, string, string, string?])[] = [
   ['roles', '{ name: one }', '{ name: two, composites: [one] }'],
   [
     'flows',
@@ -26,7 +26,7 @@ const pairs = [
     '{ name: two }',
     'clients: [{ clientId: c, publicClient: true, scopes: [one, two] }]',
   ],
-] as const
+]
 
 describe('two estates', () => {
   it.each(pairs)('refer to each other in %s', async (section, first, second, more = '') => {

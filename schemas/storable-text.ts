@@ -1,0 +1,7 @@
+/** Text that no database of ours keeps as it is: NUL, which PostgreSQL refuses, and half a surrogate pair (RFC 8259 §8.2). */
+
+/** What the text is; undefined where it can be stored. */
+export const unstorable = (text: string): string | undefined => {
+  if (text.includes('\0')) return 'text with a NUL character'
+  return text.isWellFormed() ? undefined : 'text with half a surrogate pair'
+}
