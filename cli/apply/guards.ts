@@ -6,7 +6,7 @@ import type { Guards, Plan, RealmPlan } from '../plan/plan.ts'
 export const defaultGuards: Guards = { maxDeletions: 20 }
 
 /** What the person gave, else what the estate says; undefined where neither does. */
-export const limitOf = (given: unknown, { guards }: Pick<Estate, 'guards'>): number | undefined =>
+const limitOf = (given: unknown, { guards }: Pick<Estate, 'guards'>): number | undefined =>
   typeof given === 'number' ? given : (guards.maxDeletions ?? undefined)
 
 export const guardsOf = (given: unknown, estate: Pick<Estate, 'guards'>): Guards => ({

@@ -3,6 +3,8 @@
  * where there are any, else from git. What is not known is left out; nothing of it can make an apply fail.
  */
 
+import { runGit } from '../git.ts'
+
 type Env = Readonly<Record<string, string | undefined>>
 
 /** How the common pipelines tell; the first that is set wins. */
@@ -29,23 +31,19 @@ const fromVariables = (env: Env): Record<string, string> => {
 const withoutCredentials = (remote: string): string =>
   remote.replace(/^([a-z+]+:\/\/)[^/@]*@/i, '$1')
 
-const git = async (cwd: string, ...args: string[]): Promise<string | undefined> => {
-  const { execa } = await import('execa')
-  const { stdout, failed } = await execa('git', args, {
-    cwd,
-    reject: false,
-    timeout: 2000,
-    stdin: 'ignore',
-  })
+const longest = 2000
+
+const git = async (cwd: string, env: Env, ...args: string[]): Promise<string | undefined> => {
+  const { stdout, failed } = await runGit(cwd, env, longest, ...args)
   return failed || stdout === '' ? undefined : stdout
 }
 
-const fromGit = async (cwd: string): Promise<Record<string, string>> => {
+const fromGit = async (cwd: string, env: Env): Promise<Record<string, string>> => {
   const [commit, branch, remote, dirty] = await Promise.all([
-    git(cwd, 'rev-parse', 'HEAD'),
-    git(cwd, 'rev-parse', '--abbrev-ref', 'HEAD'),
-    git(cwd, 'remote', 'get-url', 'origin'),
-    git(cwd, 'status', '--porcelain', '--untracked-files=no', '.'),
+    git(cwd, env, 'rev-parse', 'HEAD'),
+    git(cwd, env, 'rev-parse', '--abbrev-ref', 'HEAD'),
+    git(cwd, env, 'remote', 'get-url', 'origin'),
+    git(cwd, env, 'status', '--porcelain', '--untracked-files=no', '--ignore-submodules=all', '.'),
   ])
   if (commit === undefined) return {}
   return {
@@ -63,7 +61,7 @@ export const provenanceOf = async (
   env: Env,
   version: string,
 ): Promise<Record<string, string>> => {
-  const known = { ...(await fromGit(cwd)), ...fromVariables(env), iamctl: version }
+  const known = { ...(await fromGit(cwd, env)), ...fromVariables(env), iamctl: version }
   return Object.fromEntries(
     Object.entries(known).map(([word, text]) => [word, shortened(text)] as const),
   )

@@ -1,8 +1,8 @@
 /** `git pull`, forwards only: what was committed here by hand is never merged, and never lost. */
 
-import { execa } from 'execa'
 import { harmless } from '../control-characters.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { runGit } from '../git.ts'
 
 const longest = 120_000
 const mostShown = 1000
@@ -12,21 +12,10 @@ export interface Pulled {
   readonly commit: string | null
 }
 
-const git = (folder: string, env: Env, ...args: readonly string[]) =>
-  execa('git', args, {
-    cwd: folder,
-    // Nobody is there who could be asked for a password.
-    env: { ...env, GIT_TERMINAL_PROMPT: '0' },
-    extendEnv: false,
-    stdin: 'ignore',
-    reject: false,
-    timeout: longest,
-  })
-
 type Env = Readonly<Record<string, string | undefined>>
 
 const commitIn = async (folder: string, env: Env): Promise<string | null> => {
-  const { stdout, failed } = await git(folder, env, 'rev-parse', 'HEAD')
+  const { stdout, failed } = await runGit(folder, env, longest, 'rev-parse', 'HEAD')
   return failed || stdout === '' ? null : stdout
 }
 
@@ -36,15 +25,22 @@ const withoutCredentials = (text: string): string =>
 
 export const pull = async (folder: string, env: Env): Promise<Pulled> => {
   const before = await commitIn(folder, env)
-  const ended = await git(folder, env, 'pull', '--ff-only', '--quiet')
+  const ended = await runGit(
+    folder,
+    env,
+    longest,
+    'pull',
+    '--ff-only',
+    '--quiet',
+    '--no-recurse-submodules',
+  )
   if (ended.failed) {
     const said = withoutCredentials(ended.stderr.trim()).slice(0, mostShown)
-    const isMissing = ended.code === 'ENOENT'
     throw new CommandError(
       exitCodes.error,
-      ended.timedOut
+      ended.isTimedOut
         ? `git pull did not end within ${longest / 1000} s`
-        : `git pull failed in ${harmless(folder)}${isMissing ? ': git is not installed' : ''}`,
+        : `git pull failed in ${harmless(folder)}${ended.isMissing ? ': git is not installed' : ''}`,
       said === '' ? {} : { hint: said.split('\n').map(harmless).join('\n') },
     )
   }

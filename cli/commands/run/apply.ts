@@ -2,12 +2,14 @@
 
 import { readFile } from 'node:fs/promises'
 import manifest from '../../../package.json' with { type: 'json' }
-import { applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
-import { isDestructive, limitOf, refusals } from '../../apply/guards.ts'
+import { type ApplyOptions, applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
+import { guardsOf, isDestructive, refusals } from '../../apply/guards.ts'
 import { makeSecrets } from '../../apply/made-secrets.ts'
 import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
+import { checkSaved } from '../../apply/saved-check.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
+import { defaultSource } from '../../apply/sync.ts'
 import { withoutUnkept } from '../../apply/unkept-secrets.ts'
 import type { Api } from '../../client/api.ts'
 import { hasErrors } from '../../diagnostics.ts'
@@ -62,6 +64,20 @@ const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): 
   return { ...readyFrom(plan, files), unplanned }
 }
 
+const sendingOptions = async (
+  { flags, env }: Invocation,
+  secretOf: SecretOf,
+): Promise<ApplyOptions> => {
+  const { message, allowUnrelated, takeOver } = flags
+  return {
+    ...(typeof message === 'string' ? { message } : {}),
+    provenance: await provenanceOf(process.cwd(), env, manifest.version),
+    allowUnrelated: allowUnrelated === true,
+    takeOver: takeOver === true,
+    secretOf,
+  }
+}
+
 const fromSaved = async (invocation: Invocation, api: Api, file: string): Promise<Ready> => {
   const plan = parsePlan(await readFile(file, 'utf8'))
   if (plan.server !== api.server)
@@ -76,19 +92,19 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
       hint: 'nothing was sent: its guards are not known; `iamctl validate` tells what is wrong',
       diagnostics,
     })
-  const { maxDeletions } = plan.guards
-  const limit = limitOf(flags['maxDeletions'], estate) ?? maxDeletions
-  return {
-    plan: { ...plan, guards: { maxDeletions: Math.min(maxDeletions, limit) } },
-    secretOf: await savedSecrets(plan, {
-      cwd: process.cwd(),
-      estate,
-      env,
-      allowExec: flags['allowExec'] === true,
-    }),
-    files: null,
-    unplanned: [],
-  }
+  const secretOf = await savedSecrets(plan, {
+    cwd: process.cwd(),
+    estate,
+    env,
+    allowExec: flags['allowExec'] === true,
+  })
+  const source = textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource
+  const options = { ...(await sendingOptions(invocation, secretOf)), source }
+  const checked = await checkSaved(api, plan, options)
+  // The file says under which limit it was made, and whoever can edit it could raise that.
+  const { maxDeletions } = guardsOf(flags['maxDeletions'], estate)
+  const guards = { maxDeletions: Math.min(plan.guards.maxDeletions, maxDeletions) }
+  return { plan: { ...checked, guards }, secretOf, files: null, unplanned: [] }
 }
 
 const refuseGuarded = ({ plan }: Ready): void => {
@@ -108,14 +124,7 @@ const agree = async (invocation: Invocation, { plan }: Ready): Promise<void> => 
 }
 
 const sendPlan = async (invocation: Invocation, api: Api, ready: Ready): Promise<RealmResult[]> => {
-  const { message, allowUnrelated, takeOver } = invocation.flags
-  const options = {
-    ...(typeof message === 'string' ? { message } : {}),
-    provenance: await provenanceOf(process.cwd(), invocation.env, manifest.version),
-    allowUnrelated: allowUnrelated === true,
-    takeOver: takeOver === true,
-    secretOf: ready.secretOf,
-  }
+  const options = await sendingOptions(invocation, ready.secretOf)
   const { plan } = ready
   const changing = plan.realms.filter(hasWork)
   return runSteps(

@@ -1,8 +1,7 @@
 /** Writes the files of a new estate, all of them or none. */
 
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve } from 'node:path'
 import { formats } from '#schemas/formats.ts'
 import { serverAddress } from '../../client/address.ts'
 import { defaultServer } from '../../context/target.ts'
@@ -10,6 +9,7 @@ import { CommandError, exitCodes } from '../../exit.ts'
 import { estateFiles, secretNames, type Wish } from '../../init/files.ts'
 import { showBegun } from '../../views/human/init.ts'
 import { printJson } from '../../views/json/json.ts'
+import { writeBelow } from '../../write-below.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 
 const isRealmName = (text: string): boolean => formats['realm-name']?.test(text) === true
@@ -42,9 +42,7 @@ export const init = async (invocation: Invocation, where = '.'): Promise<void> =
       hint: 'name another folder: `iamctl init FOLDER`',
     })
   for (const { path, text } of files) {
-    const file = join(folder, path)
-    await mkdir(dirname(file), { recursive: true })
-    await writeFile(file, text, { flag: 'wx' })
+    await writeBelow(folder, path, text, { overwrite: false })
   }
   const begun = {
     folder: relative(process.cwd(), folder) || '.',

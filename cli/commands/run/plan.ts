@@ -1,6 +1,5 @@
 /** Shows what an apply would do, saves it, and lets a person go through it and approve. */
 
-import { writeFile } from 'node:fs/promises'
 import type { Api } from '../../client/api.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { isEmpty, type Plan } from '../../plan/plan.ts'
@@ -12,6 +11,7 @@ import { printJson } from '../../views/json/json.ts'
 import { planOutput } from '../../views/json/plan.ts'
 import { planMarkdown } from '../../views/markdown/plan.ts'
 import { printOut } from '../../views/streams.ts'
+import { writeHere } from '../../write-below.ts'
 import type { Invocation } from '../invocation.ts'
 import { applyApproved, readyFrom } from './apply.ts'
 import { withConnection } from './connection.ts'
@@ -34,7 +34,7 @@ export const showAnyPlan = ({ output }: Invocation, plan: Plan): void => {
 const save = async (invocation: Invocation, planned: Plan): Promise<void> => {
   const { out } = invocation.flags
   if (typeof out !== 'string') return
-  await writeFile(out, serializePlan(planned), { mode: 0o600 })
+  await writeHere(out, serializePlan(planned), { overwrite: true, mode: 0o600 })
   if (invocation.output === 'human' && !invocation.quiet) showSaved(out)
 }
 

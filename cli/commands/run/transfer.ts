@@ -1,7 +1,7 @@
 /** Writes a realm as files, and puts an export into a realm. */
 
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { load as parseYaml } from 'js-yaml'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
@@ -16,21 +16,9 @@ import { showChanges } from '../../views/human/show-plan.ts'
 import { jsonText, printJson } from '../../views/json/json.ts'
 import { printOut } from '../../views/streams.ts'
 import { realmText, sectionTexts } from '../../views/yaml/realm.ts'
+import { writeBelow } from '../../write-below.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'
-
-const write = async (file: string, content: string, overwrite: boolean): Promise<void> => {
-  await mkdir(dirname(file), { recursive: true })
-  try {
-    await writeFile(file, content, { flag: overwrite ? 'w' : 'wx' })
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EEXIST') throw error
-    throw new CommandError(exitCodes.error, `${file} exists`, {
-      hint: 'choose another folder, or give --overwrite',
-      cause: error,
-    })
-  }
-}
 
 interface ExportFlags {
   readonly out?: string
@@ -71,7 +59,7 @@ export const exportRealm = (invocation: Invocation): Promise<void> =>
         : split
           ? new Map([...sectionTexts(exported)].map(([name, one]) => [join(realm, name), one]))
           : new Map([[`${realm}.yaml`, realmText(exported)]])
-    for (const [name, content] of files) await write(join(out, name), content, overwrite)
+    for (const [name, content] of files) await writeBelow(out, name, content, { overwrite })
     note(
       invocation,
       `realm ${realm}, revision ${exported.revision}: ${[...files.keys()].map((name) => join(out, name)).join(', ')}`,
