@@ -6,30 +6,28 @@
 const prefix = 'IAMCTL_'
 
 /** Read by the CLI, and by the build for `/monitoring/info`. */
-const elsewhere: ReadonlySet<string> = new Set(
-  [
-    'SERVER',
-    'REALM',
-    'USERNAME',
-    'PASSWORD',
-    'TOKEN',
-    'CONTEXT',
-    'CONFIG',
-    'CLIENT_ID',
-    'CLIENT_SECRET',
-    'CLIENT_SECRET_FILE',
-    'AUTH_REALM',
-    'SOURCE',
-    'DEBUG',
-    'OUTPUT',
-    'TIMEOUT',
-    'QUIET',
-    'INSECURE_HTTP',
-    'BUILD_TIME',
-    'BUILD_COMMIT',
-    'TEST_LONG',
-  ].map((name) => prefix + name),
-)
+const elsewhere: ReadonlySet<string> = new Set([
+  'IAMCTL_SERVER',
+  'IAMCTL_REALM',
+  'IAMCTL_USERNAME',
+  'IAMCTL_PASSWORD',
+  'IAMCTL_TOKEN',
+  'IAMCTL_CONTEXT',
+  'IAMCTL_CONFIG',
+  'IAMCTL_CLIENT_ID',
+  'IAMCTL_CLIENT_SECRET',
+  'IAMCTL_CLIENT_SECRET_FILE',
+  'IAMCTL_AUTH_REALM',
+  'IAMCTL_SOURCE',
+  'IAMCTL_DEBUG',
+  'IAMCTL_OUTPUT',
+  'IAMCTL_TIMEOUT',
+  'IAMCTL_QUIET',
+  'IAMCTL_INSECURE_HTTP',
+  'IAMCTL_BUILD_TIME',
+  'IAMCTL_BUILD_COMMIT',
+  'IAMCTL_TEST_LONG',
+])
 
 /** `IAMCTL_SERVICE_HOST`, `IAMCTL_PORT_8080_TCP_ADDR` and their like. */
 const serviceLink =

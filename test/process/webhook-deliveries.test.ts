@@ -27,7 +27,7 @@ describe('deliveries of a webhook', () => {
     })
     background = await startBackground(server.parts)
     await server.createRealm('acme')
-    admin = await server.userWith('acme', ['manage-realm', 'manage-users'])
+    admin = await server.userWith('acme', ['manage-realm', 'manage-users', 'view-events'])
     home = newHome({ IAMCTL_SERVER: server.baseUrl, IAMCTL_REALM: 'acme' })
     const env = { IAMCTL_USERNAME: 'admin', IAMCTL_PASSWORD: adminPassword }
     expect(await home.run(['login'], { env })).toMatchObject({ code: 0 })
