@@ -103,10 +103,11 @@ export interface EventFilter {
 export interface KeyRecord {
   readonly keyId: string
   readonly algorithm: string
-  readonly status: 'ACTIVE' | 'PASSIVE'
+  readonly status: 'ACTIVE' | 'NEXT' | 'PASSIVE'
   readonly publicKey: string
   readonly certificate: string
   readonly createdAt: number
+  readonly signsFrom: number | null
   readonly rotatedAt: number | null
   readonly [field: string]: unknown
 }

@@ -5,7 +5,7 @@
 
 import { webcrypto } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
-import { newId } from '#server/platform/ids.ts'
+import { createIdSource } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { SigningKeyRow } from '#server/storage/tables.ts'
 
@@ -36,7 +36,8 @@ export const makeSigningKey = async (
   status: SigningKeyRow['status'],
   { keyring, clock }: { readonly keyring: Keyring; readonly clock: Clock },
 ): Promise<SigningKeyRow> => {
-  const id = newId()
+  // Its id tells when it was made (key-state.ts), by the clock that its times are of.
+  const id = createIdSource(clock)()
   const now = clock.now()
   const keys = (await webcrypto.subtle.generateKey(algorithm, true, [
     'sign',

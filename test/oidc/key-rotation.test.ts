@@ -21,11 +21,22 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
 
   const rotate = async (query = ''): Promise<string> =>
     (await site.admin('POST', `/keys/rotate${query}`)).body.keyId
+  interface Listed {
+    readonly keyId: string
+    readonly status: string
+    readonly createdAt: number
+    readonly signsFrom: number | null
+    readonly rotatedAt: number | null
+  }
+  const list = async (): Promise<Listed[]> => (await site.admin('GET', '/keys')).body
+  /** Those that a rotation has chosen, or that were chosen before. */
   const listed = async (): Promise<string[]> =>
-    (await site.admin('GET', '/keys')).body.map(({ keyId }: { keyId: string }) => keyId)
+    (await list())
+      .filter(({ status, signsFrom }) => status !== 'NEXT' || signsFrom !== null)
+      .map(({ keyId }) => keyId)
   const published = async (): Promise<string[]> =>
     (await site.get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid)
-  /** Published, and in no list of keys yet. */
+  /** Published, and chosen by no rotation yet. */
   const nextKey = async (): Promise<string | undefined> => {
     await site.server.parts.signingKeys.idle()
     const known = await listed()
@@ -85,7 +96,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
 
   it('keeps the next key out of reach: it is not deleted', async () => {
     const next = await nextKey()
-    await expect(site.admin('DELETE', `/keys/${next}?force=true`)).rejects.toThrow('404')
+    await expect(site.admin('DELETE', `/keys/${next}?force=true`)).rejects.toThrow('key-active')
     expect(await nextKey()).toBe(next)
   })
 
@@ -136,17 +147,44 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     const published = Date.now()
     later(10)
     const { body: second } = await site.admin('POST', '/keys/rotate')
-    expect(second).toMatchObject({ status: 'ACTIVE', createdAt: published + 120_000 })
-    expect((await site.admin('GET', '/keys')).body.slice(0, 2)).toMatchObject([
-      { keyId: second.keyId, status: 'ACTIVE', rotatedAt: null },
-      { keyId: first, status: 'PASSIVE', rotatedAt: second.createdAt },
+    const next = { status: 'NEXT', createdAt: published, signsFrom: published + 120_000 }
+    expect(second).toMatchObject({ ...next, rotatedAt: null })
+    expect((await list()).slice(0, 2)).toMatchObject([
+      { keyId: first, status: 'ACTIVE', signsFrom: null, rotatedAt: null },
+      { keyId: second.keyId, ...next },
     ])
+    await expect(site.admin('DELETE', `/keys/${second.keyId}`)).rejects.toThrow('key-active')
     await expect(site.admin('DELETE', `/keys/${first}?force=true`)).rejects.toThrow('key-active')
     later(109)
     expect(await signer()).toBe(first)
     later(1)
     expect(await signer()).toBe(second.keyId)
+    const states = new Map((await list()).map((key) => [key.keyId, key]))
+    expect(states.get(second.keyId)).toMatchObject({ status: 'ACTIVE', createdAt: published })
+    expect(states.get(first)).toMatchObject({ status: 'PASSIVE', rotatedAt: published + 120_000 })
     expect((await site.admin('DELETE', `/keys/${first}?force=true`)).status).toBe(204)
+  })
+
+  it('lists what is published, and tells of each key what it does at every moment', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    // The clock was ahead in the tests before.
+    later(3600)
+    // Also two rotations within the two minutes, and moments between them.
+    for (const wait of [0, 10, 50, 0, 60, 30, 120]) {
+      if (wait !== 60) await site.admin('POST', '/keys/rotate')
+      await site.server.parts.signingKeys.idle()
+      later(wait)
+      const keys = await list()
+      expect(keys.map(({ keyId }) => keyId).sort()).toEqual((await published()).sort())
+      const active = keys.filter(({ status }) => status === 'ACTIVE')
+      expect(active.map(({ keyId }) => keyId)).toEqual([await signer()])
+      for (const { status, createdAt, signsFrom, rotatedAt } of keys) {
+        expect(createdAt).toBeLessThanOrEqual(Date.now())
+        expect(rotatedAt ?? 0).toBeLessThanOrEqual(Date.now())
+        expect(rotatedAt !== null).toBe(status === 'PASSIVE')
+        if (signsFrom !== null) expect([status, signsFrom > Date.now()]).toEqual(['NEXT', true])
+      }
+    }
   })
 
   it('publishes no first key without the second, which may sign at once', async () => {
@@ -183,7 +221,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     expect((await send('DELETE', `${base}/keys/${keys[0].keyId}?force=true`)).status).toBe(204)
     await parts.signingKeys.idle()
     const { body } = await send('POST', `${base}/keys/rotate`)
-    expect(body.createdAt).toBe(Date.now() + 120_000)
+    expect(body.signsFrom).toBe(Date.now() + 120_000)
   })
 
   it('lets a fresh key sign at once, and none of those before it again', async () => {

@@ -11,14 +11,11 @@ import { type Invocation, textOf } from '../invocation.ts'
 import { agreed } from './agreement.ts'
 import { withRealm } from './connection.ts'
 
-/** The clock of this machine may be a little behind the server's. */
-const clockSkewMs = 5000
-
 /** A key has its time: it is published before, and kept after. */
-const purposeOf = ({ createdAt, rotatedAt }: KeyRecord): string => {
-  const now = Date.now()
-  if (rotatedAt !== null && rotatedAt <= now) return 'verifies'
-  return createdAt > now + clockSkewMs ? 'will sign' : 'signs'
+const purposes: Readonly<Record<KeyRecord['status'], string>> = {
+  ACTIVE: 'signs',
+  NEXT: 'will sign',
+  PASSIVE: 'verifies',
 }
 
 const ownerOf = (invocation: Invocation, realm: string): KeyOwner => ({
@@ -35,10 +32,10 @@ export const listKeys = (invocation: Invocation): Promise<void> =>
     const keys = await api.keys.list(ownerOf(invocation, realm))
     if (invocation.output === 'json') return printJson(keys)
     return printTable(
-      ['key', 'use', 'algorithm', 'since', 'until'],
+      ['key', 'use', 'algorithm', 'created', 'replaced'],
       keys.map((key) => [
         key.keyId,
-        purposeOf(key),
+        purposes[key.status],
         key.algorithm,
         moment(key.createdAt),
         moment(key.rotatedAt),
@@ -56,9 +53,9 @@ const announcement = (server: string, { realm, client }: KeyOwner): string =>
   Tokens   The key before stays published: what it signed stays valid until it expires.`
 
 const sinceWhen = (key: KeyRecord): string =>
-  purposeOf(key) === 'signs'
+  key.status === 'ACTIVE'
     ? 'signs now'
-    : `signs from ${moment(key.createdAt)} on: it has to be published first, and the key before it signs until then`
+    : `signs from ${moment(key.signsFrom)} on: it has to be published first, and the key before it signs until then`
 
 export const rotateKeys = (invocation: Invocation): Promise<void> =>
   withRealm(invocation, async ({ api }, realm) => {

@@ -1,11 +1,12 @@
 /**
  * Signing keys, of the realm and of clients that have their own: list, rotate, delete. They are data: no revision, but
- * caches are told. A key that is only being prepared is nobody's concern here.
+ * caches are told. What is listed is what the JWK set publishes.
  */
 
 import { Client } from '#schemas/kinds/client.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
+import { type KeyState, keyStates } from '#server/keys/key-state.ts'
 import type { KeyPolicies } from '#server/keys/policy.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
 import type { KeyOwner } from '#server/keys/signing-keys.ts'
@@ -38,24 +39,30 @@ const resourceType = 'keys'
 const keySchema = bodyOf({
   keyId: { type: 'string', format: 'uuid' },
   algorithm: { type: 'string', enum: ['RSA'] },
-  status: { type: 'string', enum: ['ACTIVE', 'PASSIVE'] },
+  status: {
+    type: 'string',
+    enum: ['ACTIVE', 'NEXT', 'PASSIVE'],
+    description: 'ACTIVE signs, NEXT is published and will sign, PASSIVE verifies what it signed.',
+  },
   publicKey: { type: 'string', description: 'Base64 of the DER.' },
   certificate: { type: 'string', description: 'Base64 of the DER.' },
-  createdAt: {
-    type: 'integer',
-    description: 'From when on it signs: not before it has been published for two minutes.',
+  createdAt: { type: 'integer', description: 'When it was made.' },
+  signsFrom: {
+    type: ['integer', 'null'],
+    description: 'Of a NEXT key after a rotation: when it has been published for two minutes.',
   },
-  rotatedAt: { type: ['integer', 'null'], description: 'Until when it signs.' },
+  rotatedAt: { type: ['integer', 'null'], description: 'When it was replaced.' },
 })
 
-const shown = (row: SigningKeyRow) => ({
+const shown = ({ row, status, createdAt, signsFrom, rotatedAt }: KeyState) => ({
   keyId: row.id,
   algorithm: row.algorithm,
-  status: row.status,
+  status,
   publicKey: row.public_key,
   certificate: row.certificate,
-  createdAt: row.created_at,
-  rotatedAt: row.rotated_at,
+  createdAt,
+  signsFrom,
+  rotatedAt,
 })
 
 const ofRealm: KeyPlace = {
@@ -87,16 +94,21 @@ const actionsAt = (
 ): Action[] => {
   const common = { permission, resourceType } as const
 
-  const keysOf = async ({ realm, clientId }: KeyOwner): Promise<SigningKeyRow[]> =>
-    db
+  const keysOf = async ({ realm, clientId }: KeyOwner): Promise<KeyState[]> => {
+    const rows = await db
       .selectFrom('signing_keys')
       .selectAll()
       .where('realm', '=', realm)
       .where('client_id', clientId === null ? 'is' : '=', clientId)
-      .where('status', '<>', 'NEXT')
-      .orderBy('rotated_at', (order) => order.desc().nullsFirst())
-      .orderBy('id', 'desc')
       .execute()
+    return keyStates(rows, clock.now())
+  }
+
+  const keyOf = async (owner: KeyOwner, id: string): Promise<KeyState> => {
+    const key = (await keysOf(owner)).find(({ row }) => row.id === id)
+    if (!key) throw new Problem('not-found', `there is no key "${id}"`)
+    return key
+  }
 
   const refuseNeeded = async ({ view }: ActionContext, key: SigningKeyRow): Promise<void> => {
     const until = await keyPolicies.neededUntil(view, key)
@@ -114,7 +126,7 @@ const actionsAt = (
       operationId: operationIds.list,
       method: 'GET',
       path,
-      summary: `Active and retained signing keys ${whose}, newest first`,
+      summary: `Signing keys ${whose}: the active one, those to come, and those that are retained`,
       reply: { status: 200, schema: { type: 'array', items: keySchema } },
       handle: async (context) => (await keysOf(await ownerOf(context))).map(shown),
     },
@@ -139,15 +151,16 @@ const actionsAt = (
       reply: { status: 200, schema: keySchema },
       handle: async (context) => {
         const fresh = context.query['fresh'] === true
-        const key = await signingKeys.rotate(
-          await ownerOf(context),
+        const owner = await ownerOf(context)
+        const { id: rotated } = await signingKeys.rotate(
+          owner,
           ({ id }) => [
             actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id }, 'rotated'),
             actionEvent(context, 'KEY_ROTATED', { type: resourceType, id }),
           ],
           { fresh },
         )
-        return shown(key)
+        return shown(await keyOf(owner, rotated))
       },
     },
     {
@@ -163,19 +176,20 @@ const actionsAt = (
       reply: noContent,
       handle: async (context) => {
         const id = context.params['keyId'] ?? ''
-        const key = (await keysOf(await ownerOf(context))).find((one) => one.id === id)
-        if (!key) throw new Problem('not-found', `there is no key "${id}"`)
-        if (key.rotated_at === null)
-          throw new Problem('key-active', 'this key signs: rotate first, then delete it')
-        if (context.query['force'] !== true) await refuseNeeded(context, key)
-        if (key.rotated_at > clock.now()) {
-          const until = new Date(key.rotated_at).toISOString()
+        const { row, status } = await keyOf(await ownerOf(context), id)
+        if (status === 'NEXT')
+          throw new Problem('key-active', 'this key signs next: rotate twice, then delete it')
+        if (status === 'ACTIVE' && row.rotated_at !== null) {
+          const until = new Date(row.rotated_at).toISOString()
           throw new Problem(
             'key-active',
             `this key signs until ${until}, when the next one is known`,
           )
         }
-        await signingKeys.remove(key, [
+        if (status === 'ACTIVE')
+          throw new Problem('key-active', 'this key signs: rotate first, then delete it')
+        if (context.query['force'] !== true) await refuseNeeded(context, row)
+        await signingKeys.remove(row, [
           actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
         ])
       },
