@@ -51,6 +51,7 @@ const flows = [
       run('condition-user-has-factor'),
       run('totp', 'ALTERNATIVE'),
       run('webauthn', 'ALTERNATIVE'),
+      run('push', 'ALTERNATIVE'),
       run('recovery-code', 'ALTERNATIVE'),
     ],
   },

@@ -5,7 +5,7 @@ import { preparedQuery } from '#server/storage/prepared.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 
 /** What counts as a second factor. Recovery codes stand in for one, and are none by themselves. */
-export const factorTypes: readonly string[] = ['otp', 'webauthn', 'webauthn-passwordless', 'push']
+export const factorTypes: readonly string[] = ['otp', 'webauthn', 'push']
 
 export interface Factors {
   /** Preferred ones first. */

@@ -16,6 +16,7 @@ import { erasureRequests } from './0013-erasure-requests.ts'
 import { addScopes } from './0014-scopes.ts'
 import { soleWriter } from './0015-sole-writer.ts'
 import { logoutRequests } from './0016-logout-requests.ts'
+import { mendSecondFactor } from './0017-second-factor.ts'
 import { addressUndos } from './0019-address-undos.ts'
 import { onBehalfOf } from './0020-on-behalf-of.ts'
 import { messageLimits } from './0023-message-limits.ts'
@@ -38,6 +39,7 @@ export const migrations: readonly Migration[] = [
   addScopes,
   soleWriter,
   logoutRequests,
+  mendSecondFactor,
   addressUndos,
   onBehalfOf,
   messageLimits,
