@@ -22,11 +22,17 @@ const object = (properties: Properties, required: readonly string[]): JsonSchema
   additionalProperties: false,
 })
 
+/** Which members may be given as null: those that may be unset, or all, where null asks for the default. */
+type Nulls = 'none' | 'unset' | 'all'
+
+const takesNull = (schema: JsonSchema, name: string, nulls: Nulls): boolean =>
+  nulls === 'all' || (nulls === 'unset' && isOptional(schema, name))
+
 /**
  * Defaults make a field optional for who writes it (TypeBox calls it required all the same). Over REST a member that
  * is not set may be given as null, as reads show it.
  */
-const writable = (schema: JsonSchema, nulls: boolean): JsonSchema => {
+const writable = (schema: JsonSchema, nulls: Nulls): JsonSchema => {
   const { required, properties, items, ...rest } = schema
   return {
     ...rest,
@@ -36,7 +42,7 @@ const writable = (schema: JsonSchema, nulls: boolean): JsonSchema => {
           properties: Object.fromEntries(
             Object.entries(properties).map(([name, inner]) => [
               name,
-              nulls && isOptional(schema, name)
+              takesNull(schema, name, nulls)
                 ? nullable(writable(inner, nulls))
                 : writable(inner, nulls),
             ]),
@@ -51,8 +57,9 @@ const bodyFields = (kind: Kind): Properties => {
   const chosen: Properties = {}
   for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
     if (schema.readOnly || schema['x-only'] === 'yaml') continue
-    const body = writable(schema, true)
-    chosen[name] = isOptional(kind.spec, name) ? nullable(body) : body
+    const nulls = kind.shape === 'singleton' ? 'all' : 'unset'
+    const body = writable(schema, nulls)
+    chosen[name] = takesNull(kind.spec, name, nulls) ? nullable(body) : body
   }
   return chosen
 }
@@ -115,7 +122,7 @@ export const documentView = (kind: Kind): JsonSchema => {
   const properties = Object.fromEntries(
     Object.entries(kind.spec.properties ?? {})
       .filter(([, schema]) => isStored(schema))
-      .map(([name, schema]) => [name, writable(schema, false)]),
+      .map(([name, schema]) => [name, writable(schema, 'none')]),
   )
   return object(properties, requiredOf(kind))
 }
@@ -128,7 +135,7 @@ export const yamlView = (kind: Kind, kinds: readonly Kind[]): JsonSchema => {
   const properties: Properties = {}
   for (const [name, schema] of Object.entries(kind.spec.properties ?? {})) {
     if (schema.readOnly || schema['x-only'] === 'rest') continue
-    const written = writable(schema, true)
+    const written = writable(schema, 'unset')
     properties[name] = isOptional(kind.spec, name) ? nullable(written) : written
   }
   for (const child of kinds.filter((other) => other.parentKind === kind.kind))

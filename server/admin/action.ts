@@ -117,6 +117,10 @@ const openedIn = async (
   return (context) => action.handle({ ...context, view })
 }
 
+/** Where every field is optional a POST may have no body. */
+const emptyBody = ({ method, body }: Action): object | undefined =>
+  method === 'POST' && body?.type === 'object' ? {} : undefined
+
 const addRoute = (app: FastifyInstance, action: Action, { copy, master }: ActionParts): void => {
   const checkBody = action.body && !action.streams && lazyValidator(ajv, action.body)
   const ofServer = action.path.startsWith('/admin/')
@@ -144,7 +148,8 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
       const params = request.params as Record<string, string>
       const realm = ofServer ? master : (params['realm'] ?? '')
       const handle = await openedIn(action, realm, copy)
-      const errors = checkBody ? [...checkBody(request.body), ...textErrors(request.body)] : []
+      const body = request.body === undefined ? emptyBody(action) : request.body
+      const errors = checkBody ? [...checkBody(body), ...textErrors(body)] : []
       if (errors.length > 0) throw invalid(errors)
       // First, so that a handler may say otherwise.
       reply.code(action.reply.status)
@@ -153,7 +158,7 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
         params,
         caller: callerOf(request),
         query: request.query as Record<string, unknown>,
-        body: (request.body ?? {}) as Record<string, unknown>,
+        body: (body ?? {}) as Record<string, unknown>,
         request,
         reply,
       })

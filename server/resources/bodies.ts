@@ -1,7 +1,7 @@
 /** From a REST body to the document it means, by the rules that hold for every kind (decisions.md). */
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Doc, isObject } from '#schemas/json-schema.ts'
+import { type Doc, isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { readOnlyPointers } from '#schemas/views.ts'
@@ -42,8 +42,34 @@ export interface BodyParts {
   readonly rest: Readonly<Record<string, unknown>>
 }
 
-/** Splits a body that was checked; `given` has the names that it had before its defaults were filled in. */
-export const partsOf = (kind: Kind, body: Doc, given: ReadonlySet<string>): BodyParts => {
+/** Of a singleton null asks for the default, as if the field were absent where absent fields are defaults. */
+export const withoutNulls = (schema: JsonSchema, body: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(body).flatMap(([name, value]): [string, unknown][] => {
+      const inner = schema.properties?.[name]
+      // A name that does not exist is left to the check.
+      if (!inner || inner['x-secret']) return [[name, value]]
+      if (value === null) return []
+      return [[name, inner.properties && isObject(value) ? withoutNulls(inner, value) : value]]
+    }),
+  )
+
+/** What was asked for, and what was there in place of what was not. */
+const unlessAsked = (schema: JsonSchema, asked: Fields, filled: Fields, before: Fields): Doc =>
+  Object.fromEntries(
+    Object.entries(schema.properties ?? {}).flatMap(([name, inner]): [string, unknown][] => {
+      const [given, own, was] = [asked[name], filled[name], before[name]]
+      const isInside = inner.properties && isObject(given) && isObject(own) && isObject(was)
+      const value = isInside ? unlessAsked(inner, given, own, was) : name in asked ? own : was
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+
+/**
+ * Splits a body that was checked; `asked` is what it was before its defaults were filled in. Of a singleton what is absent
+ * stays as it is: a caller that knows some of its fields must not reset the others.
+ */
+export const partsOf = (kind: Kind, body: Doc, asked: Fields): BodyParts => {
   const { doc, secrets } = splitSecrets(kind, body)
   const marked = (only: 'yaml' | 'rest') => (field: string) =>
     kind.spec.properties?.[field]?.['x-only'] === only
@@ -52,13 +78,13 @@ export const partsOf = (kind: Kind, body: Doc, given: ReadonlySet<string>): Body
   const isRest = marked('rest')
   const isYaml = marked('yaml')
   const isLeft = (field: string) =>
-    kind.spec.properties?.[field]?.['x-kept'] === true && !given.has(field)
+    kind.spec.properties?.[field]?.['x-kept'] === true && !(field in asked)
   const own = pick(doc, (field) => !isRest(field))
   return {
-    doc: (before) => ({
-      ...own,
-      ...pick(before, (field) => isYaml(field) || isLeft(field)),
-    }),
+    doc: (before) =>
+      kind.shape === 'singleton'
+        ? unlessAsked(kind.spec, asked, own, before)
+        : { ...own, ...pick(before, (field) => isYaml(field) || isLeft(field)) },
     secrets,
     rest: pick(doc, isRest),
   }

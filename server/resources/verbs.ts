@@ -13,7 +13,7 @@ import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { documentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { ofKind } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables.ts'
-import { partsOf, withoutReadOnly } from './bodies.ts'
+import { partsOf, withoutNulls, withoutReadOnly } from './bodies.ts'
 import { findIn } from './find.ts'
 import { type Operation, restDoor } from './operations.ts'
 import type { Presenter } from './present.ts'
@@ -91,10 +91,13 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
   }
 
   const bodyOf = (request: FastifyRequest, shown: Shown | null): Shown => {
-    const { body } = request
+    // Where every field is optional a POST may have no body.
+    const isAbsent = request.method === 'POST' && request.body === undefined
+    const body = isAbsent ? {} : request.body
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw invalid([{ field: '/', code: 'type', message: 'must be a JSON object' }])
-    const rest = withoutReadOnly(kind, body as Shown, shown)
+    const writable = withoutReadOnly(kind, body as Shown, shown)
+    const rest = kind.shape === 'singleton' ? withoutNulls(kind.spec, writable) : writable
     const errors = checkBody(rest)
     if (errors.length > 0) throw invalid(errors)
     return rest
@@ -135,8 +138,8 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
     exists?: boolean,
   ): Promise<{ document: StoredDocument; shown: Shown }> => {
     const before = existing && (await presenter.one(kind, existing, scope.view))
-    const given = new Set(Object.keys(isObject(request.body) ? request.body : {}))
-    const { doc, secrets, rest } = partsOf(kind, bodyOf(request, before), given)
+    const asked = isObject(request.body) ? structuredClone(request.body) : {}
+    const { doc, secrets, rest } = partsOf(kind, bodyOf(request, before), asked)
     const key = keyOf(kind, doc({}), await parentKeyFor(scope, rest))
     const { effects } = await write(scope, {
       op: 'put',

@@ -68,3 +68,10 @@ export const parametersOf = ({ path }: AdminRoute): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
 
 export const nameOf = ({ method, path }: AdminRoute): string => `${method} ${path}`
+
+/** Whether `{}` is a body that the route takes. */
+export const takesNothing = ({ method, body }: AdminRoute): boolean =>
+  method === 'POST' &&
+  body !== undefined &&
+  body.type === 'object' &&
+  (body.required ?? []).length === 0
