@@ -83,6 +83,10 @@ const openPage = async (http: Http, jar: Jar, realm: string): Promise<void> => {
     )
 }
 
+/** The page goes on to the next step with the same status that it ends with. */
+const isSignedIn = (jar: Jar, realm: string): boolean =>
+  ['', '__Host-'].some((prefix) => jar.get(`${prefix}iam-session-${realm}`) !== undefined)
+
 /** Makes a session. The cookies are in the jar afterwards. */
 export const signIn = async (http: Http, jar: Jar, credentials: Credentials): Promise<void> => {
   const { realm, username } = credentials
@@ -94,7 +98,12 @@ export const signIn = async (http: Http, jar: Jar, credentials: Credentials): Pr
     path: loginPath(realm),
     form: { username, password, _csrf: jar.get(xsrf) ?? '' },
   })
-  if (status === 303) return
+  if (status === 303 && isSignedIn(jar, realm)) return
+  if (status === 303)
+    throw denied(
+      `${username} cannot sign in to realm ${realm} with a password alone: the realm asks for more, such as a second factor`,
+      'a script signs in as a client: IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET',
+    )
   if (status === 401)
     throw denied(
       `${username} cannot sign in to realm ${realm}: name or password is wrong, or the user may not sign in now`,

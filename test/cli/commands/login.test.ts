@@ -141,6 +141,23 @@ describe('login', () => {
     expect(stderr).toContain('this needs the permission view-clients')
   })
 
+  it('of a user with a second factor is a refusal with exit code 4, and keeps nothing', async () => {
+    const { admin } = world()
+    const made = await admin.send('POST', '/admin/realms/acme/users', { username: 'carol' })
+    expect(made.status).toBe(201)
+    const carol = '/admin/realms/acme/users/carol'
+    await admin.send('PUT', `${carol}/password`, { newPassword: alicePassword })
+    expect((await admin.send('POST', `${carol}/credentials`, { type: 'otp' })).status).toBe(201)
+    const home = freshHome(world())
+    const env = { IAMCTL_USERNAME: 'carol', IAMCTL_PASSWORD: alicePassword }
+    for (const command of ['login', 'whoami']) {
+      const { code, stdout, stderr } = await home.run([command, '--auth-realm', 'acme'], { env })
+      expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+      expect(stderr).toMatch(/with a password alone.*second factor.*IAMCTL_CLIENT_ID/s)
+    }
+    expect(existsSync(configOf(home))).toBe(false)
+  })
+
   it('to one realm does not reach into another', async () => {
     const home = freshHome(world())
     const alice = { IAMCTL_USERNAME: 'alice', IAMCTL_PASSWORD: alicePassword }
