@@ -25,7 +25,7 @@ import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts
 
 type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'devices' | 'approvals'>
 
-const templateKey = 'mfa-push'
+export const templateKey = 'mfa-push'
 
 export const push = (parts: Parts): Step => {
   const { pages, clock, post, approvals } = parts

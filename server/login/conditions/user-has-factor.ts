@@ -6,6 +6,7 @@
 import { deviceType } from '#server/accounts/devices.ts'
 import { factorTypes } from '#server/accounts/factors.ts'
 import { reachableDevices } from '#server/accounts/reachable-devices.ts'
+import { templateKey as pushTemplate } from '../authenticators/push.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { Condition } from '../step.ts'
 import { listOf } from './settings.ts'
@@ -20,6 +21,9 @@ export const userHasFactor = (parts: Parts): Condition => ({
     const types = given.length > 0 ? given : factorTypes
     const others = types.filter((type) => type !== deviceType)
     if (await parts.factors.has(user.id, others)) return true
-    return types.includes(deviceType) && (await reachableDevices(parts, view, user)).length > 0
+    return (
+      types.includes(deviceType) &&
+      (await reachableDevices(parts, view, user, pushTemplate)).length > 0
+    )
   },
 })
