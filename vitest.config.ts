@@ -25,8 +25,8 @@ export default defineConfig({
     // One more than there are cores: a file that waits for a database, a browser or a process leaves one free.
     maxWorkers: 3,
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A thread of a server that is not bundled starts in half the time when its types were stripped before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.
