@@ -32,9 +32,12 @@ const singletons = new Set(
   sectionKinds.filter(({ shape }) => shape === 'singleton').map(({ section }) => section),
 )
 
-/** Realm files beside the named ones: all that is known of an estate that has no file of its own. */
+/**
+ * Realm files beside the named ones: all that is known of an estate that has no file of its own. A folder that is named is an
+ * estate by itself.
+ */
 const besides = async (named: readonly string[]): Promise<string[]> => {
-  const folders = new Set(named.filter((path) => path !== '-' && path !== '').map(dirname))
+  const folders = new Set(named.filter(isRealmFile).map(dirname))
   const found = [...folders].map(async (folder) =>
     (await readdir(folder).catch(() => [])).filter(isRealmFile).map((name) => join(folder, name)),
   )
