@@ -335,7 +335,10 @@ describe('a mail', () => {
       body: 'x',
     })
     expect(await subjects(spoken('nl'))).toBe('Onze eigen 123456')
-    await server.admin.send('PUT', `${base}/settings`, { supportedLocales: ['en', 'de'] })
+    await server.admin.send('PUT', `${base}/settings`, {
+      defaultLocale: null,
+      supportedLocales: ['en', 'de'],
+    })
     expect(await subjects(spoken('nl'))).toBe(`Your code for ${realm()}`)
   })
 })
