@@ -184,7 +184,10 @@ describe('delete', () => {
   it('of what others refer to is a conflict: exit code 6', async () => {
     const { run } = world().home
     await create('/roles', { name: 'used' })
-    await create('/flows', { alias: 'mine' })
+    await create('/flows', {
+      alias: 'mine',
+      authenticationExecutions: [{ authenticator: 'username-password' }],
+    })
     const { body } = await world().admin.send('GET', `${acme}/settings`)
     const settings = { ...(body as object), browserFlow: 'mine' }
     expect((await world().admin.send('PUT', `${acme}/settings`, settings)).status).toBe(200)
