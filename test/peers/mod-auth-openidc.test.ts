@@ -125,7 +125,7 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
     await signIn()
     await page.goto(`${site.issuer}/logout`)
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('Password').waitFor()
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
     const isProtected = async (): Promise<boolean> => {
       await page.goto(`${apache.url}/secure/page`)
       return (await page.getByLabel('Password').count()) === 1
