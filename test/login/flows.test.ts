@@ -18,7 +18,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     ;[world, username, count] = arrived
     userId = await world.addUser(username, { emailVerified: true })
     browser = world.browser()
-    world.mail.mails.length = 0
+    await world.forgetMail()
     await world.setFlow(
       [
         { authenticator: 'username-password' },

@@ -28,7 +28,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     await world.addUser(username, { emailVerified: true })
     await world.setFlow([{ authenticator: 'username-password' }])
     await template('reset-password', true)
-    world.mail.mails.splice(0)
+    await world.forgetMail()
   })
 
   const template = (templateKey: string, enabled: boolean) =>

@@ -90,7 +90,7 @@ describe.each(backends)('membership on $name', (backend) => {
     const userId = await world.addUser('jo', { email, requiredActions: ['VERIFY_EMAIL'] })
     await world.addUser('kit', { email: 'kit@globex.example', emailVerified: false })
     const browser = world.browser()
-    world.mail.mails.length = 0
+    await world.forgetMail()
     await world.signIn(browser, 'jo')
     expect(await world.membersOf(globex)).toEqual([])
     await world.settle()

@@ -34,6 +34,8 @@ export interface World {
   must(method: string, path: string, body?: unknown): Promise<any>
   /** Sends what waits to be sent. */
   settle(): Promise<void>
+  /** Sends what waits to be sent, and forgets all of it: a test then sees its own mail alone. */
+  forgetMail(): Promise<void>
   /** The last mail that was sent, its lines put together again. */
   lastMail(): Promise<string>
   /** The code, or the link below the server, in it. */
@@ -133,6 +135,10 @@ export const openWorld = async (
     realm,
     mail,
     settle,
+    forgetMail: async () => {
+      await settle()
+      mail.mails.length = 0
+    },
     lastMail,
     mailedCode: async () => {
       const [, ...text] = (await lastMail()).split('\r\n\r\n')

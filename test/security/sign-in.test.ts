@@ -19,7 +19,7 @@ describe('sign-in under attack', () => {
   withNewcomers(backend, 'anna', async (...arrived) => {
     ;[world, username, count] = arrived
     userId = await world.addUser(username)
-    world.mail.mails.length = 0
+    await world.forgetMail()
   })
 
   const signIn = async (browser: SignInBrowser, name = username) => {
