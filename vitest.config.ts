@@ -1,7 +1,7 @@
 /**
- * How the tests run. Three projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
- * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it,
- * or other programs that are not ours.
+ * How the tests run. Four projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
+ * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
+ * `npm test` runs these. `peers` needs programs that npm does not have, such as a browser: `npm run test:peers`.
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
@@ -15,7 +15,8 @@ const unit = [
   'test/architecture*.test.ts',
   'test/{architecture,cli,config,platform,schemas,support}/**/*.test.ts',
 ]
-const processes = ['test/{process,peers}/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
+const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
+const peers = ['test/peers/**/*.test.ts', 'test/**/*browser.test.ts']
 const never = ['test/bench/**']
 const chance = 'test/support/setup-chance.ts'
 
@@ -39,7 +40,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: unit,
-          exclude: [...processes, ...never],
+          exclude: [...processes, ...peers, ...never],
           setupFiles: chance,
         },
       },
@@ -48,7 +49,7 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/**/*.test.ts'],
-          exclude: [...unit, ...processes, ...never],
+          exclude: [...unit, ...processes, ...peers, ...never],
           globalSetup: 'test/support/global-setup.ts',
           setupFiles: [chance, 'test/support/setup-server.ts'],
         },
@@ -58,13 +59,26 @@ export default defineConfig({
         test: {
           name: 'process',
           include: processes,
-          exclude: never,
+          exclude: [...peers, ...never],
           globalSetup: 'test/support/global-setup.ts',
           setupFiles: [chance, 'test/support/end-processes.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'peers',
+          include: peers,
+          exclude: never,
+          globalSetup: 'test/support/global-setup.ts',
+          setupFiles: [chance, 'test/support/setup-server.ts', 'test/support/end-processes.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Delivery } from '#server/messaging/sender.ts'
 import { openWorld, password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { catchPushes, enrolDevice, openPhone } from './phone.ts'
 
 const [backend] = backends
@@ -27,7 +27,7 @@ describe('sign-ins that are allowed on a phone, in a browser', () => {
     browser = await openBrowser()
     await catchPushes(world, sent)
     await world.addUser('hilde')
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await world?.close()

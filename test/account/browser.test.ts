@@ -6,7 +6,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
-import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser } from '../support/browser.ts'
 
 const [backend] = backends
 const newPassword = 'another long enough secret 78'
@@ -29,7 +29,7 @@ describe('an account in a browser', () => {
     })
     page = await context.newPage()
     await addVirtualAuthenticator(page)
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await world?.close()

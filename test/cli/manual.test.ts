@@ -1,7 +1,5 @@
 /** The manual says what the commands say, and is what the generator writes. */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type DescribedCommand, describeProgram, variablesOf } from '#cli/manual/described.ts'
 import { markdownPages } from '#cli/manual/markdown.ts'
@@ -40,15 +38,4 @@ describe('the manual', () => {
     for (const name of ['IAMCTL_SERVER', 'IAMCTL_REALM', 'IAMCTL_CONTEXT', 'IAMCTL_DATABASE_URL'])
       expect(variables.get(name)).toMatch(/\w/)
   })
-
-  it.skipIf(!existsSync('/usr/bin/groff'))(
-    'is a man page that groff has nothing to say about',
-    () => {
-      const file = fileURLToPath(new URL('man/iamctl.1', root))
-      const output = execFileSync('sh', ['-c', `groff -man -ww -z '${file}' 2>&1`], {
-        encoding: 'utf8',
-      })
-      expect(output).toBe('')
-    },
-  )
 })

@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser } from '../support/browser.ts'
 import { openWorld, password, type World } from './world.ts'
 
 const [backend] = backends
@@ -23,7 +23,7 @@ describe('factors in a browser', () => {
     if (!backend) return
     world = await openWorld(backend, { host: 'localhost' })
     browser = await openBrowser()
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await world?.close()

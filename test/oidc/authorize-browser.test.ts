@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { type OidcSite, openIssuer, type TestClient } from './fixture.ts'
 import { addPerson, authorizeUrl, password } from './relying-party.ts'
 
@@ -55,7 +55,7 @@ describe('a browser that signs in for a client', () => {
     })
     for (const name of ['alice', 'bob', 'carol']) await addPerson(site, name)
     browser = await openBrowser()
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await site?.close()

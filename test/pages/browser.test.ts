@@ -7,7 +7,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Branding } from '#server/http/branding.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { isLong } from '../support/chance.ts'
 import { examples } from './examples.ts'
 import { exampleServer, rtlLocale } from './server.ts'
@@ -73,7 +73,7 @@ beforeAll(async () => {
   }
   base = await app.listen({ host: '127.0.0.1', port: 0 })
   browser = await openBrowser()
-}, openBrowserTimeout)
+})
 
 afterAll(async () => {
   await browser?.close()

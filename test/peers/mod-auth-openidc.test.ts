@@ -10,7 +10,7 @@ import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { addPerson, change, password } from '../oidc/relying-party.ts'
 import { type Apache, startApache } from '../support/apache.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { runJobs } from '../support/jobs.ts'
 
 /** What stands behind Apache: it shows the headers that it is sent. */
@@ -69,7 +69,7 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
     })
     aliceId = await addPerson(site, 'alice')
     browser = await openBrowser()
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await apache?.close()

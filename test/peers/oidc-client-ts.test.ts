@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 
 const library = readFileSync(
   new URL('../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.js', import.meta.url),
@@ -74,7 +74,7 @@ describe.each(tried)('oidc-client-ts in a browser, and the issuer on $name', (ba
     })
     await addPerson(site, 'alice')
     browser = await openBrowser()
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     listed?.close()

@@ -1,14 +1,12 @@
 /** Apache with mod_auth_openidc, a certified relying party, as a process on a free port in a folder of its own. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { ensureInstalled } from './debian.ts'
 import { freePort } from './ports.ts'
 import { spawnScript } from './processes.ts'
+import { pathOf } from './programs.ts'
 
-const program = '/usr/sbin/apache2'
-const folderOfModules = '/usr/lib/apache2/modules'
 const modules = [
   'mpm_event',
   'authn_core',
@@ -31,11 +29,8 @@ export interface Apache {
 export const startApache = async (
   configure: (url: string) => readonly string[],
 ): Promise<Apache> => {
-  ensureInstalled({
-    purpose: 'the tests with mod_auth_openidc',
-    packages: ['apache2', 'libapache2-mod-auth-openidc'],
-    files: [program, `${folderOfModules}/mod_auth_openidc.so`],
-  })
+  const program = pathOf('apache')
+  const folderOfModules = dirname(pathOf('mod_auth_openidc'))
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-apache-'))
   // Workers run as www-data where Apache is started by root.
   chmodSync(folder, 0o755)

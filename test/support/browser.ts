@@ -1,23 +1,10 @@
-/** A real headless Chromium for the tests of pages; it is Debian's. */
-import { existsSync } from 'node:fs'
+/** A real headless Chromium for the tests of pages. */
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { ensureInstalled, installTimeout } from './debian.ts'
-
-const executables = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
-
-const executable = (): string => {
-  const found = executables.find((path) => existsSync(path))
-  if (found !== undefined) return found
-  const [debian = ''] = executables
-  ensureInstalled({ purpose: 'the tests of pages', packages: ['chromium'], files: [debian] })
-  return debian
-}
-
-export const openBrowserTimeout = installTimeout
+import { pathOf } from './programs.ts'
 
 export const openBrowser = async (): Promise<Browser> =>
   chromium.launch({
-    executablePath: executable(),
+    executablePath: pathOf('chromium'),
     headless: true,
     args: [
       '--no-sandbox',

@@ -30,7 +30,7 @@ const longest = [
   'login/limits',
   'security/bodies',
   'engine/budget',
-  'openapi/interactive-docs',
+  'openapi/interactive-docs-browser',
   'conformance/kinds',
 ].map((name) => `/test/${name}.test.ts`)
 

@@ -1,7 +1,7 @@
-/** Completion: what is offered, and that bash, zsh and fish themselves write it at a terminal. */
+/** Completion: what is offered. That shells write it is in test/peers/shells.test.ts. */
 
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -9,20 +9,15 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { complete, type Sources } from '#cli/completion/candidates.ts'
 import { liveSources } from '#cli/completion/live.ts'
 import { createProgram } from '#cli/program.ts'
-import { bundle, type Home, newHome } from '../../support/cli.ts'
-import { ensureInstalled, installTimeout } from '../../support/debian.ts'
-import { temporaryFolder } from '../../support/server-process.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { type Home, newHome } from '../../support/cli.ts'
 import { startWorld } from './fixture.ts'
 
 const world = startWorld()
 
 const made = [
   ['/roles', { name: 'one-of-a-kind', description: 'Unique in the realm.' }],
-  ['/client-scopes', { name: 'orders:read', description: 'Told by its colon.' }],
   ['/clients', { clientId: 'web', publicClient: true }],
   ['/clients/web/roles', { name: 'reader' }],
-  ['/organizations', { alias: 'two words', name: 'Told by its space.' }],
   ['/webhooks', { name: 'siem', url: 'https://siem.example', eventTypes: '*', enabled: false }],
 ] as const
 
@@ -141,69 +136,4 @@ describe('what is offered', () => {
     onTestFinished(home.remove)
     expect(await offered(home, 'get roles x')).toEqual([':none'])
   })
-})
-
-describe('a shell', () => {
-  beforeAll(() => {
-    ensureInstalled({
-      purpose: 'the tests of completion',
-      packages: ['zsh', 'fish'],
-      files: ['/usr/bin/zsh', '/usr/bin/fish'],
-    })
-  }, installTimeout)
-
-  const shells = [
-    ['bash', ['bash', '--norc', '--noprofile', '-i'], 'eval "$(iamctl completion bash)"'],
-    [
-      'zsh',
-      ['zsh', '-f', '-i'],
-      'autoload -Uz compinit && compinit -D -u; eval "$(iamctl completion zsh)"',
-    ],
-    ['fish', ['fish', '--no-config', '-i'], 'iamctl completion fish | source'],
-  ] as const
-
-  it.each(shells)(
-    '%s writes the rest of commands, flags, keys, fields and files',
-    async (_, command, setUp) => {
-      const folder = temporaryFolder()
-      const { env } = world().home
-      const bin = join(folder, 'bin')
-      mkdirSync(bin)
-      const program = join(bin, 'iamctl')
-      // Completes as it does, and tells what it would have been called with.
-      writeFileSync(
-        program,
-        `#!/bin/sh
-case "$1" in
-  __complete|completion) exec '${process.execPath}' '${bundle}' "$@" ;;
-  *) printf '<%s>' "$@"; echo ;;
-esac
-`,
-      )
-      chmodSync(program, 0o755)
-      writeFileSync(join(folder, 'only-file.yaml'), 'realm: told-by-its-file\n')
-      const shell = onTerminal(command, {
-        cwd: folder,
-        env: { ...env, PATH: `${bin}:${env['PATH']}`, PS1: '$ ', NO_COLOR: '1' },
-      })
-      shell.type(`${setUp}; echo set"-"up\n`)
-      await shell.waitFor('set-up')
-      for (const [line, output] of [
-        ['iamctl whoa\t-o jso\t\n', '<whoami><-o><json>'],
-        ['iamctl get role one-of\t-o yaml\n', '<get><role><one-of-a-kind><-o><yaml>'],
-        ['iamctl get client-scope orders:re\t-o yaml\n', '<client-scope><orders:read><-o><yaml>'],
-        ['iamctl get organization two\t-o yaml\n', '<organization><two words><-o><yaml>'],
-        [
-          'iamctl explain --output=hu\tclient.redirectU\t\n',
-          '<explain><--output=human><client.redirectUris>',
-        ],
-        ['iamctl validate only\t\n', '<validate><only-file.yaml>'],
-      ] as const) {
-        shell.type(line)
-        await shell.waitFor(output)
-      }
-      shell.type('exit\n')
-      await shell.exited
-    },
-  )
 })

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FormPage } from '#server/http/pages.ts'
-import { addVirtualAuthenticator, openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { addVirtualAuthenticator, openBrowser } from '../support/browser.ts'
 import { exampleServer } from './server.ts'
 
 const { app, pages, posted } = exampleServer({})
@@ -27,7 +27,7 @@ beforeAll(async () => {
   // A relying party is a name, never an address (WebAuthn §5.1.2).
   base = `http://localhost:${port}`
   browser = await openBrowser()
-}, openBrowserTimeout)
+})
 
 afterAll(async () => {
   await browser?.close()

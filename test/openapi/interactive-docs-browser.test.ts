@@ -6,7 +6,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { openBrowser, openBrowserTimeout } from '../support/browser.ts'
+import { openBrowser } from '../support/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { operationsIn, readDocument } from './document.ts'
 
@@ -24,7 +24,7 @@ describe('the interactive page', () => {
     server = await startServer(backend)
     base = await server.app.listen({ host: '127.0.0.1', port: 0 })
     browser = await openBrowser()
-  }, openBrowserTimeout)
+  })
   afterAll(async () => {
     await browser?.close()
     await server?.close()
