@@ -36,7 +36,8 @@ export const addPlan = (program: Command): void => {
       `
 Nothing is changed. A plan needs one request where nothing differs, and three at most.
 A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved. It keeps
-the limit of deletions that it was made under.
+the limit of deletions that it was made under. A saved plan may lie in the folder of the estate, under any name: every
+command recognises it by its content and skips it.
 
 Examples:
   iamctl plan                                      the paths of iamctl.yaml, else realms/

@@ -4,6 +4,7 @@ import type { Stats } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Diagnostic } from '../diagnostics.ts'
+import { type OwnFile, ownFile } from './own-files.ts'
 import { decodeText, isBelow, reasonOf, shownPath } from './paths.ts'
 import { createSource, type Source } from './source.ts'
 
@@ -76,6 +77,8 @@ export const findFiles = async (
   const diagnostics: Diagnostic[] = []
   const seen = new Set<string>()
   const skipped = new Set(apart)
+  /** Named on purpose, and no realm file: those of a folder are skipped without a word. */
+  const owns: [string, OwnFile][] = []
   let namedFiles = false
 
   const fail = (code: string, path: string, problem: string, hint?: string): void => {
@@ -83,16 +86,18 @@ export const findFiles = async (
     diagnostics.push({ severity: 'error', code, message, ...(hint === undefined ? {} : { hint }) })
   }
 
-  const addText = (file: string, path: string | null, bytes: Uint8Array): void => {
+  const addText = (file: string, path: string | null, bytes: Uint8Array, isNamed = true): void => {
     const text = decodeText(bytes)
-    if (text === undefined) diagnostics.push(textProblem(file, bytes))
-    else sources.push(createSource(file, text, path))
+    if (text === undefined) return void diagnostics.push(textProblem(file, bytes))
+    const own = ownFile(text)
+    if (own === undefined) sources.push(createSource(file, text, path))
+    else if (isNamed) owns.push([file, own])
   }
 
-  const addFile = async (path: string, found: Stats): Promise<void> => {
+  const addFile = async (path: string, found: Stats, isNamed: boolean): Promise<void> => {
     if (found.size > mostBytes) return fail('file-too-large', path, 'is larger than 64 MiB')
     const given = texts?.get(path)
-    if (given === undefined) addText(shownPath(cwd, path), path, await readFile(path))
+    if (given === undefined) addText(shownPath(cwd, path), path, await readFile(path), isNamed)
     else sources.push(createSource(shownPath(cwd, path), given, path))
   }
 
@@ -117,7 +122,7 @@ export const findFiles = async (
           if (!isSkippedFolder(name) && (await enter(path, fence))) await addFolder(path, fence)
         } else if (isRealmFile(name)) {
           const found = await stat(path)
-          if (found.isFile() && (await enter(path, fence))) await addFile(path, found)
+          if (found.isFile() && (await enter(path, fence))) await addFile(path, found, false)
         }
       })
     }
@@ -148,7 +153,7 @@ export const findFiles = async (
     // A pipe, such as the shell makes for <(command), has no name of its own.
     if (!found.isFile()) return addText(shownPath(cwd, path), path, await readFile(path))
     const fence = isBelow(root, path) ? await realpath(root) : await realpath(path)
-    if (await enter(path, fence)) await addFile(path, found)
+    if (await enter(path, fence)) await addFile(path, found, true)
   }
 
   for (const path of paths) {
@@ -173,5 +178,14 @@ export const findFiles = async (
     else if (!seen.has('-')) addText('<stdin>', null, await allOf(stdin))
     seen.add('-')
   }
+  for (const [file, { is, hint }] of owns)
+    diagnostics.push({
+      // A pattern of the shell names whatever lies there.
+      ...(sources.length === 0
+        ? { severity: 'error', code: 'file-is-no-realm' }
+        : { severity: 'warning', code: 'file-skipped' }),
+      message: `${file} ${is}, not a realm file`,
+      hint: hint(file),
+    })
   return { sources, diagnostics, namedFiles }
 }

@@ -17,6 +17,8 @@ const ofFiles: readonly Code[] = [
   error('file-encoding', 'a file is not UTF-8'),
   error('file-too-large', 'a file is larger than 64 MiB'),
   error('file-outside', 'a link or path leads out of the estate'),
+  error('file-is-no-realm', 'a saved plan or a file of generated secrets is named as a realm file'),
+  warning('file-skipped', 'the same, beside realm files: it is skipped'),
   error('estate-file', 'iamctl.yaml cannot be read'),
   error('estate-document', 'iamctl.yaml is not one map'),
   error('estate-context', 'iamctl.yaml names no context that it has'),
