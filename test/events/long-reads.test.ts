@@ -41,10 +41,10 @@ describe.each(backends)('long reads on $name', (backend) => {
   const get = (url: string): Promise<Answer> => server.admin.send('GET', url)
 
   const noTime = 'dateFrom=2001-01-01T00:00:00Z&dateTo=2002-01-01T00:00:00Z'
-  const long: [what: string, url: string, reads: number][] = [
-    ['reads with a filter that nothing passes', `${events}?${noTime}`, 12],
-    ['reads a deep page', `${events}?dateFrom=2001-01-01T00:00:00Z&page=${many / 50 - 1}`, 12],
-    ['is verified', `${events}/verification`, 5],
+  const long: [what: string, url: string][] = [
+    ['reads with a filter that nothing passes', `${events}?${noTime}`],
+    ['reads a deep page', `${events}?dateFrom=2001-01-01T00:00:00Z&page=${many / 50 - 1}`],
+    ['is verified', `${events}/verification`],
   ]
 
   /** How often the event loop came round while a request was under way. */
@@ -61,12 +61,15 @@ describe.each(backends)('long reads on $name', (backend) => {
     return turns
   }
 
-  /** Whether another realm is answered while nothing that reads events gets on. */
-  const isAnsweredBeside = async (url: string, reads: number): Promise<boolean> => {
+  /**
+   * Whether another realm is answered while nothing that reads events gets on. More reads than a pool has connections,
+   * so that those beyond the bound of a realm are refused or wait without one.
+   */
+  const isAnsweredBeside = async (url: string): Promise<boolean> => {
     const client = new pg.Client(server.url)
     await client.connect()
     await client.query('begin; lock table audit_events in access exclusive mode')
-    const asked = Array.from({ length: reads }, () => get(url))
+    const asked = Array.from({ length: 12 }, () => get(url))
     for (let blocked = 0; blocked === 0; await setTimeout(50)) {
       const { rowCount } = await client.query(
         `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
@@ -76,7 +79,7 @@ describe.each(backends)('long reads on $name', (backend) => {
     const other = get('/admin/realms/small/users').then(({ status }) => status === 200)
     const first = await Promise.race([other, setTimeout(10_000, false)])
     await client.end()
-    for (const { status } of await Promise.all(asked)) expect(status).toBe(200)
+    for (const { status } of await Promise.all(asked)) expect([200, 429]).toContain(status)
     await other
     return first
   }
@@ -87,9 +90,9 @@ describe.each(backends)('long reads on $name', (backend) => {
       expect(await turnsDuring(url)).toBeGreaterThan(50)
     })
   else
-    it.each(long)('leave connections to others while a realm %s', async (_what, url, reads) => {
+    it.each(long)('leave connections to others while a realm %s', async (_what, url) => {
       await get('/admin/realms/small/users')
-      expect(await isAnsweredBeside(url, reads)).toBe(true)
+      expect(await isAnsweredBeside(url)).toBe(true)
     })
 
   it('find the same events by page, by cursor and in the table', async () => {
