@@ -129,7 +129,8 @@ const folder = await mkdtemp(join(asRoot ? '/tmp' : tmpdir(), 'iamctl-postgres-'
 try {
   await chmod(folder, 0o755)
   const bin = await installBinaries(folder)
-  const data = join(folder, 'data')
+  const elsewhere = process.argv.find((argument) => argument.startsWith('data='))
+  const data = elsewhere?.slice('data='.length) ?? join(folder, 'data')
   await initialise(bin, data)
   const launched = await launchOnFreePort(bin, data)
   const { port } = launched

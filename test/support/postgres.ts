@@ -10,10 +10,13 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import type { SmallDisk } from './small-disk.ts'
 
 export interface PostgresOptions {
   /** Wait for the disk on commit. Off for tests; on for benchmarks that speak of durability. */
   readonly fsync?: boolean
+  /** Where its data are, instead of in the temporary folder. */
+  readonly disk?: Pick<SmallDisk, 'path' | 'enter'>
 }
 
 export interface Postgres {
@@ -25,9 +28,19 @@ export interface Postgres {
   readonly stop: () => Promise<void>
 }
 
-export const startPostgres = async ({ fsync = false }: PostgresOptions = {}): Promise<Postgres> => {
+export const startPostgres = async ({
+  fsync = false,
+  disk,
+}: PostgresOptions = {}): Promise<Postgres> => {
   const script = fileURLToPath(new URL('./postgres-supervisor.ts', import.meta.url))
-  const supervisor = spawn(process.execPath, [script, fsync ? 'fsync=on' : 'fsync=off'], {
+  const [program = '', ...args] = [
+    ...(disk?.enter ?? []),
+    process.execPath,
+    script,
+    fsync ? 'fsync=on' : 'fsync=off',
+    ...(disk ? [`data=${disk.path}/data`] : []),
+  ]
+  const supervisor = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // A group of its own: Ctrl-C in the terminal must reach the tests first, not the database below them.
     detached: true,

@@ -26,6 +26,8 @@ export interface Installation {
   readonly env: Readonly<Record<string, string>>
   readonly databaseUrl: string
   readonly data: string
+  /** Program and arguments that put the process where it belongs, such as on a small disk. */
+  readonly enter?: readonly [string, ...string[]]
 }
 
 /**
@@ -68,12 +70,13 @@ export const withKeyPairs = (): Readonly<Record<string, string>> => ({
 
 /** Resolves when it is ready. */
 export const startServerProcess = async (
-  { args, env }: Pick<Installation, 'args' | 'env'>,
+  { args, env, enter }: Pick<Installation, 'args' | 'env' | 'enter'>,
   ...more: readonly string[]
 ): Promise<ServerProcess> => {
   const port = await freePort()
   const server = spawnCli(['server', ...args, '--port', String(port), ...more], {
     env: { ...withKeyPairs(), ...env },
+    ...(enter && { runtime: [...enter, process.execPath] }),
   })
   await server.waitForLine(/is ready at/)
   const url = `http://127.0.0.1:${port}`

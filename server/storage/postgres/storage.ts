@@ -1,5 +1,6 @@
 /** The contract on PostgreSQL: one pool reads, one reads what takes long, one writes, one connection listens; any number of nodes. */
 
+import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import {
@@ -44,6 +45,11 @@ const SHORT = 20
 const WRITABLE = `select 1 where current_setting('transaction_read_only') = 'off'`
 /** Changes nothing and is written all the same. */
 const PROBE = 'update sole_writer set asked = asked'
+/** A write that needs new pages, as most do: an update finds room in a page that is there when the disk is full. One transaction. */
+const growingProbe = (table: string): string =>
+  `create table ${table} (filler text);
+   insert into ${table} select repeat('x', 1000) from generate_series(1, 64);
+   drop table ${table}`
 /** Any number will do as long as nobody else uses it: "iamctl" in hexadecimal. */
 const MIGRATION_LOCK = 0x69616d63746c
 
@@ -98,7 +104,16 @@ function postgresStorage(
     { ...database, connect: () => presence.connect(shared) },
     inTransactions(database),
   )
-  const doubt = new WriteDoubt(() => query(PROBE, []))
+  const doubt = new WriteDoubt(async () => {
+    try {
+      // Nodes may ask at the same time.
+      await query(growingProbe(`storage_probe_${randomUUID().slice(0, 8)}`), [])
+    } catch (error) {
+      if (error instanceof StorageUnavailableError) throw error
+      // The role may make no tables.
+      await query(PROBE, [])
+    }
+  })
   listener.subscribe((topic) => {
     if (topic === ASKED_TOPIC) void soleWriter.asked()
   })
