@@ -22,7 +22,9 @@ export interface PageErrorOptions {
   readonly contextOf: (request: FastifyRequest) => PageContext | Promise<PageContext>
   readonly mapError?: MapError | undefined
   /** How errors of a protocol are told; nothing for those that are told as everywhere. */
-  readonly tell?: (error: unknown) => Pick<ErrorPage, 'status' | 'error' | 'detail'> | undefined
+  readonly tell?: (
+    error: unknown,
+  ) => Pick<ErrorPage, 'status' | 'error' | 'detail' | 'backUrl'> | undefined
 }
 
 export const createPageErrors =

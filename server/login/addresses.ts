@@ -36,6 +36,9 @@ export const stepPath = ({ realm, handle, state, version }: SignIn): string =>
     ? firstPath(realm, state.pending, entryOf(state.entry))
     : `${pathOf(realm, 'login')}/${handle}`
 
+/** Where it began: the first page again. */
+export const startPath = (signIn: SignIn): string => stepPath({ ...signIn, version: undefined })
+
 /** Only a forgotten password ends without a session. */
 export const afterReset = (realm: string, handle: string | undefined): string => {
   const path = signInPath(realm, handle)

@@ -43,8 +43,8 @@ export const createDirectLack = (parts: QuestionParts): DirectLack => {
     const visitor = { ...from, browser: '', current: undefined, sessionCookie: undefined }
     const next = await nextFor(visitor, newSignIn(realm, newState(flow, proved)), user)
     if (next.kind === 'passed') return undefined
-    if (next.kind !== 'ask') return 'flow'
-    const { execution } = next.asked
+    const execution = next.kind === 'ask' ? next.asked.execution : next.unreachable
+    if (!execution) return 'flow'
     if (isOfAction(execution)) return 'required-actions'
     return factors.has(execution.authenticator) ? 'second-factor' : 'flow'
   }

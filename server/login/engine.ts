@@ -7,9 +7,11 @@ import type { FastifyReply } from 'fastify'
 import type { Acceptance, AttemptResult, Authenticator } from '#server/accounts/authenticate.ts'
 import type { BruteForce } from '#server/accounts/brute-force.ts'
 import type { AuditEvent, Recorder } from '#server/events/audit.ts'
+import type { PageError } from '#server/http/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
+import { startPath } from './addresses.ts'
 import { passwordlessId } from './authenticators/webauthn-passwordless.ts'
 import { levelOf } from './flow/levels.ts'
 import { pinFlow } from './flow/pinned-flow.ts'
@@ -17,8 +19,15 @@ import { newSignIn, type SignIn, type SignIns, signInGuard } from './flow/sign-i
 import { newState, type SignInState } from './flow/state.ts'
 import type { KnownDevices } from './known-devices.ts'
 import type { SignInOrganizations } from './organizations.ts'
+import { OutageError } from './outage.ts'
 import { isOutOfPlace, stateAfter } from './passed.ts'
-import { type Asked, createQuestions, type QuestionParts, type Visitor } from './questions.ts'
+import {
+  type Asked,
+  createQuestions,
+  type Next,
+  type QuestionParts,
+  type Visitor,
+} from './questions.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -65,6 +74,11 @@ export const createEngine = (parts: EngineParts) => {
     outcome,
     ...(detail === undefined ? {} : { detail }),
   })
+
+  const outageOf = (next: Next): PageError | undefined => {
+    const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
+    return parts.steps.find(({ id }) => id === missed)?.outage
+  }
 
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
     step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
@@ -145,7 +159,7 @@ export const createEngine = (parts: EngineParts) => {
       return {
         statements: signIns.end(signIn),
         events: [...events, audit(visitor, 'LOGIN_FAILURE', 'FAILURE', actor, 'no-way-through')],
-        value: refused('unavailable', 403),
+        value: { ...refused('unavailable', 403), outage: outageOf(next) },
         partial: true,
         ownGuard: signInGuard,
       }
@@ -281,9 +295,11 @@ export const createEngine = (parts: EngineParts) => {
       return newSignIn(visitor.realm, newState(flow, { ...known, done }))
     },
 
-    /** What is asked now; nothing where nobody could go on. */
+    /** What is asked now; nothing where nobody could go on. Throws an OutageError where only the moment is wrong. */
     async ask(visitor: Visitor, signIn: SignIn): Promise<Asked | undefined> {
       const next = await nextFor(visitor, signIn, await userOf(signIn))
+      const outage = outageOf(next)
+      if (outage) throw new OutageError(outage, startPath(signIn))
       return next.kind === 'ask' ? next.asked : undefined
     },
 

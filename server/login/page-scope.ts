@@ -7,6 +7,7 @@ import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import type { Pages } from '#server/http/pages.ts'
 import { FORM_LIMIT } from './form.ts'
+import { tellOutage } from './outage.ts'
 import { pageContext, type RealmRoute } from './visit.ts'
 
 export interface PageScopeParts {
@@ -23,6 +24,7 @@ export const installPageScope = async (
   installPageErrors(app, {
     pages,
     mapError,
+    tell: tellOutage,
     contextOf: async (request) => {
       const { realm = '' } = request.params as Partial<RealmRoute['Params']>
       return pageContext(pages, request, realm, await settingsOf(realm).catch(() => null))

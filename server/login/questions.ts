@@ -13,7 +13,7 @@ import type { UserRow } from '#server/storage/tables.ts'
 import type { Administrators } from './administrators.ts'
 import { levelOf, recentInSession, twoFactors } from './flow/levels.ts'
 import { isSubFlow, type PinnedExecution, type PinnedNode } from './flow/pinned-flow.ts'
-import { type Judge, nextOf, type Option } from './flow/runner.ts'
+import { type Judge, nextOf, type Option, type Stuck } from './flow/runner.ts'
 import type { SignIn } from './flow/sign-ins.ts'
 import type { SignInState } from './flow/state.ts'
 import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
@@ -41,7 +41,8 @@ export interface Asked {
 
 export type Next =
   | { readonly kind: 'ask'; readonly asked: Asked }
-  | { readonly kind: 'passed' | 'stuck' }
+  | { readonly kind: 'passed' }
+  | Stuck
 
 export interface QuestionParts {
   readonly clock: Clock
@@ -127,16 +128,18 @@ export const createQuestions = ({
     suits: async (execution) => {
       const step = steps.get(execution.authenticator)
       const context = contextOf(visitor, signIn, user, execution)
-      if (!step || (await step.works?.(context)) === false) return 'unavailable'
+      if (!step) return 'unavailable'
+      const asked = async () =>
+        (await step.works?.(context)) === false ? 'unreachable' : ('ready' as const)
       if (!user)
         return step.identifies || (step.blind && signIn.state.name !== undefined)
-          ? 'ready'
+          ? asked()
           : 'unavailable'
       // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
-      if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return 'ready'
+      if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return asked()
       if (signIn.state.amr.length === 0 && step.afterProof) return 'unavailable'
       if (await step.isDone?.(context)) return 'done'
-      if (!step.suits || (await step.suits(context))) return 'ready'
+      if (!step.suits || (await step.suits(context))) return asked()
       return step.enrolment !== undefined &&
         (await mayEnrol(visitor, user, signIn.state)) &&
         !(await administrators.needsMore(context))

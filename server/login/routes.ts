@@ -13,7 +13,7 @@ import { printable } from '#server/accounts/names.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import type { Cookies } from '#server/http/cookies.ts'
 import type { Csrf } from '#server/http/csrf.ts'
-import { afterReset, pathOf, stepPath } from './addresses.ts'
+import { afterReset, pathOf, startPath, stepPath } from './addresses.ts'
 import { linkToken, opensSignIn } from './authenticators/email-link.ts'
 import { createBrowser } from './browser.ts'
 import {
@@ -27,6 +27,7 @@ import { type Entry, entries, signInEntry } from './entries.ts'
 import type { SignIn, SignIns } from './flow/sign-ins.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { methodsOf } from './methods.ts'
+import { OutageError } from './outage.ts'
 import { installPageScope, type PageScopeParts } from './page-scope.ts'
 import { pendingHandle } from './pending.ts'
 import type { Asked } from './questions.ts'
@@ -118,6 +119,7 @@ const createHandlers = (parts: LoginParts) => {
     const answered = await engine.answer(visitor, meant, form)
     switch (answered.kind) {
       case 'refused': {
+        if (answered.outage) throw new OutageError(answered.outage, startPath(meant.signIn))
         const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
         const values = { ...typed, ...answered.values }
         return show(reply, turn, meant, { ...answered, ...(values.username ? { values } : {}) })
@@ -232,7 +234,7 @@ const createHandlers = (parts: LoginParts) => {
     if (!asked || !isOurs) return show(reply, turn, asked, refused('expired', 403))
     if (form('step') === 'restart') {
       await recorder.append(engine.end(signIn), [])
-      return reply.redirect(stepPath({ ...signIn, version: undefined }), 303)
+      return reply.redirect(startPath(signIn), 303)
     }
     if (form('step') === 'other') return reply.redirect(`${stepPath(signIn)}?choose`, 303)
     if (form('method') !== '') return choose(reply, turn, asked, form('method'))

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Checked } from '#server/accounts/authenticate.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
-import type { FieldErrors, FormPage, LoginError, StepError } from '#server/http/pages.ts'
+import type { FieldErrors, FormPage, LoginError, PageError, StepError } from '#server/http/pages.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -80,6 +80,8 @@ export interface Refusal {
   readonly error?: StepRefusal | undefined
   /** What is wrong with which field, where the user may know. */
   readonly errors?: FieldErrors<string> | undefined
+  /** The page that tells why the sign-in ended, instead of the one that asked. */
+  readonly outage?: PageError | undefined
   /** What was typed and may be shown again. */
   readonly values?: Readonly<Record<string, string>> | undefined
 }
@@ -166,8 +168,10 @@ export interface Step {
   readonly afterProof?: true
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
-  /** Whether it can be asked of anybody now; a message that cannot be sent is not waited for. */
+  /** Whether it can be asked now, of those whom it suits; a message that cannot be sent is not waited for. */
   works?(context: StepContext): Promise<boolean>
+  /** The page for users who have it and nothing else to go on with, while it does not work. */
+  readonly outage?: PageError
   /** Whether this user can pass it; a step without needs none of the user's things. */
   suits?(context: StepContext): Promise<boolean>
   show(context: StepContext): Promise<Shown>

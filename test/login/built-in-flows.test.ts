@@ -1,9 +1,12 @@
-/** Whatever factors users have enrolled, the flows that every realm is born with have a way through for them. */
+/**
+ * Whatever factors users have enrolled, and whatever state the push provider is in, the built-in flows ask for one of the
+ * factors, offer a way through or say why there is none, and never take the password alone.
+ */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'
 import { newPasskey } from '../account/passkey.ts'
-import { catchPushes, enrolDevice, openPhone, type Phone } from '../account/phone.ts'
+import { enrolDevice, openPhone } from '../account/phone.ts'
 import { backends } from '../support/backends.ts'
 import { send } from '../support/server.ts'
 import { openWorld, password, type SignInBrowser, tokenIn, type World } from './world.ts'
@@ -23,14 +26,26 @@ const isFactor = (type: FactorType): boolean => type !== 'recovery-codes'
 describe.each(backends)('built-in flows on $name', (backend) => {
   let world: World
   let count = 0
-  const open = async () => {
+  const people = new Map<string, Person>()
+  beforeAll(async () => {
     world = await openWorld(backend)
+    await put({})
+    // Push messages go nowhere; mail arrives.
+    const { messaging } = world.server.parts
+    const { send } = messaging
+    vi.spyOn(messaging, 'send').mockImplementation(async (delivery) =>
+      delivery.channel === 'PUSH'
+        ? { status: 'sent', driver: 'fcm', messageId: '1' }
+        : send(delivery),
+    )
     await world.must('POST', '/clients', {
       clientId: 'old',
       publicClient: true,
       grantTypes: ['password'],
     })
-  }
+    for (const [title, set] of titled) people.set(title, await personWith(set))
+  })
+  afterAll(() => world.close())
 
   interface Person {
     readonly username: string
@@ -38,12 +53,14 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     readonly passBy: Partial<Record<FactorType, (browser: SignInBrowser) => Promise<unknown>>>
   }
 
-  const allow = (phone: Phone) => async (browser: SignInBrowser) => {
+  const allow = (username: string) => async (browser: SignInBrowser) => {
     const number = /class="number"[^>]*>(\d\d)</.exec(browser.page?.body ?? '')?.[1] ?? ''
+    const phone = await openPhone(world.server, 'shop', username, { acr: '2' })
     const { id } = await world.server.parts.storage.db
       .selectFrom('approvals')
       .select('id')
       .where('user_id', '=', phone.userId)
+      .orderBy('created_at', 'desc')
       .executeTakeFirstOrThrow()
     const answer = await phone.send('POST', `/push/${id}/approve`, { number })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
@@ -58,7 +75,11 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     const passBy: Record<string, (browser: SignInBrowser) => Promise<unknown>> = {}
     if (set.includes('otp')) {
       const code = await world.addTotp(userId)
-      passBy['otp'] = (browser) => browser.submit({ code: code() })
+      passBy['otp'] = (browser) => {
+        // A code is good once.
+        world.clock.advance(30_000)
+        return browser.submit({ code: code() })
+      }
     }
     if (set.includes('webauthn')) {
       const user = await users.find('shop', userId)
@@ -66,25 +87,32 @@ describe.each(backends)('built-in flows on $name', (backend) => {
       const passkey = newPasskey(world.server.baseUrl)
       const row = passkey.credentialOf(user, clock.now())
       await storage.commit(insertRows(storage.db, 'credentials', [row]))
+      let counter = 0
       passBy['webauthn'] = (browser) => {
         const body = browser.page?.body ?? ''
         const challenge = /challenge&quot;:&quot;([^&]+)/.exec(body)?.[1] ?? ''
-        return browser.submit({ response: JSON.stringify(passkey.assert(challenge)) })
+        counter += 1
+        return browser.submit({ response: JSON.stringify(passkey.assert(challenge, { counter })) })
       }
     }
     if (set.includes('recovery-codes')) {
       const { codes } = await world.must('POST', `/users/${userId}/credentials`, {
         type: 'recovery-codes',
       })
-      passBy['recovery-codes'] = (browser) => browser.submit({ code: codes[0] })
+      passBy['recovery-codes'] = (browser) => browser.submit({ code: codes.pop() })
     }
     // Last: an administrator who gives the user codes ends the session of the phone.
     if (set.includes('push')) {
       const phone = await openPhone(world.server, 'shop', username, { acr: '2' })
       await enrolDevice(world.server, 'shop', phone)
-      passBy['push'] = allow(phone)
+      passBy['push'] = allow(username)
     }
     return { username, passBy }
+  }
+  const personOf = (title: string): Person => {
+    const person = people.get(title)
+    if (!person) throw new Error(`nobody has ${title}`)
+    return person
   }
 
   const signIn = async (username: string): Promise<SignInBrowser> => {
@@ -104,48 +132,75 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     return (await send(world.server.app, 'POST', '/realms/shop/token', body, type)).status
   }
 
-  /** The first factor of the user that is asked for, in the order of the flow. */
-  const passes = async ({ username, passBy }: Person, asked: FactorType | undefined) => {
-    const browser = await signIn(username)
-    if (asked) {
-      expect(browser.page?.status).toBe(200)
-      expect(browser.isSignedIn('shop')).toBe(false)
-      await passBy[asked]?.(browser)
-    }
-    expect(browser.isSignedIn('shop')).toBe(true)
-    expect(await grant(username)).toBe(asked ? 400 : 200)
+  const provider = {
+    channel: 'PUSH',
+    driver: 'fcm',
+    config: { projectId: 'shop' },
+    secret: '{}',
+    enabled: true,
+  }
+  const put = (change: object) =>
+    world.must('PUT', '/messaging/providers', { ...provider, ...change })
+  const setTemplate = async (enabled: boolean) => {
+    const path = '/messaging/templates/mfa-push/PUSH/en'
+    const { id: _, realmId: _realm, ...doc } = await world.must('GET', path)
+    await world.must('PUT', path, { ...doc, enabled })
   }
 
-  describe('where devices cannot be reached', () => {
-    beforeAll(open)
-    afterAll(() => world.close())
+  /** Every state that the provider of push messages can be in: how it gets there and back, and the sets to try. */
+  const lone = titled.filter(([, set]) => set.includes('push') && set.find(isFactor) === 'push')
+  const states = {
+    present: [() => put({}), () => put({}), titled],
+    disabled: [() => put({ enabled: false }), () => put({}), titled],
+    absent: [() => world.must('DELETE', '/messaging/providers/PUSH/fcm'), () => put({}), titled],
+    'without its template': [() => setTemplate(false), () => setTemplate(true), lone],
+  } as const
 
-    it.each(titled)('lets users in who have %s', async (_title, set) => {
-      const asked = set.find((type) => isFactor(type) && type !== 'push')
-      await passes(await personWith(set), asked)
-    })
+  describe.each(Object.entries(states))(
+    'with a push provider that is %s',
+    (state, [set, unset, tried]) => {
+      beforeAll(async () => {
+        await set()
+      })
+      afterAll(async () => {
+        await unset()
+      })
 
-    it.each(titled)('sets a forgotten password anew for users who have %s', async (_title, set) => {
-      const { username } = await personWith(set)
-      const browser = world.browser()
-      await browser.open(`${login}/forgot`)
-      await browser.submit({ username })
-      const link = await world.mailedLink()
-      await browser.open(link)
-      await browser.submit({ token: tokenIn(link) })
-      expect(browser.page?.body).toContain('name="passwordConfirm"')
-    })
-  })
+      /** What is asked first, in the order of the flow; nothing where none of the factors can be asked for. */
+      const askedOf = (factors: readonly FactorType[]): FactorType | undefined =>
+        factors.some(isFactor)
+          ? factors.find((type) => type !== 'push' || state === 'present')
+          : undefined
 
-  describe('where devices can be reached', () => {
-    beforeAll(async () => {
-      await open()
-      await catchPushes(world, [])
-    })
-    afterAll(() => world.close())
+      it.each(tried)('asks users who have %s for a factor', async (title, factors) => {
+        const { username, passBy } = personOf(title)
+        const asked = askedOf(factors)
+        const needsFactor = factors.some(isFactor)
+        const browser = await signIn(username)
+        expect(browser.isSignedIn('shop')).toBe(!needsFactor)
+        expect(await grant(username)).toBe(needsFactor ? 400 : 200)
+        if (!needsFactor) return
+        if (asked) {
+          expect(browser.page?.status).toBe(200)
+          await passBy[asked]?.(browser)
+          expect(browser.isSignedIn('shop')).toBe(true)
+          return
+        }
+        expect(browser.page?.status).toBe(403)
+        expect(browser.page?.body).toContain('Your phone cannot be reached')
+        expect(browser.page?.body).toContain('administrator')
+      })
+    },
+  )
 
-    it.each(titled)('lets users in who have %s', async (_title, set) => {
-      await passes(await personWith(set), set.find(isFactor))
-    })
+  it.each(titled)('sets a forgotten password anew for users who have %s', async (title) => {
+    const { username } = personOf(title)
+    const browser = world.browser()
+    await browser.open(`${login}/forgot`)
+    await browser.submit({ username })
+    const link = await world.mailedLink()
+    await browser.open(link)
+    await browser.submit({ token: tokenIn(link) })
+    expect(browser.page?.body).toContain('name="passwordConfirm"')
   })
 })

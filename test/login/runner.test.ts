@@ -71,6 +71,39 @@ describe('what a flow asks next', () => {
     expect(await ask(flow, {}, { done: ['1', '2'] })).toBe('passed')
   })
 
+  it('never leaves out, or replaces by an enrolment, what the user has and cannot be asked for now', async () => {
+    const done = ['0']
+    const gone = { push: 'unreachable', totp: 'enrol' } as const
+    for (const requirement of ['REQUIRED', 'CONDITIONAL', 'ALTERNATIVE'])
+      expect(
+        await ask(
+          [
+            ['password', 'REQUIRED'],
+            ['push', requirement],
+          ],
+          gone,
+          { done },
+        ),
+      ).toBe('stuck')
+    const choice = (...names: string[]): Sketch[] => [
+      ['password', 'REQUIRED'],
+      ...names.map((name): Sketch => [name, 'ALTERNATIVE']),
+    ]
+    expect(await ask(choice('totp', 'push'), gone, { done })).toBe('stuck')
+    expect(await ask(choice('push', 'totp'), gone, { done })).toBe('stuck')
+    expect(await ask(choice('totp', 'push', 'recovery-code'), gone, { done })).toBe('recovery-code')
+    expect(
+      await ask(
+        [
+          ['password', 'REQUIRED'],
+          ['push', 'CONDITIONAL'],
+        ],
+        { push: 'enrol' },
+        { done },
+      ),
+    ).toBe('passed')
+  })
+
   it('runs a conditional sub-flow when its conditions hold, and remembers what they said', async () => {
     const flow: Sketch[] = [['password', 'REQUIRED'], second]
     const done = ['0']

@@ -16,6 +16,7 @@ export type PageError =
   | 'too-many'
   | 'closed'
   | 'organization-closed'
+  | 'device-unreachable'
   | 'forbidden'
   | 'not-found'
   | 'rate-limited'

@@ -90,7 +90,9 @@ export const push = (parts: Parts): Step => {
     id: 'push',
     amr: 'swk',
     factor: true,
-    suits: async (context) => (await reachable(context)).length > 0,
+    suits: async ({ user }) => user !== undefined && (await parts.devices.of(user.id)).length > 0,
+    works: async (context) => (await reachable(context)).length > 0,
+    outage: 'device-unreachable',
     status,
     show: async (context) => {
       const known = context.notes as Asked | undefined

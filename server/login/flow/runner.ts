@@ -3,8 +3,8 @@
  *
  * REQUIRED must pass. ALTERNATIVE nodes that stand next to each other are one choice, of which one must pass. A CONDITIONAL
  * sub-flow runs when all its conditions hold; a CONDITIONAL execution when its user has what it asks for. What a
- * condition said once stays said for this sign-in. A node that nobody could pass makes the flow stuck: nothing is skipped
- * because it cannot be done.
+ * condition said once stays said for this sign-in. A node that nobody could pass makes the flow stuck: nothing is skipped,
+ * and no other factor is set up instead, because a message cannot be sent at the moment.
  */
 
 import {
@@ -15,8 +15,11 @@ import {
   type PinnedSubFlow,
 } from './pinned-flow.ts'
 
-/** `done`: there is nothing to ask. `enrol`: the user has not got it yet, and may set it up here and now. */
-export type Suitability = 'done' | 'ready' | 'enrol' | 'unavailable'
+/**
+ * `done`: there is nothing to ask. `enrol`: the user has not got it yet, and may set it up here and now. `unreachable`: the
+ * user has it, and the realm cannot ask for it now. `unavailable`: it is not for this user.
+ */
+export type Suitability = 'done' | 'ready' | 'enrol' | 'unreachable' | 'unavailable'
 
 /** What has happened to a flow so far. */
 export interface Progress {
@@ -49,7 +52,13 @@ export interface Question {
   readonly others: readonly Option[]
 }
 
-export type Next = Question | { readonly kind: 'passed' } | { readonly kind: 'stuck' }
+export interface Stuck {
+  readonly kind: 'stuck'
+  /** What would be asked for, could it be. */
+  readonly unreachable?: PinnedExecution | undefined
+}
+
+export type Next = Question | { readonly kind: 'passed' } | Stuck
 
 const passed: Next = { kind: 'passed' }
 const stuck: Next = { kind: 'stuck' }
@@ -102,6 +111,7 @@ export const nextOf = async (
     if (progress.done.includes(execution.path)) return passed
     const suitability = await judge.suits(execution)
     if (suitability === 'done') return passed
+    if (suitability === 'unreachable') return { kind: 'stuck', unreachable: execution }
     if (execution.requirement === 'CONDITIONAL' && suitability !== 'ready') return passed
     if (suitability === 'unavailable') return stuck
     return { kind: 'ask', execution, enrol: suitability === 'enrol', others: [] }
@@ -120,19 +130,21 @@ export const nextOf = async (
   const ofChoice = async (nodes: readonly PinnedNode[]): Promise<Next> => {
     const choice = nodes[0]?.path ?? ''
     const asked: { readonly node: PinnedNode; readonly question: Question }[] = []
+    let unreachable: PinnedExecution | undefined
     for (const node of nodes) {
       const next = await ofNode(node)
       // An alternative in which everything was skipped has proved nothing.
       if (next.kind === 'passed' && hasPart(node, progress)) return passed
       if (next.kind === 'ask') asked.push({ node, question: next })
+      if (next.kind === 'stuck') unreachable ??= next.unreachable
     }
     const ready = asked.filter(({ question }) => !question.enrol)
-    const open = ready.length > 0 ? ready : asked.slice(0, 1)
+    const open = ready.length > 0 || unreachable ? ready : asked.slice(0, 1)
     const preferred =
       open.find(({ node }) => hasPart(node, progress)) ??
       open.find(({ node }) => node.path === progress.chosen[choice]) ??
       open[0]
-    if (!preferred) return stuck
+    if (!preferred) return { kind: 'stuck', unreachable }
     const options = open
       .filter((one) => one !== preferred)
       .map(({ node, question: { execution } }) => ({ execution, choice, node: node.path }))
