@@ -31,10 +31,12 @@ export interface KindInput {
   readonly permission: { readonly read: Permission; readonly write: Permission }
   readonly prune: 'allowed' | 'never'
   readonly doc: string
+  /** False while nothing in this version uses its documents: they are stored, and files are told so. */
+  readonly isServed?: boolean
   readonly spec: TObject
 }
 
-export interface Kind extends Omit<KindInput, 'spec' | 'key'> {
+export interface Kind extends Omit<KindInput, 'spec' | 'key' | 'isServed'> {
   readonly spec: JsonSchema
   readonly keyFields: readonly string[]
   /** Kind of the parent document: of a child its owner, of a tree the kind itself. */
@@ -43,7 +45,11 @@ export interface Kind extends Omit<KindInput, 'spec' | 'key'> {
   readonly idField: string | null
   /** The plural path segment, which is also the audit event's resourceType. */
   readonly resourceType: string
+  readonly isServed: boolean
 }
+
+/** What files, plans and `explain` say of a kind that is not served. */
+export const notServed = 'accepted and stored, not served by this version'
 
 const parentInPath = (path: string | null): string | null =>
   path?.match(/\{([a-z-]+)\}/)?.[1] ?? null
@@ -53,6 +59,7 @@ export const defineKind = (input: KindInput): Kind => {
   const { key: _, ...rest } = input
   return Object.freeze({
     ...rest,
+    isServed: input.isServed ?? true,
     spec: input.spec as unknown as JsonSchema,
     keyFields,
     parentKind: input.shape === 'tree' ? input.kind : parentInPath(input.path),

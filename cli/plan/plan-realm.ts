@@ -4,10 +4,11 @@
  */
 
 import type { Desired } from '#schemas/desired.ts'
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, notServed } from '#schemas/kind.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { foldName } from '#schemas/names.ts'
 import { type Listing, sectionOf } from '#schemas/realm-document.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import type { Place, SecretPlace } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import type { SecretSource } from '../load/loaded.ts'
@@ -190,6 +191,22 @@ const targeted = (targets: readonly Place[]): PlanWarning[] =>
         },
       ]
 
+/** A plan says of what it writes that nothing in this version uses it. */
+const unserved = (changes: readonly Change[]): PlanWarning[] => {
+  const places = changes.filter(
+    ({ kind, action }) => action !== 'delete' && !kindNamed(kind).isServed,
+  )
+  return places.length === 0
+    ? []
+    : [
+        {
+          code: 'not-served',
+          message: `${notServed}: ${namesOf(places)}`,
+          documents: places.map(({ kind, key }) => ({ kind, key })),
+        },
+      ]
+}
+
 export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
   const { source, targets = [], takeOver = false, elsewhere = [] } = options
   const prune = elsewhere.length === 0 ? options.prune : 'none'
@@ -259,6 +276,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...(isWhole ? warningsAbout(staying, source, options.orphaned ?? []) : []),
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
+      ...unserved(all),
     ],
     problems: sorted([
       ...unreadable(files, actual, options.placeOf),

@@ -77,6 +77,8 @@ export type WarningCode =
   | 'narrowed'
   /** A rollback gave users back, and they have no credentials since. */
   | 'without-credentials'
+  /** It is stored, and nothing in this version uses documents of its kind. */
+  | 'not-served'
 
 export interface PlanWarning {
   readonly code: WarningCode

@@ -117,6 +117,7 @@ const ofRealms: readonly Code[] = [
   error('rename-declared', 'something is renamed from what is declared too'),
   warning('unchecked-reference', 'something is named whose list is not in the files'),
   warning('literal-secret', 'a secret stands in a file'),
+  warning('not-served', 'documents are stored, and nothing in this version uses them'),
 ]
 
 const ofWeakChoices = new Map(

@@ -13,6 +13,7 @@ import { didYouMean, type Finding } from './finding.ts'
 import { locate, pathText, segmentsOf, valueAt } from './locate.ts'
 import { createModel, type Declared, type Model } from './model.ts'
 import { checkNames } from './names.ts'
+import { checkServed } from './not-served.ts'
 import { checkReferences } from './references.ts'
 import { checkRenames } from './renames.ts'
 import { createSchemaCheck } from './schema.ts'
@@ -135,6 +136,7 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
       ...checkRenames(model),
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),
+      ...checkServed(model),
       // An error says enough.
       ...checkWeakChoices(model).filter(({ pointer }) => !wrong.has(pointer)),
     ]

@@ -49,5 +49,6 @@ export const Agent = defineKind({
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
   doc: 'A non-human identity with an owner, a lifecycle and bounded delegation.',
+  isServed: false,
   spec,
 })

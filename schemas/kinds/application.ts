@@ -26,5 +26,6 @@ export const Application = defineKind({
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
   doc: 'What users know as one application, behind an OIDC or SAML client.',
+  isServed: false,
   spec,
 })

@@ -31,5 +31,6 @@ export const AuthzPermission = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'Ties resources and scopes of a client to the policies that open them.',
+  isServed: false,
   spec,
 })

@@ -35,5 +35,6 @@ export const AuthzPolicy = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'A condition under which access is granted.',
+  isServed: false,
   spec,
 })

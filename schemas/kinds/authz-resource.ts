@@ -30,5 +30,6 @@ export const AuthzResource = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'Something that a client protects (UMA 2.0).',
+  isServed: false,
   spec,
 })

@@ -106,5 +106,6 @@ export const IdentityProvider = defineKind({
   permission: { read: 'manage-identity-providers', write: 'manage-identity-providers' },
   prune: 'allowed',
   doc: 'An external provider or directory that users can sign in through.',
+  isServed: false,
   spec,
 })

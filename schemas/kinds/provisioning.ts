@@ -28,5 +28,6 @@ export const Provisioning = defineKind({
   permission: { read: 'manage-realm', write: 'manage-realm' },
   prune: 'never',
   doc: 'Dynamic client registration and inbound provisioning.',
+  isServed: false,
   spec,
 })

@@ -30,5 +30,6 @@ export const ScimTarget = defineKind({
   permission: { read: 'manage-realm', write: 'manage-realm' },
   prune: 'allowed',
   doc: 'A service that is told about users and groups over SCIM 2.0.',
+  isServed: false,
   spec,
 })

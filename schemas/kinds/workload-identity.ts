@@ -31,5 +31,6 @@ export const WorkloadIdentity = defineKind({
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
   doc: 'A workload that gets tokens for a JWT of its own issuer, without a stored secret.',
+  isServed: false,
   spec,
 })

@@ -475,6 +475,13 @@ describe.each(backends)('on $name', (backend) => {
       host: 'evil.example',
     })
     expect(body.issuer).toBe('http://127.0.0.1:8080/realms/acme')
+    // Each of them is served: none answers as an address that does not exist.
+    const unknown = await server.admin.send('GET', '/realms/acme/no-such-address')
+    for (const url of Object.values<string>(body)) {
+      const { pathname } = new URL(url)
+      const answer = await server.admin.send('GET', pathname)
+      if (pathname !== '/realms/acme') expect(answer.status, pathname).not.toBe(unknown.status)
+    }
     expect((await send('GET', '/health')).body).toEqual({
       status: 'UP',
       components: { db: { status: 'UP' }, enabled: { status: 'UP' }, signingKey: { status: 'UP' } },

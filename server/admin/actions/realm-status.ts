@@ -6,8 +6,8 @@ import type { Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf } from '../action.ts'
 
+/** Below /realms/{realm}. */
 const paths = {
-  issuer: '',
   discovery: '/.well-known/openid-configuration',
   authorization: '/authorize',
   token: '/token',
@@ -23,8 +23,12 @@ const paths = {
   registration: '/connect/register',
 }
 
+/** The address of SCIM is what the paths of its resources begin with. */
+const routeOf = (path: string): string => (path === paths.scim ? `${path}/Users` : path)
+
 const urlSchema = { type: 'string', format: 'uri' } as const
 
+/** Only what is served: an address that answers 404 would be worse than none. */
 export const readEndpoints = (baseUrl: string): Action => ({
   operationId: 'read-endpoints',
   method: 'GET',
@@ -34,12 +38,23 @@ export const readEndpoints = (baseUrl: string): Action => ({
   summary: "Addresses of the realm's endpoints",
   reply: {
     status: 200,
-    schema: bodyOf(Object.fromEntries(Object.keys(paths).map((name) => [name, urlSchema]))),
-  },
-  handle: async ({ realm }) =>
-    Object.fromEntries(
-      Object.entries(paths).map(([name, path]) => [name, `${baseUrl}/realms/${realm}${path}`]),
+    schema: bodyOf(
+      Object.fromEntries(['issuer', ...Object.keys(paths)].map((name) => [name, urlSchema])),
+      ['issuer'],
     ),
+  },
+  handle: async ({ realm, request }) => {
+    const isServed = (path: string): boolean =>
+      (['GET', 'POST'] as const).some((method) =>
+        request.server.hasRoute({ method, url: `/realms/:realm${routeOf(path)}` }),
+      )
+    const issuer = `${baseUrl}/realms/${realm}`
+    const served = Object.entries(paths).filter(([, path]) => isServed(path))
+    return {
+      issuer,
+      ...Object.fromEntries(served.map(([name, path]) => [name, `${issuer}${path}`])),
+    }
+  },
 })
 
 const component = bodyOf({ status: { type: 'string', enum: ['UP', 'DOWN'] } })

@@ -35,7 +35,7 @@ describe('a template', () => {
       const run = (...args: string[]) => home.run(args, { cwd, env })
 
       expect(await run('fmt', '--check')).toMatchObject({ code: 0 })
-      const valid = await run('validate', '--warnings-as-errors')
+      const valid = await run('validate', '--warnings-as-errors', '--ignore', 'not-served')
       expect(valid).toMatchObject({ code: 0, stdout: expect.stringContaining(`Valid: ${realm}`) })
       expect(await run('apply', '--auto-approve')).toMatchObject({ code: 0 })
       expect(await run('plan', '--detailed-exitcode')).toMatchObject({
