@@ -19,18 +19,24 @@ export type FieldChange =
     }
   | { readonly pointer: string; readonly change: 'add' | 'remove'; readonly value: unknown }
 
-const compareSets = (before: unknown[], after: unknown[], pointer: string): FieldChange[] => {
-  const isIn = (list: unknown[], item: unknown): boolean =>
-    list.some((other) => isDeepStrictEqual(other, item))
-  return [
-    ...before
-      .filter((item) => !isIn(after, item))
-      .map((value) => ({ pointer, change: 'remove', value }) as const),
-    ...after
-      .filter((item) => !isIn(before, item))
-      .map((value) => ({ pointer, change: 'add', value }) as const),
-  ]
+/** The same text for equal values, in whatever order their fields stand. */
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_name, inner: unknown) =>
+    isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+
+/** The items of a set that another one does not have. */
+export const itemsWithout = (set: readonly unknown[], other: readonly unknown[]): unknown[] => {
+  const known = new Set(other.map(textOf))
+  return set.filter((item) => !known.has(textOf(item)))
 }
+
+const compareSets = (before: unknown[], after: unknown[], pointer: string): FieldChange[] => [
+  ...itemsWithout(before, after).map((value) => ({ pointer, change: 'remove', value }) as const),
+  ...itemsWithout(after, before).map((value) => ({ pointer, change: 'add', value }) as const),
+]
 
 const compareLists = (
   schema: JsonSchema,

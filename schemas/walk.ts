@@ -106,29 +106,47 @@ export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => 
   }
 }
 
-/** The same document with the references to one key replaced by another, or taken out (null). */
+/** A key that documents name, and the one that takes its place; null: the reference is taken out. */
+export interface Replacement {
+  readonly kind: string
+  readonly from: string
+  readonly to: string | null
+}
+
+/** How a reference to a sibling spells its key. */
+const nameAmongSiblings = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
+
+/** The same document with references replaced, all at once: keys may change places. */
 export const replaceReferences = (
   kind: Kind,
   doc: Doc,
-  target: { readonly kind: string; readonly from: string; readonly to: string | null },
-): Doc => replaceIn(kind.spec, { ...defaultReferences(kind), ...doc }, target) as Doc
+  replacements: readonly Replacement[],
+): Doc => {
+  const siblings = new Map<string, string | null>()
+  const others = new Map<string, string | null>()
+  for (const { kind: target, from, to } of replacements) {
+    others.set(`${target}\n${from}`, to)
+    siblings.set(`${target}\n${nameAmongSiblings(from)}`, to)
+  }
+  const replaced = (mark: RefMark, value: unknown): unknown => {
+    const to = (mark.sibling ? siblings : others).get(`${mark.kind}\n${value}`)
+    if (to === undefined) return value
+    return to !== null && mark.sibling ? nameAmongSiblings(to) : to
+  }
+  return replaceIn(kind.spec, { ...defaultReferences(kind), ...doc }, replaced) as Doc
+}
 
 const replaceIn = (
   schema: JsonSchema,
   value: unknown,
-  target: { kind: string; from: string; to: string | null },
+  replaced: (mark: RefMark, value: unknown) => unknown,
 ): unknown => {
   const mark = schema['x-ref']
-  if (mark) {
-    const spelled = (key: string | null): string | null =>
-      mark.sibling && key !== null ? key.slice(key.lastIndexOf('/') + 1) : key
-    const meant = mark.kind === target.kind && value === spelled(target.from)
-    return meant ? spelled(target.to) : value
-  }
+  if (mark) return replaced(mark, value)
   if (Array.isArray(value)) {
     const { items } = schema
     return items
-      ? value.map((item) => replaceIn(items, item, target)).filter((item) => item !== null)
+      ? value.map((item) => replaceIn(items, item, replaced)).filter((item) => item !== null)
       : value
   }
   if (!isObject(value)) return value
@@ -136,7 +154,7 @@ const replaceIn = (
     Object.entries(value)
       .map(([name, inner]) => {
         const described = propertySchema(schema, name)
-        return [name, described ? replaceIn(described, inner, target) : inner]
+        return [name, described ? replaceIn(described, inner, replaced) : inner]
       })
       .filter(([, inner]) => inner !== null),
   )

@@ -197,7 +197,7 @@ export const createParts = async (
     })
 
     const behaviours = createBehaviours({ users, passwords, ranks, copy, addressNotice })
-    const lastAdmin = createLastAdmin({ storage, ranks, master: masterRealm })
+    const lastAdmin = createLastAdmin({ storage, master: masterRealm })
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours, lastAdmin })
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
 

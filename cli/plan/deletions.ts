@@ -41,7 +41,9 @@ export const withCascades = (
     for (const reference of referencesOf(one.document.kind, one.body, one.key)) {
       if (reference.onDelete !== 'cascade') continue
       const target = placeKey(reference.kind, reference.key)
-      clinging.set(target, [...(clinging.get(target) ?? []), one])
+      const known = clinging.get(target)
+      if (known) known.push(one)
+      else clinging.set(target, [one])
     }
   const explicit = new Set(doomed.map(({ document }) => document))
   return doomed.map((left) => {

@@ -3,7 +3,7 @@
 import { type Doc, isObject, type JsonSchema, type RefMark } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { compact } from '#schemas/normalize.ts'
-import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.ts'
+import { type Replacement, referencesOf, replaceReferences } from '#schemas/walk.ts'
 import type { ActualDocument } from './actual.ts'
 import { placeKey } from './names.ts'
 
@@ -30,27 +30,6 @@ export const referredKinds = (kind: Kind): ReadonlyMap<string, readonly RefMark[
 
 const referredByKind = new WeakMap<Kind, ReadonlyMap<string, readonly RefMark[]>>()
 
-/** A key that no document has: several names may change places at once, so each is replaced in two steps. */
-const standIn = (index: number): string => `\u0000${index}`
-
-const replaced = (
-  document: ActualDocument,
-  moved: readonly (Reference & { to: string })[],
-): Doc => {
-  const { kind } = document
-  const away = moved.reduce(
-    (body, { kind: target, key }, i) =>
-      replaceReferences(kind, body, { kind: target, from: key, to: standIn(i) }),
-    document.body,
-  )
-  const back = moved.reduce(
-    (body, { kind: target, to }, i) =>
-      replaceReferences(kind, body, { kind: target, from: standIn(i), to }),
-    away,
-  )
-  return compact(kind, back)
-}
-
 export interface Following {
   /** Whether it names a document that gets a new key. */
   isAffected(document: ActualDocument): boolean
@@ -65,23 +44,24 @@ export const follow = (moved: ReadonlyMap<ActualDocument, string>): Following =>
       .map(([{ kind, key }, to]) => [placeKey(kind.kind, key), to]),
   )
   const kinds = new Set([...moved.keys()].map(({ kind }) => kind.kind))
-  const known = new Map<ActualDocument, (Reference & { to: string })[]>()
+  const known = new Map<ActualDocument, readonly Replacement[]>()
+  const bodies = new Map<ActualDocument, Doc>()
   const refers = new Map<Kind, boolean>()
   const canRefer = (kind: Kind): boolean => {
     const can = refers.get(kind) ?? [...referredKinds(kind).keys()].some((name) => kinds.has(name))
     refers.set(kind, can)
     return can
   }
-  const renamedIn = (document: ActualDocument): (Reference & { to: string })[] => {
+  const renamedIn = (document: ActualDocument): readonly Replacement[] => {
     const { kind, key } = document
     if (keys.size === 0 || !canRefer(kind)) return []
     const before = known.get(document)
     if (before) return before
-    const found = new Map<string, Reference & { to: string }>()
+    const found = new Map<string, Replacement>()
     for (const reference of referencesOf(kind, document.body, key)) {
       const place = placeKey(reference.kind, reference.key)
       const to = keys.get(place)
-      if (to !== undefined) found.set(place, { ...reference, to })
+      if (to !== undefined) found.set(place, { kind: reference.kind, from: reference.key, to })
     }
     const renamed = [...found.values()]
     known.set(document, renamed)
@@ -91,7 +71,11 @@ export const follow = (moved: ReadonlyMap<ActualDocument, string>): Following =>
     isAffected: (document) => renamedIn(document).length > 0,
     bodyOf: (document) => {
       const renamed = renamedIn(document)
-      return renamed.length === 0 ? document.body : replaced(document, renamed)
+      if (renamed.length === 0) return document.body
+      const { kind, body } = document
+      const read = bodies.get(document) ?? compact(kind, replaceReferences(kind, body, renamed))
+      bodies.set(document, read)
+      return read
     },
   }
 }

@@ -54,14 +54,19 @@ const inTurn = (a: Desired, b: Desired): number =>
 const swapping = (renamed: readonly Desired[]): Set<Desired> => {
   const byKey = new Map(renamed.map((desired) => [placeOf(desired), desired]))
   const found = new Set<Desired>()
+  const walked = new Set<Desired>()
   for (const start of renamed) {
-    const seen = new Set<Desired>()
+    const path = new Set<Desired>()
     let next: Desired | undefined = start
-    while (next && !seen.has(next)) {
-      seen.add(next)
+    while (next && !walked.has(next)) {
+      walked.add(next)
+      path.add(next)
       next = byKey.get(placeKey(next.kind.kind, next.renamedFrom ?? ''))
     }
-    if (next === start) found.add(start)
+    if (!next || !path.has(next)) continue
+    // From where the way meets itself it goes round; what led there does not.
+    const way = [...path]
+    for (const one of way.slice(way.indexOf(next))) found.add(one)
   }
   return found
 }
@@ -84,15 +89,21 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   const pending = new Map(sorted.map((one) => [placeOf(one), one]))
   const taken = new Set<ActualDocument>()
   const matches: Match[] = []
-  const findings: RenameFinding[] = []
+  /** What `claimants` found since an entry was last concluded. */
+  const leaving = new Map<ActualDocument, readonly Desired[]>()
+  /** Entries whose key has become free. */
+  const freed: Desired[] = []
+  const findings = new Map<Desired, RenameFinding>()
 
   const report = (one: Desired, code: RenameFinding['code'], message: string): void => {
-    if (findings.some((finding) => finding.desired === one)) return
-    findings.push({ desired: one, code, message: `${nameOf(one.kind.kind, one.key)}: ${message}` })
+    if (findings.has(one)) return
+    const name = nameOf(one.kind.kind, one.key)
+    findings.set(one, { desired: one, code, message: `${name}: ${message}` })
   }
 
   const conclude = (one: Desired, actual: ActualDocument | null, from: string | null): void => {
     pending.delete(placeOf(one))
+    leaving.clear()
     if (actual) taken.add(actual)
     matches.push({ desired: one, actual, from })
   }
@@ -117,15 +128,20 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     one.kind.shape === 'tree' && one.key.startsWith(`${paper.keyOf(document)}/`)
 
   /** The entries that are still to take this document away, once their own key is free. */
-  const claimants = (document: ActualDocument, asking: readonly Desired[] = []): Desired[] => {
+  const claimants = (document: ActualDocument): readonly Desired[] => {
+    const known = leaving.get(document)
+    if (known) return known
+    // Where the question leads back to itself, nothing leaves.
+    leaving.set(document, [])
     const keys = new Set([paper.keyOf(document), document.key])
     const named = [...keys].flatMap((key) => byFrom.get(placeKey(document.kind.kind, key)) ?? [])
-    return named.filter((one) => {
-      if (!isPending(one) || asking.includes(one) || isBelow(one, document)) return false
-      if (sourceOf(one) !== document) return false
+    const found = named.filter((one) => {
+      if (!isPending(one) || isBelow(one, document) || sourceOf(one) !== document) return false
       const occupant = paper.at(placeOf(one))
-      return !occupant || claimants(occupant, [...asking, one]).length > 0
+      return !occupant || claimants(occupant).length > 0
     })
+    leaving.set(document, found)
+    return found
   }
 
   const rename = (one: Desired, source: ActualDocument): void => {
@@ -135,6 +151,8 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
         report(other, 'rename-twice', `${nameOf(one.kind.kind, one.key)} was the same document`)
     paper.move(source, one.key)
     conclude(one, source, from)
+    const next = pending.get(placeKey(one.kind.kind, from))
+    if (next) freed.push(next)
   }
 
   const isParentPending = (one: Desired): boolean => {
@@ -168,13 +186,16 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   for (const one of swapped) report(one, 'rename-cycle', placesChange)
   while (pending.size > 0) {
     const before = pending.size
-    for (const one of [...pending.values()]) attempt(one)
+    for (const one of [...pending.values()]) {
+      if (isPending(one)) attempt(one)
+      for (let next = freed.pop(); next; next = freed.pop()) if (isPending(next)) attempt(next)
+    }
     if (pending.size < before) continue
     const waiting = [...pending.values()]
-    const lost = waiting.find((one) => !isParentPending(one) && !paper.at(placeOf(one)))
-    giveUp(lost ?? (waiting[0] as Desired))
+    const lost = waiting.filter((one) => !isParentPending(one) && !paper.at(placeOf(one)))
+    for (const one of lost.length > 0 ? lost : waiting.slice(0, 1)) giveUp(one)
   }
-  return { matches, findings }
+  return { matches, findings: [...findings.values()] }
 }
 
 /** The files' entries, each with its document; `all` are those of the files, also where only some are planned. */

@@ -5,7 +5,7 @@
 
 import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
 import { rules } from '#schemas/rules/index.ts'
-import type { RuleContext } from '#schemas/rules/rule.ts'
+import { createOnce, type RuleContext } from '#schemas/rules/rule.ts'
 import { nearest } from '#schemas/typos.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
@@ -27,22 +27,24 @@ export interface Validator {
   validate(loaded: Loaded): Diagnostic[]
 }
 
-const contextOf = ({ secrets }: Declared, model: Model): RuleContext => {
+const contextOf = ({ secrets }: Declared, model: Model, once: RuleContext['once']): RuleContext => {
   const given = new Set(Object.keys(secrets))
   return {
     find: model.find,
     all: model.all,
+    once,
     settings: model.settings,
     secrets: given,
     given,
   }
 }
 
-const checkRules = (model: Model): Finding[] =>
-  model.declared.flatMap((document) => {
+const checkRules = (model: Model): Finding[] => {
+  const once = createOnce()
+  return model.declared.flatMap((document) => {
     const rule = document.sound ? rules.get(document.kind.kind) : undefined
     if (rule === undefined) return []
-    return rule(model.complete(document), document.key, contextOf(document, model)).map(
+    return rule(model.complete(document), document.key, contextOf(document, model, once)).map(
       ({ field, code, message }) => ({
         severity: 'error',
         code,
@@ -53,6 +55,7 @@ const checkRules = (model: Model): Finding[] =>
       }),
     )
   })
+}
 
 /** A rule names what is wrong; what was probably meant is for people at a file. */
 const hintFor = (code: string, value: unknown): { readonly hint?: string } =>

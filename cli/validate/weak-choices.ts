@@ -1,6 +1,7 @@
 /** THE list of weak choices. Nothing here is forbidden; a person who knows why may switch a code off. */
 
 import { planScope } from '#schemas/admin-access.ts'
+import { createClosure } from '#schemas/graph/closure.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
@@ -40,16 +41,19 @@ const longLife = (lifespan: number | undefined): Weakness | false =>
     hint: `at most ${hourInSeconds} s, with a refresh token for more`,
   }
 
+const permissionsOfModels = new WeakMap<Model, (role: string) => ReadonlySet<string>>()
+
 /** Whether a role, or one that comes with it, has every permission. */
-const isAdmin = (model: Model, name: string, seen: Set<string>): boolean => {
-  if (seen.has(name)) return false
-  seen.add(name)
-  const role = model.find(Role.kind, name) as RoleDoc | undefined
-  return (
-    role !== undefined &&
-    (role.permissions.includes('realm-admin') ||
-      role.composites.some((inner) => isAdmin(model, inner, seen)))
-  )
+const isAdmin = (model: Model, name: string): boolean => {
+  const roleOf = (key: string) => model.find(Role.kind, key) as RoleDoc | undefined
+  const permissionsOf =
+    permissionsOfModels.get(model) ??
+    createClosure<string, string>({
+      own: (key) => roleOf(key)?.permissions ?? [],
+      next: (key) => roleOf(key)?.composites ?? [],
+    })
+  permissionsOfModels.set(model, permissionsOf)
+  return permissionsOf(name).has('realm-admin')
 }
 
 const textsIn = (value: unknown): string[] =>
@@ -232,7 +236,7 @@ export const weakChoices: readonly WeakChoice[] = [
     'admin-by-default',
     'every new user administers the realm',
     ({ defaultRole }, model) => [
-      isAdmin(model, defaultRole, new Set()) && {
+      isAdmin(model, defaultRole) && {
         field: '/defaultRole',
         message: `every new user gets "${defaultRole}" and with it realm-admin`,
         hint: 'choose a role without admin permissions',
@@ -260,7 +264,7 @@ export const weakChoices: readonly WeakChoice[] = [
     find: ({ doc, secrets }, model) =>
       secrets['/initialPassword'] !== undefined &&
       !textsIn(doc['requiredActions']).includes('UPDATE_PASSWORD') &&
-      rolesOf(model, doc).some((role) => isAdmin(model, role, new Set()))
+      rolesOf(model, doc).some((role) => isAdmin(model, role))
         ? [
             {
               field: '/initialPassword',

@@ -23,20 +23,22 @@ const flowOf = ({ find }: Find, alias: string): FlowDoc | undefined =>
 export const subFlows = (doc: FlowDoc | undefined): string[] =>
   (doc?.authenticationExecutions ?? []).flatMap(({ flowAlias }) => flowAlias ?? [])
 
-/** Whether one flow runs inside the other, or is the other. */
-const runs = (context: Find, outer: string, inner: string): boolean => {
+/** A flow and all that run inside it. */
+const within = (context: Find, outer: string): ReadonlySet<string> => {
   const seen = new Set([outer])
   for (const alias of seen) for (const sub of subFlows(flowOf(context, alias))) seen.add(sub)
-  return seen.has(inner)
+  return seen
 }
 
 /** The flows that run a flow when a user signs in, registers or has forgotten the password; itself, where it is one. */
 export const boundFlows = (
-  context: Pick<RuleContext, 'find' | 'settings'>,
+  context: Pick<RuleContext, 'find' | 'once' | 'settings'>,
   alias: string,
 ): string[] => {
   const named = flowSettings.flatMap((field) => context.settings[field] ?? [])
-  return [...new Set([...named, ...byName])].filter((bound) => runs(context, bound, alias))
+  return [...new Set([...named, ...byName])].filter((bound) =>
+    context.once(`flows within ${bound}`, () => within(context, bound)).has(alias),
+  )
 }
 
 /** Why a sign-in cannot run the flow. Nothing of one that does not exist: that is said elsewhere. */

@@ -1,10 +1,11 @@
 /** Flows: every execution runs one thing that exists, no flow runs inside itself, and those that are run prove their users. */
 
 import { authenticatorIds } from '../drivers/authenticators.ts'
+import { circleFrom } from '../graph/circle.ts'
 import { Flow, type FlowDoc } from '../kinds/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
-import { circleFrom, type RuleContext, ruleFor } from './rule.ts'
+import { type RuleContext, ruleFor } from './rule.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
 
@@ -32,7 +33,9 @@ const executionErrors = ({ authenticator, flowAlias }: Execution, field: string)
 /** A change inside another flow is refused here: the other flow stays as it is, and is not checked again. */
 const errorsOfBound = (context: RuleContext, alias: string): FieldError[] =>
   boundFlows(context, alias).flatMap((bound) => {
-    const errors = bindingErrors(context, bound)
+    const errors = context.once(`errors of the bound flow ${bound}`, () =>
+      bindingErrors(context, bound),
+    )
     if (bound === alias) return errors
     return errors.map(({ code, message }) => ({
       field: '/authenticationExecutions',
@@ -48,8 +51,12 @@ export const flow = ruleFor<FlowDoc>(
       executionErrors(execution, `/authenticationExecutions/${i}`),
     )
     const inner = (other: string): string[] =>
-      subFlows(context.find(Flow.kind, other) as FlowDoc | undefined)
-    const circle = circleFrom(alias, subFlows(value), inner)
+      subFlows(other === alias ? value : (context.find(Flow.kind, other) as FlowDoc | undefined))
+    const circle = circleFrom(
+      alias,
+      inner,
+      context.once('straight flows', () => new Set()),
+    )
     if (circle !== null)
       errors.push({
         field: '/authenticationExecutions',

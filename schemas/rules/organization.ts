@@ -31,12 +31,12 @@ const ofEverybody: ReadonlySet<string> = new Set([
 ])
 
 export const organization = ruleFor<OrganizationDoc>(Organization, ({ domains }) => {
-  const names = domains.map(({ name }) => name.toLowerCase())
-  return domains.flatMap(({ verified }, i) => {
-    const name = names[i] ?? ''
+  const seen = new Set<string>()
+  return domains.flatMap(({ name: written, verified }, i) => {
+    const name = written.toLowerCase()
     const field = `/domains/${i}/name`
-    if (names.indexOf(name) < i)
-      return [{ field, code: 'duplicate', message: 'stands more than once' }]
+    if (seen.has(name)) return [{ field, code: 'duplicate', message: 'stands more than once' }]
+    seen.add(name)
     return verified && ofEverybody.has(name)
       ? [
           {

@@ -13,6 +13,8 @@ export interface RuleContext {
   find(kind: string, key: string): Doc | undefined
   /** Every document of a kind that the rule names in `looksAt`, by key; the same map for all checks of one change. */
   all(kind: string): ReadonlyMap<string, Doc>
+  /** Made by the first check of one change that asks for it, and the same for all others: documents stay as they are. */
+  once<T>(name: string, make: () => T): T
   readonly settings: SettingsDoc
   /** Pointers of the secrets that this document has: given now or stored before. */
   readonly secrets: ReadonlySet<string>
@@ -45,32 +47,11 @@ export const ruleFor = <T>(
   reads,
 })
 
-/**
- * The shortest way on which a document comes back to itself along the keys that `next` names, as its error tells it; null
- * where there is none. It may lead through documents that whoever reads the error has not named.
- */
-export const circleFrom = (
-  start: string,
-  first: readonly string[],
-  next: (key: string) => readonly string[],
-): string | null => {
-  const cameFrom = new Map<string, string>()
-  const queue: string[] = []
-  const visit = (from: string, keys: readonly string[]): void => {
-    for (const key of keys)
-      if (!cameFrom.has(key)) {
-        cameFrom.set(key, from)
-        queue.push(key)
-      }
+/** For one change: whatever a rule finds out about all documents, under a name of its own. */
+export const createOnce = (): RuleContext['once'] => {
+  const made = new Map<string, unknown>()
+  return <T>(name: string, make: () => T): T => {
+    if (!made.has(name)) made.set(name, make())
+    return made.get(name) as T
   }
-  visit(start, first)
-  for (const key of queue) {
-    if (key === start) break
-    visit(key, next(key))
-  }
-  let at = cameFrom.get(start)
-  if (at === undefined) return null
-  const way = [start]
-  for (; at !== start; at = cameFrom.get(at) ?? start) way.unshift(at)
-  return [start, ...way].join(' > ')
 }

@@ -28,7 +28,14 @@ import {
   type Put,
 } from './operations.ts'
 import { putsInOrder } from './order.ts'
-import { danglingIn, followRename, markLeaving, settleDeletion } from './references.ts'
+import {
+  danglingIn,
+  followRename,
+  markLeaving,
+  settleAllReferences,
+  settleDeletion,
+  settleReferences,
+} from './references.ts'
 import type { Snapshot } from './snapshot.ts'
 
 export interface DecideContext {
@@ -160,6 +167,8 @@ const without = (sealed: Draft['sealed'], forget: readonly string[]): Draft['sea
 const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
   const { kind, key, at, lineage } = operation
   const existing = drafts.target(operation)
+  // Its new value may follow from the one so far.
+  if (existing) settleReferences(drafts, existing)
   const from = existing?.key ?? operation.from ?? key
   meet(operation.expect, kind, from, existing)
   if (from !== key && !existing)
@@ -293,6 +302,7 @@ export const decide = async (
     makeWay(drafts, operation, byId)
     put(drafts, operation, context)
   })
+  settleAllReferences(drafts)
   // Deletions last: what the same list stops referring to no longer holds on, unless it could not be put.
   const deletions = faults.any ? [] : operations.filter((operation) => operation.op === 'delete')
   const found = new Map(deletions.map((operation) => [operation, drafts.target(operation)]))
@@ -302,6 +312,7 @@ export const decide = async (
   )
   await each(deletions, (operation) => remove(drafts, operation, found.get(operation), context))
   faults.settle()
+  settleAllReferences(drafts)
 
   const changed: Draft[] = []
   await each(drafts.all(), (draft) => {

@@ -65,6 +65,7 @@ export class Drafts {
   readonly #all = new Map<string, Draft>()
   readonly #byParent = new Map<string, Draft[]>()
   readonly #along = new Map<Draft, Set<Draft>>()
+  readonly #rewrites = new Map<Draft, Map<Draft, string>>()
   readonly #referrers: Snapshot['referrers']
   #settings: { readonly body: Doc; readonly value: SettingsDoc } | undefined
 
@@ -141,6 +142,25 @@ export class Drafts {
     if (this.#byPlace.get(old) === draft) this.#byPlace.delete(old)
     draft.key = key
     this.#byPlace.set(placeOf(draft.kind.kind, key), draft)
+  }
+
+  /** The referrer names the target by the key `from`, which it has no longer. */
+  rewriteLater(referrer: Draft, target: Draft, from: string): void {
+    const pending = this.#rewrites.get(referrer) ?? new Map<Draft, string>()
+    this.#rewrites.set(referrer, pending)
+    if (!pending.has(target)) pending.set(target, from)
+  }
+
+  /** Documents that still name others by keys of before. */
+  awaiting(): Draft[] {
+    return [...this.#rewrites.keys()]
+  }
+
+  /** The documents that a referrer names by keys of before, with those keys; the caller rewrites them. */
+  takeRewrites(referrer: Draft): ReadonlyMap<Draft, string> | undefined {
+    const pending = this.#rewrites.get(referrer)
+    this.#rewrites.delete(referrer)
+    return pending
   }
 
   /** Takes documents out because `cause`, which may be one of them, goes; `touched` change along. */

@@ -8,6 +8,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isPlanOnly } from '#schemas/admin-access.ts'
+import { createClosure } from '#schemas/graph/closure.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { effectivePermissions, type Permission } from '#schemas/permissions.ts'
@@ -17,17 +18,25 @@ import type { Caller } from '#server/http/caller.ts'
 import type { Draft, Drafts } from './drafts.ts'
 
 /** The realm before or after the operations. */
-interface State {
+interface Realm {
   readonly keyOf: (draft: Draft) => string | undefined
   readonly bodyOf: (draft: Draft) => Doc | null | undefined
   readonly find: (kind: string, key: string) => Draft | undefined
 }
 
-const after = (drafts: Drafts): State => ({
-  keyOf: ({ key }) => key,
-  bodyOf: ({ body }) => body,
-  find: (kind, key) => drafts.find(kind, key),
-})
+interface State extends Realm {
+  /** The documents whose permissions this one has by its references and by its place. */
+  readonly giversOf: (draft: Draft) => readonly Draft[]
+  /** What holding, or being in, this document amounts to. */
+  readonly permissionsOf: (draft: Draft) => ReadonlySet<Permission>
+}
+
+const after = (drafts: Drafts): State =>
+  stateOf({
+    keyOf: ({ key }) => key,
+    bodyOf: ({ body }) => body,
+    find: (kind, key) => drafts.find(kind, key),
+  })
 
 const before = (drafts: Drafts): State => {
   const place = (kind: string, key: string): string => `${kind}\n${key}`
@@ -38,49 +47,49 @@ const before = (drafts: Drafts): State => {
         draft.before ? [[place(draft.kind.kind, draft.before.key), draft]] : [],
       ),
   )
-  return {
+  return stateOf({
     keyOf: (draft) => draft.before?.key,
     bodyOf: (draft) => draft.before?.body,
     find: (kind, key) => known.get(place(kind, key)),
-  }
+  })
 }
 
 const permissionsIn = (body: Doc | null | undefined): Permission[] =>
   (body?.['permissions'] as Permission[] | undefined) ?? []
 
-const parentIn = ({ keyOf, find }: State, draft: Draft): Draft | undefined => {
+const parentIn = ({ keyOf, find }: Realm, draft: Draft): Draft | undefined => {
   const key = draft.kind.shape === 'tree' ? keyOf(draft) : undefined
   const above = key === undefined ? null : parentKeyOf(draft.kind, key)
   return above === null ? undefined : find(draft.kind.kind, above)
 }
 
-/** The documents whose permissions this one has by its references and by its place. */
-const giversIn = (state: State, draft: Draft): Draft[] => {
-  const body = state.bodyOf(draft)
+const giversIn = (realm: Realm, draft: Draft): readonly Draft[] => {
+  const body = realm.bodyOf(draft)
   if (!body) return []
-  const named = referencesOf(draft.kind, body, state.keyOf(draft) ?? '').flatMap(
-    ({ grants, kind, key }) => (grants ? (state.find(kind, key) ?? []) : []),
+  const named = referencesOf(draft.kind, body, realm.keyOf(draft) ?? '').flatMap(
+    ({ grants, kind, key }) => (grants ? (realm.find(kind, key) ?? []) : []),
   )
-  return [...named, parentIn(state, draft) ?? []].flat()
+  return [...named, parentIn(realm, draft) ?? []].flat()
 }
 
-/** What holding, or being in, these documents amounts to. */
-const permissionsOf = (state: State, start: readonly Draft[]): ReadonlySet<Permission> => {
-  const found = new Set<Permission>()
-  const seen = new Set<Draft>()
-  const queue = [...start]
-  for (let draft = queue.pop(); draft; draft = queue.pop()) {
-    if (seen.has(draft)) continue
-    seen.add(draft)
-    for (const permission of permissionsIn(state.bodyOf(draft))) found.add(permission)
-    queue.push(...giversIn(state, draft))
+/** Permissions are found once for each document of a change: thousands may lead to the same roles. */
+const stateOf = (realm: Realm): State => {
+  const givers = new Map<Draft, readonly Draft[]>()
+  const giversOf = (draft: Draft): readonly Draft[] => {
+    const found = givers.get(draft) ?? giversIn(realm, draft)
+    givers.set(draft, found)
+    return found
   }
-  return effectivePermissions(found)
+  const closure = createClosure<Draft, Permission>({
+    own: (draft) => permissionsIn(realm.bodyOf(draft)),
+    next: giversOf,
+  })
+  return { ...realm, giversOf, permissionsOf: (draft) => effectivePermissions(closure(draft)) }
 }
 
 /** Of a client that may only plan, none of its roles is a power to change anything. */
 const powersOf = (state: State, draft: Draft): ReadonlySet<Permission> =>
-  isPlanOnly(state.bodyOf(draft)) ? new Set() : permissionsOf(state, [draft])
+  isPlanOnly(state.bodyOf(draft)) ? new Set() : state.permissionsOf(draft)
 
 /** The rise of privilege that a change of the document is: what it holds afterwards, and did not hold before. */
 export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[]) => {
@@ -108,15 +117,15 @@ export const refuseEscalation = (
     const name = `${draft.kind.kind} "${draft.key}"`
     // Settings name a role for others; whatever else has permissions is not changed by who has less.
     if (draft.named && draft.before && draft.kind.shape !== 'singleton') {
-      const held = firstMissing(permissionsOf(then, [draft]))
+      const held = firstMissing(then.permissionsOf(draft))
       if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)
     }
     if (draft.body === null) continue
     if (!isDeepStrictEqual(permissionsIn(draft.before?.body), permissionsIn(draft.body)))
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
-    const had = new Set(giversIn(then, draft))
-    const added = giversIn(now, draft).filter((giver) => !had.has(giver))
-    const missing = firstMissing(permissionsOf(now, added))
+    const had = new Set(then.giversOf(draft))
+    const added = now.giversOf(draft).filter((giver) => !had.has(giver))
+    const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
     if (missing)
       throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)
   }

@@ -3,8 +3,8 @@
  * documents that go or change along, and permissions that it hands out (a rise of privilege). Counted for all documents of one sort by one query.
  */
 
-import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
+import { itemsWithout } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Client } from '#schemas/kinds/client.ts'
@@ -40,10 +40,9 @@ const listed = (value: Doc, field: string): readonly unknown[] => {
 
 /** Whether a list is shorter than before: of roles in a group, of permissions in a role. */
 const loses = (before: Doc, after: Doc): boolean =>
-  ['roles', 'composites', 'permissions'].some((field) => {
-    const left = listed(after, field)
-    return listed(before, field).some((item) => !left.some((one) => isDeepStrictEqual(one, item)))
-  })
+  ['roles', 'composites', 'permissions'].some(
+    (field) => itemsWithout(listed(before, field), listed(after, field)).length > 0,
+  )
 
 type Severity = 'gone' | 'disabled' | 'narrowed'
 

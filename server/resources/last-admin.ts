@@ -4,11 +4,11 @@
  * writes at the same moment may each count on the administrator that the other one takes away.
  */
 
-import { Group } from '#schemas/kinds/group.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { createClosure } from '#schemas/graph/closure.ts'
+import { Group, type GroupDoc } from '#schemas/kinds/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import { User, type UserDoc } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Granting, Ranks } from '#server/accounts/permissions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -20,7 +20,6 @@ import { placeOf } from './operations.ts'
 
 export interface LastAdminParts {
   readonly storage: Pick<Storage, 'db'>
-  readonly ranks: Pick<Ranks, 'permissionsOfRoles' | 'permissionsOfGroup'>
   readonly master: string
 }
 
@@ -46,28 +45,35 @@ export interface LastAdmin {
 const administers = 'realm-admin'
 const pageSize = 100
 
-/** Roles and groups, and how to ask for them. */
-interface Grants extends Granting {
-  readonly documents: readonly StoredDocument[]
-}
-
 const granting: readonly string[] = [Role.kind, Group.kind]
 
-/** As they will be. */
-const grantsIn = async (view: RealmView, effects: readonly Effect[] = []): Promise<Grants> => {
+/** Roles and groups as they will be. */
+const grantsIn = async (
+  view: RealmView,
+  effects: readonly Effect[] = [],
+): Promise<readonly StoredDocument[]> => {
   const superseded = new Set(effects.flatMap(({ before }) => before?.id ?? []))
   const standing = [...(await view.list(Role.kind)), ...(await view.list(Group.kind))]
-  const documents = [
+  return [
     ...standing.filter(({ id }) => !superseded.has(id)),
     ...effects.flatMap(({ after }) => (after && granting.includes(after.kind) ? after : [])),
   ]
+}
+
+/** The roles and groups that make an administrator of whoever has them. */
+const giversAmong = (documents: readonly StoredDocument[]): readonly StoredDocument[] => {
   const byId = new Map(documents.map((one) => [one.id, one]))
   const byPlace = new Map(documents.map((one) => [placeOf(one.kind, one.key), one]))
-  return {
-    documents,
-    byId: async (_kind, id) => byId.get(id),
-    get: async (kind, key) => byPlace.get(placeOf(kind, key)),
-  }
+  const named = (roles: readonly string[]): StoredDocument[] =>
+    roles.flatMap((name) => byPlace.get(placeOf(Role.kind, name)) ?? [])
+  const permissionsOf = createClosure<StoredDocument, string>({
+    own: (one) => (one.kind === Role.kind ? contentOf<RoleDoc>(one).permissions : []),
+    next: (one) => {
+      if (one.kind === Role.kind) return named(contentOf<RoleDoc>(one).composites)
+      return [...named(contentOf<GroupDoc>(one).roles), byId.get(one.parentId ?? '') ?? []].flat()
+    },
+  })
+  return documents.filter((one) => permissionsOf(one).has(administers))
 }
 
 /** Whether it could take something from somebody who is there already. */
@@ -84,20 +90,7 @@ const refusal = (master: string): Problem =>
     `nobody who can sign in would administer ${master} any more: make another administrator first`,
   )
 
-export const createLastAdmin = ({ storage: { db }, ranks, master }: LastAdminParts): LastAdmin => {
-  /** The roles and groups that make an administrator of whoever has them. */
-  const giversAmong = async (grants: Grants): Promise<readonly StoredDocument[]> => {
-    const givers: StoredDocument[] = []
-    for (const document of grants.documents) {
-      const granted =
-        document.kind === Group.kind
-          ? await ranks.permissionsOfGroup(grants, document.id)
-          : await ranks.permissionsOfRoles(grants, [document])
-      if (granted.has(administers)) givers.push(document)
-    }
-    return givers
-  }
-
+export const createLastAdmin = ({ storage: { db }, master }: LastAdminParts): LastAdmin => {
   const administrators = (givers: readonly StoredDocument[]) => {
     const ids = givers.map(({ id }) => id)
     const holders = db.selectFrom('user_roles').select('user_id').where('role_id', 'in', ids)
@@ -165,18 +158,18 @@ export const createLastAdmin = ({ storage: { db }, ranks, master }: LastAdminPar
     afterDocuments: async (realm, effects, open) => {
       const view = realm === master && effects.some(takes) ? await open() : undefined
       if (!view) return []
-      const givers = await giversAmong(await grantsIn(view, effects))
+      const givers = giversAmong(await grantsIn(view, effects))
       const written = new Set(effects.filter(isWritten).map(({ draft }) => draft.id))
       if ((await isAnyLeft(givers, written)) || (await isAnyWritten(effects, givers)))
         return [somebodyIsLeft(givers)]
       // Where there was none before, nothing is taken away.
-      if (await isAnyLeft(await giversAmong(await grantsIn(view)))) throw refusal(master)
+      if (await isAnyLeft(giversAmong(await grantsIn(view)))) throw refusal(master)
       return []
     },
 
     aroundData: async (view, users, statements, taken) => {
       if (view.realm !== master || users.length === 0) return [...statements]
-      const givers = await giversAmong(await grantsIn(view))
+      const givers = giversAmong(await grantsIn(view))
       const ids = users.map(({ id }) => id)
       const isTouched = taken === undefined || givers.some(({ id }) => id === taken.id)
       if (!isTouched || !(await isAnyAmong(ids, givers))) return [...statements]

@@ -18,13 +18,13 @@ export const putsInOrder = (operations: readonly Operation[]): Put[] => {
   if (leaving.size < 2) return puts
   const ordered = new Set<Put>()
   for (const put of puts) {
-    const chain: Put[] = []
+    const chain = new Set<Put>()
     let next: Put | undefined = put
-    while (next && !ordered.has(next) && !chain.includes(next)) {
-      chain.push(next)
+    while (next && !ordered.has(next) && !chain.has(next)) {
+      chain.add(next)
       next = next.from === undefined ? undefined : leaving.get(placeOf(next.kind.kind, next.key))
     }
-    for (const one of chain.reverse()) ordered.add(one)
+    for (const one of [...chain].reverse()) ordered.add(one)
   }
   return [...ordered]
 }

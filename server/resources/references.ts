@@ -3,39 +3,66 @@
  * of a deleted document, as the mark on the field says.
  */
 
+import type { Doc } from '#schemas/json-schema.ts'
 import { compact } from '#schemas/normalize.ts'
 import { type FieldError, Problem } from '#schemas/problems.ts'
 import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.ts'
 import type { Draft, Drafts } from './drafts.ts'
+import { placeOf } from './operations.ts'
 
 /** How many users of a document a refused deletion names. */
 const shown = 20
 
-const referencesTo = (referrer: Draft, target: Draft): Reference[] =>
-  referrer.body === null
-    ? []
-    : referencesOf(referrer.kind, referrer.body, referrer.key).filter(
-        ({ kind, key }) => kind === target.kind.kind && key === target.key,
-      )
-
-/** Puts another name, or none, where the document names the target; a default that it follows is not written into it. */
-const rewrite = (referrer: Draft, kind: string, from: string, to: string | null): void => {
-  if (referrer.body)
-    referrer.body = compact(
-      referrer.kind,
-      replaceReferences(referrer.kind, referrer.body, { kind, from, to }),
-    )
+interface Index {
+  readonly key: string
+  readonly byPlace: ReadonlyMap<string, Reference[]>
 }
 
-/** Gives a document, and all below it, the new key, and rewrites whoever names them. */
+/** By body, which is replaced and never changed: one document may name thousands, and each of them asks for it. */
+const indexes = new WeakMap<Doc, Index>()
+
+const indexOf = ({ kind, key }: Draft, body: Doc): Index => {
+  const known = indexes.get(body)
+  if (known?.key === key) return known
+  const byPlace = Map.groupBy(referencesOf(kind, body, key), (one) => placeOf(one.kind, one.key))
+  const index = { key, byPlace }
+  indexes.set(body, index)
+  return index
+}
+
+const referencesTo = (referrer: Draft, target: Draft): readonly Reference[] =>
+  referrer.body === null
+    ? []
+    : (indexOf(referrer, referrer.body).byPlace.get(placeOf(target.kind.kind, target.key)) ?? [])
+
+/** Puts the key that each has by now, or none, where a document names others; a default that it follows is not written into it. */
+export const settleReferences = (drafts: Drafts, referrer: Draft): void => {
+  const pending = drafts.takeRewrites(referrer)
+  if (!pending || !referrer.body) return
+  const replacements = [...pending].map(([target, from]) => ({
+    kind: target.kind.kind,
+    from,
+    to: target.body === null ? null : target.key,
+  }))
+  referrer.body = compact(
+    referrer.kind,
+    replaceReferences(referrer.kind, referrer.body, replacements),
+  )
+}
+
+/** Once for a list and not for each of its operations: one document may name all that they rename or delete. */
+export const settleAllReferences = (drafts: Drafts): void => {
+  for (const referrer of drafts.awaiting()) settleReferences(drafts, referrer)
+}
+
+/** Gives a document, and all below it, the new key; whoever names them is rewritten when references are settled. */
 export const followRename = (drafts: Drafts, draft: Draft, key: string): void => {
   const from = draft.key
-  const { kind } = draft
   const below = drafts.below(draft)
   const referrers = drafts.referrers(draft)
   drafts.rename(draft, key)
   for (const referrer of [...referrers, draft])
-    if (!referrer.stated) rewrite(referrer, kind.kind, from, key)
+    if (!referrer.stated) drafts.rewriteLater(referrer, draft, from)
   for (const child of below) followRename(drafts, child, key + child.key.slice(from.length))
 }
 
@@ -97,7 +124,7 @@ const refuseProtected = (draft: Draft, doomed: readonly Draft[]): void => {
   })
 }
 
-/** Deletes a document with what goes along, or refuses and says who holds on to it. */
+/** Deletes a document with what goes along, once references are settled, or refuses and says who holds on to it. */
 export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] => {
   const { doomed, holders, detached } = collect(drafts, draft)
   refuseProtected(draft, doomed)
@@ -115,7 +142,7 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
       },
     )
   for (const { referrer, target } of detached)
-    if (!gone.has(referrer)) rewrite(referrer, target.kind.kind, target.key, null)
+    if (!gone.has(referrer)) drafts.rewriteLater(referrer, target, target.key)
   drafts.remove(
     draft,
     doomed,

@@ -77,13 +77,16 @@ class Gathering {
 
   /** Where documents refer to others of their kind: all that these lead to, because a circle may close anywhere. */
   async loadChains(kinds: ReadonlySet<string>): Promise<void> {
+    const followed = new Set<string>()
     for (let known = -1; known !== this.documents.size; ) {
       known = this.documents.size
-      const further = [...this.documents.values()]
-        .filter(({ kind }) => kinds.has(kind))
-        .flatMap(({ kind, body, key }) =>
-          referencesOf(kindNamed(kind), body, key).filter((reference) => reference.kind === kind),
-        )
+      const further: Reference[] = []
+      for (const { id, kind, body, key } of this.documents.values()) {
+        if (!kinds.has(kind) || followed.has(id)) continue
+        followed.add(id)
+        for (const reference of referencesOf(kindNamed(kind), body, key))
+          if (reference.kind === kind) further.push(reference)
+      }
       await this.load(wantedBy(further))
     }
   }

@@ -29,7 +29,7 @@ const withoutDangling = (item: Item, has: Has): Item | null => {
       if (doc[field] === undefined || !has(reference.kind, usual)) return null
       doc = { ...doc, [field]: usual }
     } else
-      doc = replaceReferences(kind, doc, { kind: reference.kind, from: reference.key, to: null })
+      doc = replaceReferences(kind, doc, [{ kind: reference.kind, from: reference.key, to: null }])
   }
   return isWhole({ ...item, doc }) ? { ...item, doc } : null
 }

@@ -84,7 +84,7 @@ const meaning = (state: State, { kind: name, key, body }: Stored) => {
   const kind = kindNamed(name)
   let rest: Doc = body
   const means = referencesOf(kind, body, key).map((reference) => {
-    rest = replaceReferences(kind, rest, { kind: reference.kind, from: reference.key, to: null })
+    rest = replaceReferences(kind, rest, [{ kind: reference.kind, from: reference.key, to: null }])
     const target = state.byPlace.get(placeKey(reference.kind, reference.key))
     return `${reference.field} ${target?.id ?? reference.key}`
   })

@@ -5,7 +5,7 @@ import type { OnDelete } from '#schemas/json-schema.ts'
 import { defineKind, type Kind } from '#schemas/kind.ts'
 import { fields, name, ref, setOf } from '#schemas/marks.ts'
 import { type Draft, Drafts } from '#server/resources/drafts.ts'
-import { settleDeletion } from '#server/resources/references.ts'
+import { settleAllReferences, settleDeletion } from '#server/resources/references.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 
 const kindWith = (onDelete: OnDelete): Kind =>
@@ -55,6 +55,7 @@ const remove = (drafts: Drafts, key: string): void => {
   const draft = drafts.find('thing', key)
   if (!draft) throw new Error(`no ${key}`)
   settleDeletion(drafts, draft)
+  settleAllReferences(drafts)
 }
 
 const left = (drafts: Drafts) =>

@@ -105,7 +105,7 @@ describe('marks', () => {
         field: '/authenticationExecutions/0/flowAlias',
       },
     ])
-    expect(replaceReferences(flow, doc, { kind: 'flow', from: 'b', to: 'c' })).toEqual({
+    expect(replaceReferences(flow, doc, [{ kind: 'flow', from: 'b', to: 'c' }])).toEqual({
       alias: 'a',
       authenticationExecutions: [{ flowAlias: 'c' }, { authenticator: 'password' }],
     })

@@ -2,27 +2,30 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import { rules } from '#schemas/rules/index.ts'
-import type { Rule, RuleContext } from '#schemas/rules/rule.ts'
+import { createOnce, type Rule, type RuleContext } from '#schemas/rules/rule.ts'
 import type { Behaviour } from '../behaviour.ts'
 import { type Draft, type Drafts, draftValue } from '../drafts.ts'
 
-const listed = new WeakMap<Drafts, Map<string, ReadonlyMap<string, Doc>>>()
+const madeFor = new WeakMap<Drafts, RuleContext['once']>()
 
-/** Made once for a change: rules are checked when no draft changes any more. */
-const allOf = (drafts: Drafts, kind: string): ReadonlyMap<string, Doc> => {
-  const lists = listed.get(drafts) ?? new Map<string, ReadonlyMap<string, Doc>>()
-  listed.set(drafts, lists)
-  const found =
-    lists.get(kind) ??
-    new Map(
-      drafts
-        .all()
-        .filter((other) => other.kind.kind === kind && other.body !== null)
-        .map((other) => [other.key, draftValue<Doc>(other)]),
-    )
-  lists.set(kind, found)
-  return found
+/** Rules are checked when no draft changes any more. */
+const onceFor = (drafts: Drafts): RuleContext['once'] => {
+  const once = madeFor.get(drafts) ?? createOnce()
+  madeFor.set(drafts, once)
+  return once
 }
+
+const allOf = (drafts: Drafts, kind: string): ReadonlyMap<string, Doc> =>
+  onceFor(drafts)(
+    `all of ${kind}`,
+    () =>
+      new Map(
+        drafts
+          .all()
+          .filter((other) => other.kind.kind === kind && other.body !== null)
+          .map((other) => [other.key, draftValue<Doc>(other)]),
+      ),
+  )
 
 const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
   const given = new Set(Object.keys(draft.secrets))
@@ -32,6 +35,7 @@ const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
       return other === undefined || other.body === null ? undefined : draftValue<Doc>(other)
     },
     all: (kind) => allOf(drafts, kind),
+    once: onceFor(drafts),
     // Most rules never ask.
     get settings() {
       return drafts.settings()

@@ -88,7 +88,7 @@ export const applied = (
     for (const referrer of referrers)
       referrer.body = compact(
         referrer.kind,
-        replaceReferences(referrer.kind, referrer.body, { kind: draft.kind.kind, from, to: key }),
+        replaceReferences(referrer.kind, referrer.body, [{ kind: draft.kind.kind, from, to: key }]),
       )
     draft.key = key
     for (const child of below(draft)) rename(child, key + child.key.slice(from.length))
@@ -151,7 +151,7 @@ export const applied = (
         for (const { onDelete } of refersTo(other, one)) {
           if (onDelete === 'refuse') throw new Refused(`${one.key} is used by ${other.key}`)
           const target = { kind: one.kind.kind, from: one.key, to: null }
-          other.body = compact(other.kind, replaceReferences(other.kind, other.body, target))
+          other.body = compact(other.kind, replaceReferences(other.kind, other.body, [target]))
         }
       }
     for (const one of doomed) drafts.delete(one)
