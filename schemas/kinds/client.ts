@@ -200,6 +200,10 @@ const spec = fields({
 
 export type ClientDoc = Static<typeof spec>
 
+/** What people know it by. */
+export const displayNameOf = ({ name, clientId }: Pick<ClientDoc, 'name' | 'clientId'>): string =>
+  name || clientId
+
 export const Client = defineKind({
   kind: 'client',
   shape: 'collection',

@@ -121,8 +121,10 @@ const createHandlers = (parts: LoginParts) => {
       case 'refused': {
         if (answered.outage) throw new OutageError(answered.outage, startPath(meant.signIn))
         const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
-        const values = { ...typed, ...answered.values }
-        return show(reply, turn, meant, { ...answered, ...(values.username ? { values } : {}) })
+        const { username, ...others } = { ...typed, ...answered.values }
+        // A step that asks for no name shows the one that is known.
+        const values = username ? { username, ...others } : others
+        return show(reply, turn, meant, { ...answered, values })
       }
       case 'again':
       case 'went-on':

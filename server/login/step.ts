@@ -10,7 +10,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Checked } from '#server/accounts/authenticate.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
-import type { FieldErrors, FormPage, LoginError, PageError, StepError } from '#server/http/pages.ts'
+import type {
+  FieldErrors,
+  FormPage,
+  LoginError,
+  PageError,
+  SignInPage,
+  StepError,
+} from '#server/http/pages.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -26,7 +33,7 @@ export type Form = (field: string) => string
 export type StepRefusal = StepError | LoginError
 
 /** What every page of a sign-in is told. */
-export interface AskedPage extends FormPage {
+export interface AskedPage extends FormPage, SignInPage {
   /** Who is signing in, or the name that was given. */
   readonly username?: string | undefined
   readonly canRestart: boolean

@@ -1,8 +1,11 @@
 /** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Pages } from '#server/http/pages.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import { stepPath } from './addresses.ts'
 import type { Browser } from './browser.ts'
@@ -30,6 +33,8 @@ export interface Turn {
   readonly visit: Visit
   readonly visitor: Visitor
   readonly pending: PendingSignIn | undefined
+  /** What the application that waits is called. */
+  readonly application: string | undefined
   /** The token of the forms of this browser. */
   readonly csrf: string
 }
@@ -37,6 +42,17 @@ export interface Turn {
 /** The name on record is shown to nobody who has proved nothing yet. */
 const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
   state.amr.length > 0 ? user?.username : state.name
+
+/** Of a client that the realm lets sign users in; a page speaks for no other. */
+const applicationOf = async (
+  view: RealmView,
+  pending: PendingSignIn | undefined,
+): Promise<string | undefined> => {
+  if (pending?.clientId === undefined) return undefined
+  const document = await view.get(Client.kind, pending.clientId)
+  const client = document && contentOf<ClientDoc>(document)
+  return client?.enabled ? displayNameOf(client) : undefined
+}
 
 export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) => {
   const pendingOf = async (
@@ -64,7 +80,8 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     const prepared = browser.prepare(request, reply, realm)
     const sessionCookie = browser.sessionCookie(request, realm)
     const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
-    return { visit, visitor, pending, csrf: prepared.csrf }
+    const application = await applicationOf(view, pending)
+    return { visit, visitor, pending, application, csrf: prepared.csrf }
   }
 
   /**
@@ -110,11 +127,16 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
   }
 
   const pageOf =
-    ({ visit, visitor, pending, csrf }: Turn, { user, others }: Asked, refusal?: Refusal) =>
+    (
+      { visit, visitor, pending, application, csrf }: Turn,
+      { user, others }: Asked,
+      refusal?: Refusal,
+    ) =>
     (signIn: SignIn): AskedPage => ({
       ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
       action: stepPath(signIn),
       formTargets: pending?.formTargets,
+      application,
       csrf,
       username: refusal?.values?.['username'] ?? shownName(signIn, user) ?? pending?.username,
       canRestart: signIn.version !== undefined,

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
 import type { Browser } from '#server/login/browser.ts'
@@ -92,7 +92,7 @@ export const createFlow = (parts: FlowParts) => {
   ) => ({
     ...pageContext(pages, http, issuer.name, issuer.settings, request.locales),
     formTargets: formTargets(request.redirectUri),
-    application: client.doc.name || client.clientId,
+    application: displayNameOf(client.doc),
     username: user.username,
     action: `/realms/${issuer.name}/authorize/${handle}`,
     csrf: browser.greet(reply, session),

@@ -4,6 +4,7 @@
  * nothing, so that whoever reads it allows nothing by it.
  */
 
+import { displayNameOf } from '#schemas/kinds/client.ts'
 import { type ReachableDevicesParts, reachableDevices } from '#server/accounts/reachable-devices.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables.ts'
@@ -34,7 +35,7 @@ export const createCibaMessage =
   ): Promise<Statement[]> => {
     const { post, messaging } = parts
     const link = `${url}${approvalsPath}`
-    const application = client.doc.name || client.clientId
+    const application = displayNameOf(client.doc)
     const letter = {
       realm,
       user,

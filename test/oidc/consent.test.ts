@@ -60,7 +60,9 @@ describe.each(backends)('consent on $name', (backend) => {
     expect(page.body).toContain('Maps &lt;b&gt;&amp; more&lt;/b&gt;')
     expect(page.body).toContain('Your name and profile')
     expect(page.body).toContain(name)
-    expect(page.headers.get('content-security-policy')).not.toContain('script-src')
+    expect(page.headers.get('content-security-policy')).toContain(
+      "script-src 'self'; require-trusted",
+    )
     const answer = await person.submit(page, { decision: 'allow' })
     expect((await exchange(site, asking, codeOf(answer))).body.scope).toBe('openid profile')
     codeOf(await person.open(url()))

@@ -183,7 +183,7 @@ describe('the pages in a browser', () => {
   it('follow the scheme of the system and the colours of the realm', async () => {
     const colors = (scheme: 'light' | 'dark') =>
       visit('/login?brand=yellow', { colorScheme: scheme, viewport: desktop }, (page) =>
-        page.evaluate<string[]>(`['body', '.card', 'button'].map((selector) =>
+        page.evaluate<string[]>(`['body', '.card', 'button[type=submit]'].map((selector) =>
           getComputedStyle(document.querySelector(selector)).backgroundColor)`),
       )
     expect(await colors('light')).toEqual([
@@ -256,7 +256,7 @@ describe('the pages in a browser', () => {
   })
 
   it('refuse to be framed', async () => {
-    await visit('/signed-in', {}, async (page) => {
+    await visit('/done', {}, async (page) => {
       await page.setContent(`<iframe src="${base}/login"></iframe>`)
       const frame = page.frames()[1]
       await frame?.waitForLoadState()

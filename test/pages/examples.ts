@@ -48,6 +48,7 @@ export const examples: Readonly<Record<string, Show>> = {
       resetUrl: '/reset',
       registerUrl: '/register',
       notice: 'signed-out',
+      application: 'Fahrplan & Karten',
       passkey: requestOptions,
       providers: [
         { name: 'Google', url: '/google' },
@@ -66,7 +67,13 @@ export const examples: Readonly<Record<string, Show>> = {
       registerUrl: '/register',
     }),
   password: (pages, reply, page) =>
-    pages.password(reply, { ...page, ...step, resetUrl: '/reset', error: 'credentials' }),
+    pages.password(reply, {
+      ...page,
+      ...step,
+      application: 'Fahrplan & Karten',
+      resetUrl: '/reset',
+      error: 'credentials',
+    }),
   'signed-in': (pages, reply, page) =>
     pages.signedIn(reply, {
       ...page,

@@ -15,10 +15,17 @@ describe('a page', () => {
     expect(total).toBeLessThan(30_000)
   })
 
-  it('brings a script only where it cannot do without', async () => {
+  it('brings a script of its own only where it cannot do without, and one for forms with a form', async () => {
     const scripted: string[] = []
-    for (const example of Object.keys(examples))
-      if ((await weighPage(app, `/${example}`)).js > 0) scripted.push(example)
+    for (const example of Object.keys(examples)) {
+      const { body } = await app.inject(`/${example}`)
+      const scripts = [...body.matchAll(/<script src="\/assets\/([a-z]+)-/g)].map(
+        ([, name]) => name,
+      )
+      if (scripts.some((name) => name !== 'forms')) scripted.push(example)
+      const isSent = body.includes('name="_csrf"')
+      expect(scripts.includes('forms'), example).toBe(isSent)
+    }
     expect(scripted).toEqual([
       'login',
       'identify',

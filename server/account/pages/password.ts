@@ -12,7 +12,7 @@ import type { AccountPage } from './page.ts'
 export type PasswordPageParts = PasswordParts &
   Pick<AccountParts, 'pages'> & { readonly frame: Frame }
 
-type Told = Pick<Partial<AccountPasswordPage>, 'errors' | 'error' | 'status'>
+type Told = Pick<Partial<AccountPasswordPage>, 'errors' | 'error' | 'status' | 'signOutOthers'>
 
 const path = '/password'
 
@@ -53,16 +53,21 @@ export const passwordPage = (parts: PasswordPageParts): AccountPage => {
     events: ['UPDATE_CREDENTIAL', 'LOGIN_FAILURE', 'USER_LOCKED'],
     submit: async (visit, form) => {
       const newPassword = form.get('password') ?? ''
+      const signOutOthers = form.get('signOutOthers') === 'true'
       if (newPassword !== (form.get('passwordConfirm') ?? ''))
-        return show(visit, { errors: { passwordConfirm: [{ id: 'mismatch' }] }, status: 400 })
+        return show(visit, {
+          errors: { passwordConfirm: [{ id: 'mismatch' }] },
+          status: 400,
+          signOutOthers,
+        })
       try {
         await change(selfOf(visit), {
           currentPassword: form.get('currentPassword') ?? '',
           newPassword,
-          signOutOthers: form.get('signOutOthers') === 'true',
+          signOutOthers,
         })
       } catch (error) {
-        return show(visit, toldOf(visit, error))
+        return show(visit, { ...toldOf(visit, error), signOutOthers })
       }
       return goTo(visit, path, 'saved')
     },

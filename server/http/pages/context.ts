@@ -27,6 +27,12 @@ export interface Impersonation {
   readonly csrf: string
 }
 
+/** A page of a sign-in. */
+export interface SignInPage {
+  /** The name of the application that the user signs in to, where one waits. */
+  readonly application?: string | undefined
+}
+
 export interface FormPage extends PageContext {
   /** Where the forms of the page post `_csrf` and their own fields to. */
   readonly action: string

@@ -2,7 +2,7 @@
 
 import type { PageContext } from './context.ts'
 
-/** The scripts in `templates/pages/scripts`, each for pages that cannot do without. */
+/** The scripts in `templates/pages/scripts` for pages that cannot do without; `forms` comes with every form besides. */
 export type Script = 'submit' | 'webauthn' | 'poll' | 'codes'
 
 export interface Allowed<Model extends PageContext> {

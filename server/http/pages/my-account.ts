@@ -3,7 +3,7 @@
 import type { FormPage } from './context.ts'
 import { definePage } from './definition.ts'
 import type { FieldErrors } from './field-errors.ts'
-import type { PasswordHints, ProfileField } from './people.ts'
+import type { PasswordHints, ProfileField, SignOutBox } from './people.ts'
 
 export type AccountSection =
   | 'profile'
@@ -36,7 +36,7 @@ export interface AccountProfilePage extends AccountSectionPage {
 export type AccountPasswordField = 'currentPassword' | 'password' | 'passwordConfirm'
 
 /** Posts what `AccountPasswordField` names and, if ticked, `signOutOthers=true`. */
-export interface AccountPasswordPage extends AccountSectionPage, PasswordHints {
+export interface AccountPasswordPage extends AccountSectionPage, PasswordHints, SignOutBox {
   /** Absent where the user has none yet. */
   readonly hasPassword?: boolean | undefined
   readonly errors?: FieldErrors<AccountPasswordField> | undefined

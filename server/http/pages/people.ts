@@ -1,6 +1,6 @@
 /** Registration, recovery of an account, and what a user must do before going on. */
 
-import type { FormPage, PageContext, StepPage } from './context.ts'
+import type { FormPage, PageContext, SignInPage, StepPage } from './context.ts'
 import { definePage } from './definition.ts'
 import type { FieldErrors } from './field-errors.ts'
 
@@ -12,7 +12,7 @@ export interface PasswordHints {
 export type RegisterField = 'username' | 'email' | 'firstName' | 'lastName' | 'password' | 'terms'
 
 /** Posts what `RegisterField` names; `terms` is `true`. */
-export interface RegisterPage extends FormPage, PasswordHints {
+export interface RegisterPage extends FormPage, SignInPage, PasswordHints {
   /** Absent where the email address is the username. */
   readonly asksUsername?: boolean | undefined
   /** Whether the address is known and not to be changed. */
@@ -27,7 +27,7 @@ export interface RegisterPage extends FormPage, PasswordHints {
 }
 
 /** Posts `username`. */
-export interface ForgotPasswordPage extends FormPage {
+export interface ForgotPasswordPage extends FormPage, SignInPage {
   readonly username?: string | undefined
   readonly emailAllowed?: boolean | undefined
   readonly error?: 'expired' | 'too-many' | 'unavailable' | undefined
@@ -39,10 +39,15 @@ export interface ForgotSentPage extends PageContext {
   readonly loginUrl?: string | undefined
 }
 
+export interface SignOutBox {
+  /** The state of the box `signOutOthers`, which is ticked unless the user has changed it. */
+  readonly signOutOthers?: boolean | undefined
+}
+
 export type NewPasswordField = 'password' | 'passwordConfirm'
 
 /** Posts `password`, `passwordConfirm` and, if ticked, `signOutOthers=true`. */
-export interface NewPasswordPage extends Omit<StepPage, 'error'>, PasswordHints {
+export interface NewPasswordPage extends Omit<StepPage, 'error'>, PasswordHints, SignOutBox {
   readonly username: string
   readonly errors?: FieldErrors<NewPasswordField> | undefined
   readonly error?: 'expired' | 'too-many' | 'unavailable' | undefined

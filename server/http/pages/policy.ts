@@ -12,18 +12,26 @@ const originsOf = (urls: readonly string[]): string[] => [
 
 export interface PolicyOptions {
   readonly scripted: boolean
+  /** Whether a script asks the server for something. */
+  readonly polls: boolean
   readonly imageOrigin: string | undefined
   readonly frames: readonly string[]
   readonly formTargets: readonly string[]
 }
 
-export const pagePolicy = ({ scripted, imageOrigin, frames, formTargets }: PolicyOptions): string =>
+export const pagePolicy = ({
+  scripted,
+  polls,
+  imageOrigin,
+  frames,
+  formTargets,
+}: PolicyOptions): string =>
   [
     "default-src 'none'",
     ...(scripted
       ? [
           "script-src 'self'",
-          "connect-src 'self'",
+          ...(polls ? ["connect-src 'self'"] : []),
           "require-trusted-types-for 'script'",
           "trusted-types 'none'",
         ]

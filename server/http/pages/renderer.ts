@@ -29,6 +29,9 @@ interface SwitchLink {
   readonly current: boolean
 }
 
+/** Names and texts of people are escaped: only the layout writes this. */
+const isScripted = (html: string): boolean => html.includes('<script src="')
+
 /** A link of nothing but a query stays at the page, wherever that is. */
 const switchTo = ({ url }: FastifyRequest, code: string): string => {
   const query = new URLSearchParams(url.split('?', 2)[1] ?? '')
@@ -96,6 +99,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
       logo: logo?.href,
       sheets: [assets.pathOf('pages.css'), assets.stylePath(realm, branding)].filter(Boolean),
       script: needed && assets.pathOf(`${needed}.js`),
+      formScript: assets.pathOf('forms.js'),
       polls: needed === 'poll',
       picture: qrPicture,
     })
@@ -106,7 +110,8 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
       .header(
         'content-security-policy',
         pagePolicy({
-          scripted: needed !== undefined,
+          scripted: isScripted(html),
+          polls: needed === 'poll',
           imageOrigin: logo?.origin,
           frames: frames?.(page) ?? [],
           formTargets,

@@ -1,6 +1,6 @@
 /** Signing in by name and password, and signing out again. */
 
-import type { FormPage, PageContext, StepPage } from './context.ts'
+import type { FormPage, PageContext, SignInPage, StepPage } from './context.ts'
 import { definePage } from './definition.ts'
 
 /** Ids of messages; a locked user and a wrong password are the same message on purpose. */
@@ -13,7 +13,7 @@ export interface ProviderLink {
 }
 
 /** What the first page of a sign-in offers besides its own fields. */
-export interface FirstPage extends FormPage {
+export interface FirstPage extends FormPage, SignInPage {
   readonly username?: string | undefined
   /** Whether the field also takes an email address. */
   readonly emailAllowed?: boolean | undefined
@@ -41,7 +41,7 @@ export interface LoginPage extends FirstPage {
 export type IdentifyPage = FirstPage
 
 /** Posts `password`. */
-export interface PasswordPage extends Omit<StepPage, 'error'> {
+export interface PasswordPage extends Omit<StepPage, 'error'>, SignInPage {
   readonly username: string
   readonly error?: LoginError | undefined
   readonly resetUrl?: string | undefined

@@ -1,11 +1,18 @@
 import { passkeyType } from '#server/accounts/passkeys.ts'
-import { passwordErrors } from '#server/http/pages.ts'
+import { type FieldErrors, passwordErrors } from '#server/http/pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables.ts'
 import type { FactorParts } from '../factor-parts.ts'
-import type { AnswerContext, Answered, Form, RequiredAction, StepContext } from '../step.ts'
+import type {
+  AnswerContext,
+  Answered,
+  AskedPage,
+  Form,
+  RequiredAction,
+  StepContext,
+} from '../step.ts'
 import { refused } from '../step.ts'
 import { completed, ownEvent } from './completed.ts'
 
@@ -28,14 +35,19 @@ export const takeNewPassword = async (
   event: 'UPDATE_CREDENTIAL' | 'RESET_PASSWORD' = 'UPDATE_CREDENTIAL',
 ): Promise<Answered> => {
   if (!user) return refused('unavailable', 403)
+  const values = { signOutOthers: form('signOutOthers') }
+  const wrong = (errors: FieldErrors<string>): Answered => ({
+    kind: 'refused',
+    status: 400,
+    errors,
+    values,
+  })
   const password = form('password')
-  if (password !== form('passwordConfirm'))
-    return { kind: 'refused', status: 400, errors: { passwordConfirm: [{ id: 'mismatch' }] } }
+  if (password !== form('passwordConfirm')) return wrong({ passwordConfirm: [{ id: 'mismatch' }] })
   const prepared = await parts.passwords.prepare(settings, user, password)
   if (prepared.errors.length > 0) {
     const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
-    const errors = { password: passwordErrors(issues, settings.passwordPolicy) }
-    return { kind: 'refused', status: 400, errors }
+    return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
   }
   // Whoever reads the mail of an address that was only claimed has the account to themselves from now on.
   const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
@@ -51,6 +63,10 @@ export const takeNewPassword = async (
     events: [ownEvent(context, user, event, 'password')],
   })
 }
+
+/** The box as the user has left it, where the page is shown again. */
+export const signOutBox = ({ refusal }: AskedPage): boolean =>
+  refusal?.values?.['signOutOthers'] === undefined || refusal.values['signOutOthers'] === 'true'
 
 export const updatePassword = (parts: Parts): RequiredAction => {
   const { pages, storage, clock } = parts
@@ -81,6 +97,7 @@ export const updatePassword = (parts: Parts): RequiredAction => {
             reason,
             error: page.refusal?.error === 'unavailable' ? 'unavailable' : undefined,
             errors: page.refusal?.errors,
+            signOutOthers: signOutBox(page),
           }),
       }
     },

@@ -123,7 +123,11 @@ export const register = (parts: Parts): Step => {
     },
     answer: async (context, form) => {
       const { address, settings } = context
-      const values = { username: form('username').trim(), ...readProfile(form) }
+      const values = {
+        username: form('username').trim(),
+        ...readProfile(form),
+        terms: form('terms') === 'true' ? 'true' : '',
+      }
       const wrong = (errors: FieldErrors<string>): Refusal => ({
         kind: 'refused',
         status: 400,

@@ -1,6 +1,6 @@
 /** A new password for somebody who has shown to be the user by other means. */
 
-import { takeNewPassword } from '../actions/update-password.ts'
+import { signOutBox, takeNewPassword } from '../actions/update-password.ts'
 import type { FactorParts } from '../factor-parts.ts'
 import type { Step } from '../step.ts'
 
@@ -20,6 +20,7 @@ export const resetPassword = (parts: Parts): Step => ({
         username: user?.username ?? '',
         minLength: settings.passwordPolicy.length,
         errors: page.refusal?.errors,
+        signOutOthers: signOutBox(page),
       }),
   }),
   answer: (context, form) => takeNewPassword(parts, context, form, 'RESET_PASSWORD'),

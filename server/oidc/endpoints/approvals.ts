@@ -1,6 +1,7 @@
 /** The page where a user sees who asks for them from elsewhere (CIBA), and allows it or not. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { ApprovalWish } from '#server/http/pages.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
@@ -64,7 +65,7 @@ export const approvals = (parts: OidcParts, requests: CibaRequests) => {
     return [
       {
         id: row.id,
-        application: client.doc.name || client.clientId,
+        application: displayNameOf(client.doc),
         message: bindingMessage,
         minutes: Math.max(1, Math.ceil((row.expires_at - clock.now()) / 60_000)),
         ...(await scopeWords(issuer, stillAllowed(client, scope))),

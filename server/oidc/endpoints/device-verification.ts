@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -82,7 +83,7 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
     return pages.deviceConfirm(reply, {
       ...pageOf(visit),
       ...(await scopeWords(issuer, stillAllowed(client, requests.dataOf(row).scope))),
-      application: client.doc.name || client.clientId,
+      application: displayNameOf(client.doc),
       userCode: shownCode(code),
       action: actionOf(visit),
     })

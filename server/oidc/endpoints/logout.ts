@@ -5,7 +5,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { installPageErrors } from '#server/http/page-errors.ts'
 import { createBrowser } from '#server/login/browser.ts'
@@ -169,7 +169,7 @@ const createHandlers = (parts: LogoutParts) => {
       reply.header('refresh', `${frameSeconds};url=${URL.parse(target)?.href ?? ''}`)
     return pages.signedOut(reply, {
       ...pageContext(pages, request, issuer.name, issuer.settings),
-      application: client?.doc.name || client?.clientId,
+      application: client && displayNameOf(client.doc),
       target,
       frames,
     })
@@ -188,7 +188,7 @@ const createHandlers = (parts: LogoutParts) => {
     return pages.signOut(reply, {
       ...pageContext(pages, request, issuer.name, issuer.settings, parameters.get('ui_locales')),
       formTargets: target === undefined ? [] : formTargets(target),
-      application: client?.doc.name || client?.clientId,
+      application: client && displayNameOf(client.doc),
       username: user.username,
       action: `/realms/${issuer.name}${path}`,
       csrf: browser.greet(reply, session),

@@ -1,5 +1,6 @@
 /** The answer as a form that the browser sends (OAuth 2.0 Form Post Response Mode §2): by script, or by a button. */
 
+import { displayNameOf } from '#schemas/kinds/client.ts'
 import type { Pages } from '#server/http/pages.ts'
 import { pageContext } from '#server/login/visit.ts'
 import { formTargets } from '../form-targets.ts'
@@ -13,6 +14,6 @@ export const formPost = ({ pages }: { readonly pages: Pages }): ResponseMode => 
       formTargets: formTargets(redirectUri),
       action: redirectUri,
       fields: parameters,
-      application: client.doc.name || client.clientId,
+      application: displayNameOf(client.doc),
     }),
 })
