@@ -210,11 +210,15 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
       return refuse(request, reply, issuer, gone)
     }
     const { settings, view } = issuer
-    const isReset = settings.resetPasswordAllowed && !(await isAdministrator(view, found.user))
+    const what = (await isAdministrator(view, found.user))
+      ? 'email-restored-administrator'
+      : settings.resetPasswordAllowed
+        ? 'email-restored'
+        : 'email-restored-no-reset'
     return pages.done(reply, {
       ...context(request, issuer),
-      what: 'email-restored',
-      continueUrl: `/realms/${issuer.name}/login${isReset ? '/forgot' : ''}`,
+      what,
+      continueUrl: `/realms/${issuer.name}/login${what === 'email-restored' ? '/forgot' : ''}`,
     })
   }
 

@@ -128,7 +128,7 @@ export const createQuestions = ({
     suits: async (execution) => {
       const step = steps.get(execution.authenticator)
       const context = contextOf(visitor, signIn, user, execution)
-      if (!step) return 'unavailable'
+      if (!step || step.isOffered?.(context) === false) return 'unavailable'
       const asked = async () =>
         (await step.works?.(context)) === false ? 'unreachable' : ('ready' as const)
       if (!user)

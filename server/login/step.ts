@@ -173,6 +173,8 @@ export interface Step {
   readonly enrolment?: string
   /** Tells or changes something of the user: never asked before a proof. */
   readonly afterProof?: true
+  /** Whether the realm offers it in this sign-in; what is not offered is never asked. */
+  isOffered?(context: StepContext): boolean
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
   /** Whether it can be asked now, of those whom it suits; a message that cannot be sent is not waited for. */

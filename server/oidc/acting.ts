@@ -1,5 +1,6 @@
 /** Who acts for the subject of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
 
+import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { invalidRequest } from './errors.ts'
@@ -23,6 +24,17 @@ export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean =
 }
 
 const depthOf = (act: unknown): number => (isObject(act) ? 1 + depthOf(act['act']) : 0)
+
+/** The administrator who acts as the user, at the end of the chain; other actors are named with their client. */
+const impersonatorIn = (act: unknown): string | undefined => {
+  if (!isObject(act)) return undefined
+  if (isObject(act['act'])) return impersonatorIn(act['act'])
+  return act['client_id'] === undefined && typeof act['sub'] === 'string' ? act['sub'] : undefined
+}
+
+/** Who does what is done with a token of the user. */
+export const doerWith = (userId: string, claims: Claims | undefined): Doer =>
+  doerOf(userId, { impersonator: impersonatorIn(claims?.['act']) ?? null })
 
 /** The actor in front of those who acted before; without one, those alone. */
 export const actingChain = (before: unknown, actor: Actor | undefined): Claims => {

@@ -3,9 +3,11 @@
 import type { EventType } from '#schemas/event-types.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
+import type { Doer } from '#server/sessions/doer.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import type { MintedToken } from '#server/tokens/mint.ts'
 import { openidScope, stillAllowed } from '#server/tokens/scopes.ts'
+import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 import type { OidcParts } from './parts.ts'
 
@@ -20,12 +22,12 @@ export const grantEvent = (
   type: EventType,
   { issuer, client, sourceIp }: GrantPlace,
   outcome: AuditEvent['outcome'],
-  actor: string,
+  doer: Doer,
   detail: string,
 ): AuditEvent => ({
   type,
   realm: issuer.name,
-  actor,
+  ...doer,
   sourceIp,
   outcome,
   resourceType: Client.resourceType,
@@ -99,7 +101,8 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     const { user, refreshToken, statements } = issuance
     const scope = stillAllowed(client, issuance.scope)
     const detail = issuance.detail ?? grant.name
-    const event = grantEvent(grant.event, context, 'SUCCESS', user?.id ?? client.id, detail)
+    const doer = user ? doerWith(user.id, issuance.claims) : { actor: client.id }
+    const event = grantEvent(grant.event, context, 'SUCCESS', doer, detail)
     const signing = sign(context, scope, issuance)
     // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
     // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.

@@ -28,7 +28,8 @@ export const createRecordRefusal =
     const told = toOAuthError(error, mapError)
     if (told.status < 500 && !noRefusals.has(told.code)) {
       const detail = `${told.code}: ${told.options.detail ?? told.message}`
-      await recorder.append([], [grantEvent(type, place, 'FAILURE', place.client.id, detail)])
+      const doer = { actor: place.client.id }
+      await recorder.append([], [grantEvent(type, place, 'FAILURE', doer, detail)])
     }
     return told
   }

@@ -158,12 +158,27 @@ describe.each(backends)('a change of an address on $name', (backend) => {
     await world.must('POST', `/users/${ann.userId}/roles`, { name: 'auditor' })
     await change(addressOf(1))
     await addPasskey()
-    const { status, body } = await restore(await linkTo(old))
+    const { page, submit } = await open(await linkTo(old))
+    expect(page.body).not.toContain('you choose a new password')
+    const { status, body } = await submit()
     expect([status, body.includes('/login/forgot')]).toEqual([200, false])
+    expect(body).not.toContain('you get a link')
+    expect(body).toContain('the password from before')
     expect(await userNow()).toMatchObject({ email: old })
     expect(await credentials()).toEqual(['password'])
     expect((await ann.api('GET', '/profile')).status).toBe(401)
     expect(await canSignIn(password)).toBe(true)
+  })
+
+  it('promises no link where the realm sends none for a forgotten password', async () => {
+    await change(addressOf(1))
+    const link = await linkTo(old)
+    await world.settings({ resetPasswordAllowed: false })
+    const { status, body } = await restore(link)
+    expect([status, body.includes('/login/forgot')]).toEqual([200, false])
+    expect(body).not.toContain('you get a link')
+    expect(body).toContain('Ask an administrator for a new password')
+    expect(await credentials()).toEqual([])
   })
 
   it('of a user whom a file declares is told without a link, and a link from before does nothing', async () => {
@@ -188,6 +203,8 @@ describe.each(backends)('a change of an address on $name', (backend) => {
     await world.settings({ verifyEmail: true })
     await change(addressOf(2))
     expect(await linkTo(addressOf(1))).toBe('')
+    // The address that was verified has its link.
+    expect(await linkTo(old)).toContain(`${path}?token=`)
   })
 
   it('is undone for a week, in its realm alone, and by nothing that was not sent', async () => {

@@ -273,6 +273,40 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     await world.settings({ registrationAllowed: false, verifyEmail: false })
   })
 
+  it('registers nobody in a browser flow of a realm that does not allow it', async () => {
+    const either = (authenticator: string) => ({
+      authenticator,
+      requirement: 'ALTERNATIVE' as const,
+    })
+    const fields = { email: `new-${count}@shop.example`, firstName: 'N', lastName: 'W', password }
+    const flows = [
+      [{ authenticator: 'register' }],
+      [either('register'), either('username-password')],
+    ]
+    for (const [index, flow] of flows.entries()) {
+      await world.settings({ registrationAllowed: true })
+      await world.setFlow(flow)
+      const name = `new-${count}-${index}`
+      const register = async () => {
+        const browser = world.browser()
+        await browser.open(login)
+        await browser.submit({ ...fields, username: name })
+        return browser
+      }
+      await world.settings({ registrationAllowed: false })
+      expect((await register()).isSignedIn('shop'), name).toBe(false)
+      expect(await world.server.parts.users.find('shop', name)).toBeUndefined()
+      await world.settings({ registrationAllowed: true })
+      expect((await register()).isSignedIn('shop'), name).toBe(true)
+      await world.must(
+        'DELETE',
+        `/users/${(await world.server.parts.users.find('shop', name))?.id}`,
+      )
+    }
+    await world.settings({ registrationAllowed: false })
+    await world.setFlow([{ authenticator: 'username-password' }])
+  })
+
   it('asks for what is required of the user: a new password, an app, recovery codes', async () => {
     const path = `/users/${userId}/required-actions`
     await world.must('PUT', path, [

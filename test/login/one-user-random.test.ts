@@ -77,7 +77,7 @@ describe.each(backends)('strangers on $name', (backend) => {
   let signedIn = 0
   beforeAll(async () => {
     world = await openWorld(backend)
-    await world.settings({ bruteForceProtected: false })
+    await world.settings({ bruteForceProtected: false, registrationAllowed: true })
     strangerId = await world.addUser('mallory', { emailVerified: true })
     stranger = {
       username: 'mallory',

@@ -58,6 +58,7 @@ describe.each(backends)('one user a sign-in on $name', (backend) => {
     })
 
     it('refuses a user whom a later step makes', async () => {
+      await world.settings({ registrationAllowed: true })
       await world.setFlow([{ authenticator: 'username-password' }, { authenticator: 'register' }])
       const { browser } = await personOf(world, malloryId)
       await browser.open(stepUp)

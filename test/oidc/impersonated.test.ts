@@ -5,9 +5,9 @@ import type { UserRow } from '#server/storage/tables.ts'
 import { backends } from '../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from './fixture.ts'
 import { authorizeUrl, codeOf, exchange, newPerson, redirectUri } from './relying-party.ts'
-import { addUser, issuerOf } from './users.ts'
+import { accessTokenOf, addUser, issueGrant, issuerOf } from './users.ts'
 
-describe.each(backends.slice(0, 1))('tokens of an impersonated user on $name', (backend) => {
+describe.each(backends)('tokens of an impersonated user on $name', (backend) => {
   let site: OidcSite
   let app: TestClient
   let alice: UserRow
@@ -67,5 +67,36 @@ describe.each(backends.slice(0, 1))('tokens of an impersonated user on $name', (
       authorization: `Bearer ${first.access_token}`,
     })
     expect(account.status).toBe(401)
+
+    for (const token of [exchanged.access_token, first.refresh_token])
+      expect((await site.post('/revoke', { ...as, token })).status).toBe(200)
+    const events = async (type: string) =>
+      (await site.admin('GET', `/events?type=${type}`)).body.items.filter(
+        ({ outcome }: { outcome: string }) => outcome === 'SUCCESS',
+      )
+    const types = ['CODE_TO_TOKEN', 'REFRESH_TOKEN', 'TOKEN_EXCHANGE', 'REVOKE_GRANT']
+    for (const type of types) {
+      const found = await events(type)
+      expect(found.length, type).toBeGreaterThan(0)
+      for (const event of found)
+        expect(event, type).toMatchObject({ actor: 'the-admin', onBehalfOf: alice.id })
+    }
+  })
+
+  it('name the user alone where the user acts, also for a client that acts for the user', async () => {
+    const bob = await addUser(site, { username: 'bob' })
+    const { grant } = await issueGrant(site, app, bob)
+    const token = await accessTokenOf(site, app, bob, grant)
+    const exchanged = await site.post('/token', {
+      client_id: app.clientId,
+      client_secret: app.secret,
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    })
+    expect(exchanged.status).toBe(200)
+    const [event] = (await site.admin('GET', '/events?type=TOKEN_EXCHANGE')).body.items
+    expect(event).toMatchObject({ actor: bob.id })
+    expect(event).not.toHaveProperty('onBehalfOf')
   })
 })

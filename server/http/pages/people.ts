@@ -86,6 +86,8 @@ export interface DonePage extends PageContext {
     | 'deletion-requested'
     | 'account-deleted'
     | 'email-restored'
+    | 'email-restored-administrator'
+    | 'email-restored-no-reset'
   readonly continueUrl?: string | undefined
 }
 

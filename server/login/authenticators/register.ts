@@ -103,6 +103,9 @@ export const register = (parts: Parts): Step => {
   return {
     id: 'register',
     identifies: true,
+    // In whatever flow it stands: who is invited may register where others may not.
+    isOffered: ({ settings, state }) =>
+      settings.registrationAllowed || state.invitation !== undefined,
     show: async (context) => {
       const { realm, settings, state } = context
       const invitation = await invitationOf(context)

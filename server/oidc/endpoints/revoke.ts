@@ -6,9 +6,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
 import type { AuditEvent } from '#server/events/audit.ts'
+import type { Doer } from '#server/sessions/doer.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { doerWith } from '../acting.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -27,7 +29,7 @@ export interface RevokeParts
 interface Revocation {
   /** The client that the token was issued to. */
   readonly clientId: string
-  readonly actor: string
+  readonly doer: Doer
   readonly detail: string
   readonly statements: readonly Statement[]
 }
@@ -43,7 +45,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
     const { claims, client, user } = verified
     return {
       clientId: client.id,
-      actor: user?.id ?? client.id,
+      doer: user ? doerWith(user.id, claims) : { actor: client.id },
       detail: 'access_token',
       statements: grantsStore.revokeToken(
         issuer.name,
@@ -60,7 +62,10 @@ export const revoke = (parts: RevokeParts): Endpoint => {
     const { id, client_id, user_id } = grant
     return {
       clientId: client_id,
-      actor: user_id ?? client_id,
+      doer:
+        user_id === null
+          ? { actor: client_id }
+          : doerWith(user_id, grantsStore.dataOf(grant).claims),
       detail: 'refresh_token',
       statements: grantsStore.revoke(id),
     }
@@ -68,7 +73,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
 
   const write = async (
     issuer: Issuer,
-    { clientId, actor, detail, statements }: Revocation,
+    { clientId, doer, detail, statements }: Revocation,
     outcome: AuditEvent['outcome'],
     sourceIp: string,
   ): Promise<void> => {
@@ -76,7 +81,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
       {
         type: 'REVOKE_GRANT',
         realm: issuer.name,
-        actor,
+        ...doer,
         sourceIp,
         outcome,
         resourceType: Client.resourceType,
@@ -89,7 +94,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
   /** Who has a token that is not theirs may have got it where it should not have been: that is recorded, and no more. */
   const foreign = (client: TokenClient, { clientId, detail }: Revocation): Revocation => ({
     clientId,
-    actor: client.id,
+    doer: { actor: client.id },
     detail: `${detail}: it was issued to another client`,
     statements: [],
   })

@@ -3,6 +3,7 @@
 import { Client } from '#schemas/kinds/client.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import { doerWith } from '../acting.ts'
 import type { OidcParts } from '../parts.ts'
 import type { GrantContext } from './grant.ts'
 
@@ -10,14 +11,17 @@ import type { GrantContext } from './grant.ts'
 export const recordReuse = async (
   { grantsStore, recorder }: Pick<OidcParts, 'grantsStore' | 'recorder'>,
   { issuer, client, sourceIp }: GrantContext,
-  { id, user_id }: Pick<TokenGrantRow, 'id' | 'user_id'>,
+  grant: TokenGrantRow,
 ): Promise<void> => {
+  const { id, user_id } = grant
   try {
     await recorder.append(grantsStore.revokeOnce(id), [
       {
         type: 'REFRESH_TOKEN_REUSE',
         realm: issuer.name,
-        actor: user_id ?? client.id,
+        ...(user_id === null
+          ? { actor: client.id }
+          : doerWith(user_id, grantsStore.dataOf(grant).claims)),
         sourceIp,
         outcome: 'FAILURE',
         resourceType: Client.resourceType,
