@@ -4,8 +4,10 @@
  */
 
 import englishMessages from '../templates/messages/en.json' with { type: 'json' }
+import { commandLineClient } from './command-line.ts'
 import type { Doc } from './json-schema.ts'
 import { type Kind, keyOf } from './kind.ts'
+import { Client } from './kinds/client.ts'
 import { ClientScope } from './kinds/client-scope.ts'
 import { Flow } from './kinds/flow.ts'
 import { MessageTemplate } from './kinds/message-template.ts'
@@ -86,6 +88,7 @@ const sections: readonly (readonly [Kind, readonly Doc[]])[] = [
   [Provisioning, [{}]],
   [Role, roles],
   [ClientScope, scopes],
+  [Client, [commandLineClient]],
   [Flow, flows],
   // English only: other languages are files of the server until a realm has its own (server/messaging/built-in.ts).
   [MessageTemplate, englishMessages.map((template) => ({ locale: 'en', ...template }))],

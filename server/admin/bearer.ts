@@ -1,26 +1,29 @@
 /**
- * Access tokens on the admin API: a client that acts for itself, with the permissions that the realm roles of its service
- * account come to now, whatever the token says about roles. The token must be meant for `{base_url}/admin`. As with
- * sessions it is of the realm itself or of master. A token of a user is none: people sign in.
+ * Access tokens on the admin API: of a client that acts for itself, with the permissions that the realm roles of its service
+ * account come to now, or of a user who signed in with `iamctl login`, with those that the user holds now, whatever the
+ * token says about roles. The token must be meant for `{base_url}/admin`. As with sessions it is of the realm itself or of
+ * master. A user's token counts only if it was issued to the command line, for the user's own session and bound to a key:
+ * one that any other client got for a user is none (docs/decisions/command-line-sign-in.md).
  */
 
 import type { FastifyRequest } from 'fastify'
 import { isPlanOnly, planScope } from '#schemas/admin-access.ts'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
-import type { Dpop } from '#server/oidc/dpop.ts'
+import { boundKey, type Dpop } from '#server/oidc/dpop.ts'
 import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { adminAudience } from '#server/tokens/audience.ts'
+import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { adminAudience, adminMetadata } from './resource-metadata.ts'
+import { adminMetadata } from './resource-metadata.ts'
 
 export interface AdminToken {
-  /** The id of the client's document. */
+  /** The id of the user, or of the document of a client that acts for itself. */
   readonly actor: string
   readonly tokenRealm: string
   /** In the realm of the token. */
@@ -40,7 +43,7 @@ export interface AdminTokens {
 export interface AdminTokenParts {
   readonly issuers: Issuers
   readonly verifier: Verifier
-  readonly ranks: Pick<Ranks, 'permissionsOfRoles'>
+  readonly ranks: Pick<Ranks, 'permissionsOf' | 'permissionsOfRoles'>
   readonly dpop: Pick<Dpop, 'checkPossession'>
   readonly baseUrl: string
   readonly master: string
@@ -53,14 +56,24 @@ const refused = (): Problem =>
 
 export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const { issuers, verifier, ranks, dpop, baseUrl, master } = parts
-  const audience = adminAudience(parts)
+  const audience = adminAudience(baseUrl)
   const metadata = adminMetadata(parts)
 
-  const isOurs = ({ claims, client, account }: VerifiedToken): boolean =>
-    [claims['aud']].flat().includes(audience) &&
-    account?.id === client.id &&
-    claims['act'] === undefined &&
-    client.doc.serviceAccountsEnabled
+  const isOfServiceAccount = ({ client, account }: VerifiedToken): boolean =>
+    account?.id === client.id && client.doc.serviceAccountsEnabled
+
+  /** Not one that was exchanged, and none that a thief could use without the key. */
+  const isOfCommandLine = ({ claims, client, grant, user }: VerifiedToken): boolean =>
+    isCommandLine(client) &&
+    user !== undefined &&
+    grant?.client_id === client.id &&
+    grant.sid !== null &&
+    boundKey(claims) !== undefined
+
+  const isOurs = (verified: VerifiedToken): boolean =>
+    [verified.claims['aud']].flat().includes(audience) &&
+    verified.claims['act'] === undefined &&
+    (isOfServiceAccount(verified) || isOfCommandLine(verified))
 
   const find = async (
     token: string,
@@ -76,8 +89,10 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
 
   const permissionsOf = async (
     view: RealmView,
-    { serviceAccountRoles }: ClientDoc,
+    { user, client }: VerifiedToken,
   ): Promise<ReadonlySet<Permission>> => {
+    if (user) return ranks.permissionsOf(view, user.id)
+    const { serviceAccountRoles } = client.doc
     const roles = await Promise.all(serviceAccountRoles.map((name) => view.get(Role.kind, name)))
     return ranks.permissionsOfRoles(
       view,
@@ -109,7 +124,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
       const [, scheme = '', token] = header.exec(request.headers.authorization ?? '') ?? []
       if (token === undefined) throw refused()
       const { issuer, verified } = await find(token, realm)
-      const { claims, client } = verified
+      const { claims, client, user } = verified
       try {
         if (!isProven)
           await dpop.checkPossession(issuer, request, {
@@ -123,9 +138,9 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
         throw new Problem('unauthenticated', error.message, { cause: error })
       }
       return {
-        actor: client.id,
+        actor: user?.id ?? client.id,
         tokenRealm: issuer.name,
-        permissions: await permissionsOf(issuer.view, client.doc),
+        permissions: await permissionsOf(issuer.view, verified),
         planOnly: mayOnlyPlan(verified),
       }
     },

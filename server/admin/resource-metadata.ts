@@ -9,6 +9,7 @@ import { publicJson, sendPublicJson } from '#server/oidc/cached-json.ts'
 import { publicPreflight } from '#server/oidc/cors.ts'
 import { describe } from '#server/oidc/description.ts'
 import { dpopAlgorithms } from '#server/oidc/vocabulary.ts'
+import { adminAudience } from '#server/tokens/audience.ts'
 
 export interface AdminResource {
   readonly baseUrl: string
@@ -17,10 +18,6 @@ export interface AdminResource {
 
 const maxAgeSeconds = 300
 const path = '/.well-known/oauth-protected-resource/admin'
-
-/** What a token for the admin API must be meant for. */
-export const adminAudience = ({ baseUrl }: Pick<AdminResource, 'baseUrl'>): string =>
-  `${baseUrl}/admin`
 
 /** As the parameter of a challenge. */
 export const adminMetadata = ({ baseUrl }: Pick<AdminResource, 'baseUrl'>): string =>
@@ -39,7 +36,7 @@ export const adminResourceRoutes =
   async (app: FastifyInstance): Promise<void> => {
     const { baseUrl, master } = resource
     const metadata = publicJson({
-      resource: adminAudience(resource),
+      resource: adminAudience(baseUrl),
       authorization_servers: [`${baseUrl}/realms/${master}`],
       scopes_supported: [planScope],
       bearer_methods_supported: ['header'],

@@ -180,7 +180,7 @@ export const createFlow = (parts: FlowParts) => {
       return pages.account(reply, { ...page, name })
     }
     const asked = await askedScopes(visit.issuer, journey.client, journey.request)
-    const words = await scopeWords(visit.issuer, asked)
+    const words = await scopeWords(visit.issuer, journey.client, asked)
     return pages.consent(reply, { ...page, ...words })
   }
 

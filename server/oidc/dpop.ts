@@ -95,6 +95,10 @@ const sameAddress = (given: unknown, address: string): boolean => {
   return url.href === URL.parse(address)?.href
 }
 
+/** The thumbprint of the key that a token is bound to (§6.1). */
+export const boundKey = (claims: Claims): unknown =>
+  (claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
+
 export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts): Dpop => {
   const nonceOf = ({ name }: Issuer, minute: number): string =>
     createHmac('sha256', dpopKey).update(`${name} ${minute}`).digest('base64url')
@@ -180,7 +184,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     },
 
     checkPossession: async (issuer, request, { scheme, token, claims, address }) => {
-      const bound = (claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
+      const bound = boundKey(claims)
       const invalidToken = refusedAt(issuer, 'invalid_token')
       const invalidProof = refusedAt(issuer, 'invalid_dpop_proof')
       if (bound === undefined) {

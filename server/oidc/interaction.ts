@@ -9,6 +9,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
@@ -126,7 +127,8 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     { user }: FoundSession,
     request: AuthorizeRequest,
   ): Promise<boolean> => {
-    if (request.prompt.includes('consent')) return true
+    // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
+    if (request.prompt.includes('consent') || isCommandLine(client)) return true
     if (!client.doc.consentRequired) return false
     const allowed = await consents.scopesOf(user.id, client.id)
     if (!allowed) return true

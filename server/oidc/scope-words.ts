@@ -2,17 +2,22 @@
 
 import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { openidScope } from '#server/tokens/scopes.ts'
 
 export interface ScopeWords {
   /** Whether it asks who the user is. */
   readonly identity: boolean
+  /** Whether it may do on the admin API whatever the user may. */
+  readonly administers: boolean
   readonly scopes: readonly string[]
 }
 
 export const scopeWords = async (
   { view }: Issuer,
+  client: TokenClient,
   scope: readonly string[],
 ): Promise<ScopeWords> => {
   const others = scope.filter((one) => one !== openidScope)
@@ -20,5 +25,9 @@ export const scopeWords = async (
     const document = await view.get(ClientScope.kind, name)
     return (document && contentOf<ClientScopeDoc>(document).description) || name
   }
-  return { identity: others.length < scope.length, scopes: await Promise.all(others.map(wordOf)) }
+  return {
+    identity: others.length < scope.length,
+    administers: isCommandLine(client),
+    scopes: await Promise.all(others.map(wordOf)),
+  }
 }

@@ -1,10 +1,15 @@
 /** Who an access token is for (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
 
 import type { TokenClient } from './client.ts'
+import { isCommandLine } from './command-line.ts'
+import type { Issuer } from './realm.ts'
 import { accountScope, openidScope } from './scopes.ts'
 
 /** The audience of the account API: tokens for anything else are refused there (docs/decisions/account-api.md). */
 export const accountAudience = (issuer: string): string => `${issuer}/account`
+
+/** The audience of the admin API, which is the server's and not of one realm. */
+export const adminAudience = (baseUrl: string): string => `${baseUrl}/admin`
 
 /** A resource or audience that the client may not ask for. */
 export class TargetError extends Error {
@@ -38,16 +43,17 @@ export const audienceOf = (
 }
 
 /**
- * The resources of the issuer itself that the scopes of a user's token open: userinfo and, of a client that is configured
- * to ask for it, the account API.
+ * The resources of the server itself that a user's token opens: by its scopes userinfo and, of a client that is configured
+ * to ask for it, the account API; of the command line the admin API.
  */
 export const ownAudiences = (
-  issuer: string,
-  { doc }: TokenClient,
+  { url: issuer, baseUrl }: Pick<Issuer, 'url' | 'baseUrl'>,
+  client: TokenClient,
   scope: readonly string[],
 ): readonly string[] => [
   ...(scope.includes(openidScope) ? [issuer] : []),
-  ...(scope.includes(accountScope) && doc.scopes.includes(accountScope)
+  ...(scope.includes(accountScope) && client.doc.scopes.includes(accountScope)
     ? [accountAudience(issuer)]
     : []),
+  ...(isCommandLine(client) ? [adminAudience(baseUrl)] : []),
 ]

@@ -209,7 +209,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
       aud: audienceOf(issuer.url, client, resources, [
         ...collectAudiences(mappers, input),
-        ...(user ? ownAudiences(issuer.url, client, scope) : []),
+        ...(user ? ownAudiences(issuer, client, scope) : []),
       ]),
       client_id: client.clientId,
       azp: client.clientId,

@@ -8,6 +8,8 @@ export interface Issuer {
   readonly name: string
   /** `{base_url}/realms/{realm}`, the `iss` of everything that is signed. */
   readonly url: string
+  /** Of the server, which all realms share. */
+  readonly baseUrl: string
   readonly view: RealmView
   readonly settings: SettingsDoc
   /** Of the moment it was caught up with; none where it is as last known. */
@@ -38,7 +40,8 @@ export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers =
     const document = await view.get(Settings.kind, Settings.kind)
     const settings = document && contentOf<SettingsDoc>(document)
     if (!settings || (!settings.enabled && view.realm !== master)) return undefined
-    const issuer = { name: view.realm, url: `${baseUrl}/realms/${view.realm}`, view, settings }
+    const url = `${baseUrl}/realms/${view.realm}`
+    const issuer = { name: view.realm, url, baseUrl, view, settings }
     made.set(view, issuer)
     return issuer
   }

@@ -196,8 +196,10 @@ describe.each(backends)('realms on $name', (backend) => {
       maxDeltaTimeSeconds: 43_200,
       passwordPolicy: { length: 12, passwordHistory: 5, breachCheck: true },
     })
-    for (const path of ['clients', 'groups', 'webhooks', 'users'])
+    for (const path of ['groups', 'webhooks', 'users'])
       expect((await send('GET', `${base}/${path}`)).body, path).toEqual([])
+    const clients = (await send('GET', `${base}/clients`)).body
+    expect(clients.map((client: { clientId: string }) => client.clientId)).toEqual(['iamctl-cli'])
     const flows = (await send('GET', `${base}/flows`)).body
     expect(flows.every((flow: { builtIn: boolean }) => flow.builtIn)).toBe(true)
     expect(flows.map((flow: { alias: string }) => flow.alias)).toContain('browser')

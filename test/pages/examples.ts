@@ -17,7 +17,11 @@ const creationOptions = {
 }
 const step = { username, canRestart: true, hasOthers: true }
 const asked = { application: 'Fahrplan & Karten', username: 'alice' }
-const words = { identity: true, scopes: ['Your name and profile', 'Access while you are away'] }
+const words = {
+  identity: true,
+  administers: true,
+  scopes: ['Your name and profile', 'Access while you are away'],
+}
 const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
 const names = { email: 'alice@nordwind.example', firstName: 'Alice', lastName: 'Sørensen' }
 const invited = { organization: 'Nordwind Energie', email: 'nora@nordwind.example' }

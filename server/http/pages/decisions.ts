@@ -9,6 +9,8 @@ export interface ConsentPage extends FormPage {
   readonly username: string
   /** Whether it asks who the user is. */
   readonly identity: boolean
+  /** Whether it may administer as the user may. */
+  readonly administers: boolean
   /** What else it asks for, in words. */
   readonly scopes: readonly string[]
 }

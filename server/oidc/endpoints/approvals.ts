@@ -68,7 +68,7 @@ export const approvals = (parts: OidcParts, requests: CibaRequests) => {
         application: displayNameOf(client.doc),
         message: bindingMessage,
         minutes: Math.max(1, Math.ceil((row.expires_at - clock.now()) / 60_000)),
-        ...(await scopeWords(issuer, stillAllowed(client, scope))),
+        ...(await scopeWords(issuer, client, stillAllowed(client, scope))),
       },
     ]
   }

@@ -82,7 +82,7 @@ export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) =
     if (!row || !client) return askForCode(visit, code)
     return pages.deviceConfirm(reply, {
       ...pageOf(visit),
-      ...(await scopeWords(issuer, stillAllowed(client, requests.dataOf(row).scope))),
+      ...(await scopeWords(issuer, client, stillAllowed(client, requests.dataOf(row).scope))),
       application: displayNameOf(client.doc),
       userCode: shownCode(code),
       action: actionOf(visit),

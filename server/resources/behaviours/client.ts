@@ -1,6 +1,7 @@
-/** Clients: the secret that a confidential one gets, and that one which may only plan stays so. */
+/** Clients: the secret that a confidential one gets, that one which may only plan stays so, and the command line's its own. */
 
 import { isPlanOnly, planScope } from '#schemas/admin-access.ts'
+import { commandLineId } from '#schemas/command-line.ts'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { usesSecret } from '#schemas/rules/made-secrets.ts'
@@ -27,7 +28,22 @@ const widened = ({ named, before, body }: Draft): readonly FieldError[] =>
       ]
     : []
 
+/** Under another name it could be changed, and what was issued then would count once it has its name again. */
+const renamed = ({ key, before, body }: Draft): readonly FieldError[] =>
+  before?.key === commandLineId &&
+  before.origin === 'built-in' &&
+  body !== null &&
+  key !== before.key
+    ? [
+        {
+          field: '/clientId',
+          code: 'built-in',
+          message: `the client ${commandLineId} is the command line's, the same in every realm: it cannot be renamed`,
+        },
+      ]
+    : []
+
 export const client: Behaviour = {
-  check: widened,
+  check: (draft) => [...widened(draft), ...renamed(draft)],
   prepare: async (drafts) => ({ prepared: drafts.map(prepared) }),
 }

@@ -20,6 +20,7 @@ import { mendSecondFactor } from './0017-second-factor.ts'
 import { addressUndos } from './0019-address-undos.ts'
 import { onBehalfOf } from './0020-on-behalf-of.ts'
 import { messageLimits } from './0023-message-limits.ts'
+import { commandLine } from './0024-command-line.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   addressUndos,
   onBehalfOf,
   messageLimits,
+  commandLine,
 ]

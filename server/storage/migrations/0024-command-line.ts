@@ -1,0 +1,57 @@
+/**
+ * The client that `iamctl login` signs people in with, for realms that were born without it. It stands in the first
+ * revision, as if it had always been there: a rollback to before does not delete it, and no plan is outdated. A client
+ * that somebody made under the name stays theirs, and people then sign in to the realm with a password or through another.
+ */
+
+import type { Migration } from './migration.ts'
+
+const key = 'iamctl-cli'
+const hash = '8b8ae10d477eb2beabc8cc47ef86f10650602d6cb229f3228a6455a79c286a88'
+const body = JSON.stringify({
+  clientId: key,
+  name: 'iamctl',
+  description:
+    'The command line. People sign in with a browser, and administer with the permissions they hold.',
+  publicClient: true,
+  grantTypes: ['authorization_code', 'device', 'refresh_token'],
+  redirectUris: ['http://127.0.0.1/callback'],
+  loopbackPorts: true,
+  tokenEndpointAuthMethod: 'none',
+  consentRequired: true,
+  fullScopeAllowed: false,
+  refreshTokenRotation: 'always',
+  requirePkce: true,
+  dpopBoundAccessTokens: true,
+})
+const kept =
+  `{"key":"${key}","parentId":null,"origin":"built-in","owner":null,"protected":false,` +
+  `"body":${body},"secrets":{}}`
+
+export const commandLine: Migration = {
+  name: '0024-command-line',
+  statements: ({ text }) => [
+    `create table added_clients (
+      id ${text} not null, realm ${text} not null, created_at bigint not null)`,
+    // The databases have no common way to draw an id. One of version 8 (RFC 9562 §5.8) that is else the same as one of
+    // version 7 is as unique as that; it is a built-in role that lends it.
+    `insert into added_clients (id, realm, created_at)
+      select substr(min(id), 1, 14) || '8' || substr(min(id), 16), realm, min(created_at)
+      from documents where kind = 'role' and origin = 'built-in'
+      and realm not in (select realm from documents where kind = 'client' and key = '${key}')
+      group by realm`,
+    `insert into documents (id, realm, kind, key, origin, version, hash, body, created_at, updated_at)
+      select id, realm, 'client', '${key}', 'built-in', 1, '${hash}', '${body}', created_at, created_at
+      from added_clients`,
+    `insert into revision_operations (realm, revision, n, op, kind, document_id, key, after)
+      select realm, revision, (select max(n) + 1 from revision_operations as others
+          where others.realm = revisions.realm and others.revision = revisions.revision),
+        'create', 'client', id, '${key}', '${kept}'
+      from added_clients join revisions using (realm)
+      where revision = 1`,
+    `update realms set seq = seq + 1 where name in (select realm from added_clients)`,
+    `insert into changes (realm, seq, kind, key)
+      select realm, seq, 'client', '${key}' from added_clients join realms on name = realm`,
+    `drop table added_clients`,
+  ],
+}

@@ -1,0 +1,21 @@
+/**
+ * Whether a client is the one that `iamctl login` signs people in with, as every realm is born with it. Writes of any other
+ * form are refused (schemas/command-line.ts); that it is looked at again here makes a row that came another way worthless.
+ */
+
+import { commandLineFaults, commandLineId } from '#schemas/command-line.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import type { TokenClient } from './client.ts'
+
+const known = new WeakMap<StoredDocument, boolean>()
+
+const isAsBorn = (document: StoredDocument): boolean => {
+  const before = known.get(document)
+  if (before !== undefined) return before
+  const isIt = document.origin === 'built-in' && commandLineFaults(document.body).length === 0
+  known.set(document, isIt)
+  return isIt
+}
+
+export const isCommandLine = ({ clientId, document }: TokenClient): boolean =>
+  clientId === commandLineId && isAsBorn(document)
