@@ -4,6 +4,7 @@
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
+import { discover, memberOf } from './discovery.ts'
 import { UnreachableError } from './errors.ts'
 import type { Http, HttpAnswer } from './http.ts'
 
@@ -18,50 +19,10 @@ export interface ClientCredentials {
 /** An access token; the same one until `again` asks for another. */
 export type AccessTokens = (again?: string) => Promise<string>
 
-const wellKnown = '/.well-known/openid-configuration'
-
-const memberOf = ({ body }: HttpAnswer, name: string): string | undefined => {
-  const value: unknown =
-    typeof body === 'object' && body !== null ? Reflect.get(body, name) : undefined
-  return typeof value === 'string' ? value : undefined
-}
-
 const basic = (id: string, secret: string): string => {
   // Form-encoded before they are joined (RFC 6749 §2.3.1).
   const encode = (text: string): string => new URLSearchParams({ a: text }).toString().slice(2)
   return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
-}
-
-interface Place {
-  readonly path: string
-  /** What the admin API calls itself. */
-  readonly resource: string
-}
-
-/** Where the realm says tokens are to be had, below the server that was asked: the secret goes nowhere else. */
-const discover = async (http: Http, realm: string): Promise<Place> => {
-  const base = `/realms/${encodeURIComponent(realm)}`
-  const answer = await http.send({ method: 'GET', path: base + wellKnown, uncounted: true })
-  if (answer.status === 404)
-    throw new CommandError(
-      exitCodes.denied,
-      `there is no realm "${realm}" at ${http.server} that could know the client`,
-      {
-        hint: 'the realm of the client is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
-      },
-    )
-  const issuer = memberOf(answer, 'issuer')
-  const endpoint = memberOf(answer, 'token_endpoint')
-  if (issuer === undefined || endpoint?.startsWith(`${issuer}/`) !== true)
-    throw new UnreachableError(
-      http.server,
-      'stranger',
-      `${http.server} has no token endpoint: it is no iamctl server (${answer.status})`,
-    )
-  return {
-    path: base + endpoint.slice(issuer.length),
-    resource: `${issuer.slice(0, issuer.lastIndexOf('/realms/'))}/admin`,
-  }
 }
 
 const refused = (answer: HttpAnswer, { clientId, realm }: ClientCredentials): CommandError => {
@@ -80,7 +41,8 @@ const refused = (answer: HttpAnswer, { clientId, realm }: ClientCredentials): Co
 }
 
 const request = async (http: Http, credentials: ClientCredentials): Promise<string> => {
-  const { path, resource } = await discover(http, credentials.realm)
+  const server = await discover(http, credentials.realm, 'that could know the client')
+  const path = server.pathOf('token_endpoint')
   const ask = (fields: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
     http.send({
       method: 'POST',
@@ -93,7 +55,7 @@ const request = async (http: Http, credentials: ClientCredentials): Promise<stri
       },
       body: new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString(),
     })
-  const answer = await ask({ resource })
+  const answer = await ask({ resource: `${server.base}/admin` })
   // A client may have the audience without being asked for it.
   const final = memberOf(answer, 'error') === 'invalid_target' ? await ask({}) : answer
   const token = memberOf(final, 'access_token')

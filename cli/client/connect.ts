@@ -6,6 +6,7 @@ import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
 import { openStore, type Store, sessionKey } from '../context/store.ts'
 import { type Target, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { keptTokens } from '../sign-in/kept-tokens.ts'
 import { refusePlainHttp } from './address.ts'
 import { type Api, createApi } from './api.ts'
 import { createHttp, type Http } from './http.ts'
@@ -148,7 +149,14 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
   const kept = own(store.read().sessions, sessionKey(server, authRealm))
   const wanted = flags['username'] ?? (env['IAMCTL_USERNAME'] || undefined)
   if (kept !== undefined && (wanted === undefined || wanted === kept.username))
-    return { by: 'session', realm: authRealm, ...kept }
+    return 'keptIn' in kept
+      ? {
+          by: 'user',
+          realm: authRealm,
+          username: kept.username,
+          kept: keptTokens(env, server, authRealm, kept.keptIn),
+        }
+      : { by: 'session', realm: authRealm, ...kept }
   if (username === undefined || wanted === undefined) return { by: 'nothing' }
   refuseUntrusted(target, `the password of ${username}`)
   return {

@@ -19,6 +19,8 @@ export interface HttpRequest {
   /** Below the server's address, with its query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Headers that are made anew for every try, such as a proof that is good once. */
+  readonly freshHeaders?: () => Promise<Readonly<Record<string, string>>>
   /** Text, or a function that makes its parts anew for every try. */
   readonly body?: string | (() => AsyncIterable<string>)
   /** Whether sending it twice is the same as once; a GET always is. */
@@ -149,6 +151,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const once = async (asked: HttpRequest): Promise<HttpAnswer> => {
     const { method, path, headers = {}, body: sent, slow = false, uncounted = false } = asked
     const timeout = slow ? options.slowTimeoutMs : options.timeoutMs
+    const fresh = await asked.freshHeaders?.()
     const started = performance.now()
     if (!uncounted) counted += 1
     underWay += 1
@@ -167,6 +170,7 @@ export const createHttp = (options: HttpOptions): Http => {
           'user-agent': `iamctl/${manifest.version}`,
           accept: 'application/json, application/problem+json',
           ...headers,
+          ...fresh,
         },
         ...(sent === undefined
           ? {}

@@ -1,10 +1,11 @@
 /**
- * Who the requests come from: a bearer token, a client with its secret, a session kept from `iamctl login`, or a name and password with which it
- * signs in through the realm's login page when the first request is made (spec part 5). The page's cookies hold the
- * session, and every write carries the XSRF token.
+ * Who the requests come from: a bearer token, a client with its secret, a person whom `iamctl login` signed in, or a name and
+ * password with which it signs in through the realm's login page when the first request is made. The page's cookies hold
+ * that session, and every write carries the XSRF token; of a person who signed in in a browser it is tokens.
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
+import type { SignedInUser } from '../sign-in/user-session.ts'
 import { type ClientCredentials, createAccessTokens } from './client-credentials.ts'
 import { createJar, type Jar } from './cookies.ts'
 import { UnreachableError } from './errors.ts'
@@ -28,6 +29,7 @@ export type Identity =
       readonly username: string
       readonly cookies: Readonly<Record<string, string>>
     }
+  | ({ readonly by: 'user' } & SignedInUser)
   | { readonly by: 'nothing' }
 
 export interface Session {
@@ -102,7 +104,7 @@ export const signIn = async (http: Http, jar: Jar, credentials: Credentials): Pr
   if (status === 303)
     throw denied(
       `${username} cannot sign in to realm ${realm} with a password alone: the realm asks for more, such as a second factor`,
-      'a script signs in as a client: IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET',
+      'a person signs in with a browser: `iamctl login`; a script as a client: IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET',
     )
   if (status === 401)
     throw denied(
@@ -144,6 +146,14 @@ const withClient = (http: Http, credentials: ClientCredentials): Session => {
     },
     end: async () => undefined,
   }
+}
+
+/** What signs the proofs is loaded for those who need it. */
+const withUser = (http: Http, user: SignedInUser): Session => {
+  const opened = import('../sign-in/user-session.ts').then(({ sendAsUser }) =>
+    sendAsUser(http, user, refuseForeign),
+  )
+  return { send: async (request) => (await opened)(request), end: async () => undefined }
 }
 
 /** What a problem says without throwing it yet. */
@@ -213,7 +223,7 @@ const withCookies = (
       if (identity.by === 'session')
         throw denied(
           `the session of ${identity.username} at ${http.server} has ended`,
-          'sign in again: `iamctl login`',
+          'sign in again: run `iamctl login`',
         )
       // Ended in the middle of a long run. Who comes second finds the new session already begun.
       if (begun === signedInBy) begun = undefined
@@ -232,6 +242,7 @@ const withCookies = (
 export const createSession = (http: Http, identity: Identity): Session => {
   if (identity.by === 'token') return withBearer(http, identity.token)
   if (identity.by === 'client') return withClient(http, identity)
+  if (identity.by === 'user') return withUser(http, identity)
   if (identity.by !== 'nothing') return withCookies(http, identity)
   return {
     send: () => Promise.reject(notSignedIn(http.server)),

@@ -1,16 +1,24 @@
 /**
  * What `iamctl` remembers on this machine: contexts, and the sessions of `iamctl login`. One file that only its owner may
- * read, in the folder that XDG names; it is replaced as a whole, so that a crash leaves the old one. Passwords are never in it.
+ * read, in the folder that XDG names. Passwords are never in it, and the tokens of a sign-in in a browser are elsewhere.
  */
 
-import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { writePrivateFile } from './private-file.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
+
+/** How a person signed in: the next `iamctl login` of the context does the same. */
+export const signIns = ['browser', 'device', 'password'] as const
+export type SignIn = (typeof signIns)[number]
+
+/** Where the tokens of a sign-in are. */
+export const places = ['secret-tool', 'security', 'file'] as const
+export type KeptIn = (typeof places)[number]
 
 /** Where to go and as whom; whatever is not said comes from elsewhere. */
 export interface Context {
@@ -18,13 +26,17 @@ export interface Context {
   readonly realm?: string
   readonly authRealm?: string
   readonly username?: string
+  readonly signIn?: SignIn
 }
 
-export interface StoredSession {
+interface Since {
   readonly username: string
-  readonly cookies: Readonly<Record<string, string>>
   readonly since: string
 }
+
+/** Of a password the cookies of the session, of a browser or device where its tokens are. */
+export type StoredSession = Since &
+  ({ readonly cookies: Readonly<Record<string, string>> } | { readonly keptIn: KeptIn })
 
 export interface Memory {
   readonly current: string | null
@@ -63,15 +75,20 @@ export const contextOf = (value: unknown): Context => {
   const context: Record<string, string> = {}
   for (const field of textFields)
     if (typeof value[field] === 'string') context[field] = value[field]
-  return context
+  const signIn = signIns.find((one) => one === value['signIn'])
+  return { ...context, ...(signIn === undefined ? {} : { signIn }) }
 }
 
 const sessionOf = (value: unknown): StoredSession[] => {
-  if (!isObject(value) || !isObject(value['cookies'])) return []
+  if (!isObject(value)) return []
+  const whose = { username: String(value['username']), since: String(value['since']) }
+  const keptIn = places.find((one) => one === value['keptIn'])
+  if (keptIn !== undefined) return [{ ...whose, keptIn }]
+  if (!isObject(value['cookies'])) return []
   const cookies = Object.fromEntries(
     Object.entries(value['cookies']).map(([name, text]) => [name, String(text)]),
   )
-  return [{ username: String(value['username']), cookies, since: String(value['since']) }]
+  return [{ ...whose, cookies }]
 }
 
 const mapped = <T>(value: unknown, read: (inner: unknown) => readonly T[]): Record<string, T> =>
@@ -99,20 +116,8 @@ const parse = (file: string, text: string): Memory => {
   }
 }
 
-const write = (file: string, memory: Memory): void => {
-  const folder = dirname(file)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  chmodSync(folder, 0o700)
-  const next = `${file}.${randomBytes(6).toString('hex')}`
-  try {
-    const text = `${JSON.stringify(memory, null, 2)}\n`
-    writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true })
-    renameSync(next, file)
-  } catch (error) {
-    rmSync(next, { force: true })
-    throw error
-  }
-}
+const write = (file: string, memory: Memory): void =>
+  writePrivateFile(file, `${JSON.stringify(memory, null, 2)}\n`)
 
 export const openStore = (env: Env): Store => {
   const file = storeFile(env)

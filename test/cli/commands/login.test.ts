@@ -96,10 +96,10 @@ describe('login', () => {
 
   it('asks nobody where there is no terminal', async () => {
     const { run } = freshHome(world())
-    const nameless = await run(['login'])
+    const nameless = await run(['login', '--with-password'])
     expect(nameless.code).toBe(1)
     expect(nameless.stderr).toContain('--username')
-    const wordless = await run(['login', '--username', 'admin'])
+    const wordless = await run(['login', '--with-password', '--username', 'admin'])
     expect(wordless.code).toBe(4)
     expect(wordless.stderr).toMatch(/IAMCTL_PASSWORD.*--password-file/s)
   })
@@ -153,7 +153,7 @@ describe('login', () => {
     for (const command of ['login', 'whoami']) {
       const { code, stdout, stderr } = await home.run([command, '--auth-realm', 'acme'], { env })
       expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-      expect(stderr).toMatch(/with a password alone.*second factor.*IAMCTL_CLIENT_ID/s)
+      expect(stderr).toMatch(/with a password alone.*second factor.*iamctl login.*IAMCTL_CLIENT_ID/s)
     }
     expect(existsSync(configOf(home))).toBe(false)
   })
@@ -169,9 +169,9 @@ describe('login', () => {
 })
 
 describe('at a terminal', () => {
-  it('login asks for name and password, and shows nothing of the password', async () => {
+  it('login --with-password asks for name and password, and shows nothing of the password', async () => {
     const { env, folder } = freshHome(world())
-    const terminal = onTerminal([process.execPath, bundle, 'login'], { env, cwd: folder })
+    const terminal = onTerminal([process.execPath, bundle, 'login', '--with-password'], { env, cwd: folder })
     await terminal.waitFor('Username in realm master: ')
     terminal.type('admin\r')
     await terminal.waitFor('Password of admin')
@@ -184,7 +184,7 @@ describe('at a terminal', () => {
 
   it('Ctrl-C at the question ends it with 130, and the terminal echoes again', async () => {
     const { env, folder } = freshHome(world())
-    const line = `'${process.execPath}' '${bundle}' login --username admin; echo "code $?"; stty -a`
+    const line = `'${process.execPath}' '${bundle}' login --with-password --username admin; echo "code $?"; stty -a`
     const terminal = onTerminal(['sh', '-c', line], { env, cwd: folder })
     await terminal.waitFor('Password of admin')
     terminal.type('\u0003')

@@ -1,0 +1,22 @@
+/** Files that only their owner may read, in a folder of which the same is true; replaced as a whole, so that a crash leaves the old one. */
+
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+export const makePrivateFolder = (folder: string): void => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  chmodSync(folder, 0o700)
+}
+
+export const writePrivateFile = (file: string, text: string): void => {
+  makePrivateFolder(dirname(file))
+  const next = `${file}.${randomBytes(6).toString('hex')}`
+  try {
+    writeFileSync(next, text, { mode: 0o600, flag: 'wx', flush: true })
+    renameSync(next, file)
+  } catch (error) {
+    rmSync(next, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,46 @@
+/** How a person signs in: as they say, as they did before in the context, or by what this machine can do. */
+
+import type { Env, SignIn } from '../context/store.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import { canOpenBrowser } from './open-browser.ts'
+
+export interface Circumstances {
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly env: Env
+  /** A password was given, by variable or file. */
+  readonly hasPassword: boolean
+  /** Somebody reads what is written. */
+  readonly isTerminal: boolean
+  /** Of the context. */
+  readonly before: SignIn | undefined
+}
+
+const asSaid = ({ flags, hasPassword }: Circumstances): SignIn | undefined => {
+  const said: SignIn[] = [
+    ...(flags['device'] === true ? ['device' as const] : []),
+    ...(flags['withPassword'] === true || typeof flags['passwordFile'] === 'string'
+      ? ['password' as const]
+      : []),
+  ]
+  if (said.length > 1)
+    throw new CommandError(exitCodes.error, '--device goes with no password', {
+      hint: 'leave out --with-password or --password-file, or --device',
+    })
+  return said[0] ?? (hasPassword ? 'password' : undefined)
+}
+
+/** A variable of this name is set by the systems that run pipelines. */
+const isPipeline = ({ env, isTerminal }: Circumstances): boolean =>
+  !isTerminal && !env['BROWSER'] && /^(1|true)$/i.test(env['CI'] ?? '')
+
+export const chooseSignIn = (circumstances: Circumstances): SignIn => {
+  const said = asSaid(circumstances)
+  if (said !== undefined) return said
+  if (isPipeline(circumstances))
+    throw new CommandError(exitCodes.error, 'nobody can sign in with a browser in a pipeline', {
+      hint: 'set IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_USERNAME (--username) and IAMCTL_PASSWORD; login is not needed then',
+    })
+  const { before, env, isTerminal } = circumstances
+  if (before === 'device') return before
+  return canOpenBrowser(env, isTerminal) ? 'browser' : 'device'
+}

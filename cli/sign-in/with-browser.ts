@@ -1,0 +1,109 @@
+/** A sign-in on the realm's own page, with whatever it asks for there, that comes back to this machine (RFC 8252, RFC 7636). */
+
+import { createHash, randomBytes } from 'node:crypto'
+import { commandLineId } from '#schemas/command-line.ts'
+import type { AuthorizationServer } from '../client/discovery.ts'
+import type { Http } from '../client/http.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import { type Loopback, type LoopbackAnswer, listenOnLoopback } from './loopback.ts'
+import { newKey, openKey } from './proof-key.ts'
+import { requestTokens, TokenRefusal, type UserTokens } from './token-endpoint.ts'
+
+export interface SignInRequest {
+  readonly http: Http
+  readonly realm: string
+  readonly server: AuthorizationServer
+  readonly username: string | undefined
+  /** Shows a person something. */
+  readonly tell: (text: string) => void
+}
+
+/** As long as a device code lives. */
+const patienceMs = 10 * 60_000
+
+const random = (): string => randomBytes(32).toString('base64url')
+
+const denied = (message: string, hint?: string): CommandError =>
+  new CommandError(exitCodes.denied, message, hint === undefined ? {} : { hint })
+
+const answerWithin = async ({ answer }: Loopback): Promise<LoopbackAnswer> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const error = denied(
+      'nobody signed in for ten minutes',
+      'run `iamctl login` again, or `iamctl login --device` where the browser is on another machine',
+    )
+    timer = setTimeout(() => reject(error), patienceMs)
+  })
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The code, from an answer of this realm and no other (RFC 9207). */
+const codeOf = (parameters: URLSearchParams, issuer: string): string => {
+  if (parameters.get('iss') !== issuer)
+    throw denied('the answer came from another server than the one asked')
+  const error = parameters.get('error')
+  if (error === 'access_denied') throw denied('the sign-in was not allowed in the browser')
+  const code = parameters.get('code')
+  if (error !== null || code === null)
+    throw denied(
+      `the realm refuses the sign-in: ${parameters.get('error_description') ?? error ?? 'no code came'}`,
+    )
+  return code
+}
+
+export const refusedSignIn = (error: unknown, realm: string): unknown =>
+  error instanceof TokenRefusal
+    ? denied(`realm ${realm} refuses the sign-in: ${error.message}`)
+    : error
+
+export const signInWithBrowser = async (
+  { http, realm, server, username }: SignInRequest,
+  open: (url: string) => Promise<void>,
+): Promise<{ tokens: UserTokens; close: (failure?: string) => Promise<void> }> => {
+  const [state, verifier] = [random(), random()]
+  const key = await newKey()
+  const loopback = await listenOnLoopback(state)
+  try {
+    const { redirectUri } = loopback
+    const query = new URLSearchParams({
+      client_id: commandLineId,
+      response_type: 'code',
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+      // The code too is worth nothing without the key (RFC 9449 §10).
+      dpop_jkt: await openKey(key).thumbprint(),
+      ...(username === undefined ? {} : { login_hint: username }),
+    })
+    await open(`${server.addressOf('authorization_endpoint')}?${query}`)
+    const { parameters, show } = await answerWithin(loopback)
+    const close = async (failure?: string): Promise<void> => {
+      await (failure === undefined
+        ? show('You are signed in', 'You can close this window and go back to the terminal.')
+        : show('You are not signed in', `${failure}. You can close this window.`))
+      loopback.close()
+    }
+    try {
+      const fields = {
+        grant_type: 'authorization_code',
+        code: codeOf(parameters, server.issuer),
+        redirect_uri: redirectUri,
+        code_verifier: verifier,
+      }
+      const tokens = await requestTokens({ http, realm, server, key, fields })
+      return { tokens, close }
+    } catch (error) {
+      await close('The sign-in failed; the terminal says why')
+      throw refusedSignIn(error, realm)
+    }
+  } catch (error) {
+    loopback.close()
+    throw error
+  }
+}
