@@ -375,6 +375,24 @@ describe.each(backends)('the command line on $name', (backend) => {
       expect((await send('GET', `${path}/${commandLineId}`)).status).toBe(200)
     })
 
+    it('into somebody else by what mappers of it say', async () => {
+      const { send } = await site.server.userWith('acme', ['manage-authorization', 'view-clients'])
+      const viewer = await addPerson(site, 'mapped')
+      await site.admin('POST', `/users/${viewer}/roles`, { name: 'auditor' })
+      const path = `/admin/realms/acme/clients/${commandLineId}/mappers`
+      const told = { sub: boss, client_id: 'other', azp: 'other', sid: 'none', jti: 'none' }
+      for (const [name, value] of Object.entries(told))
+        await send('POST', path, {
+          name: `as-${name}`,
+          protocolMapper: 'hardcoded-claim',
+          config: { 'claim.name': name, 'claim.value': value, 'access.token.claim': 'true' },
+        })
+      expect((await ask(await signIn('mapped'))).body).toMatchObject({
+        userId: viewer,
+        permissions: ['view-users', 'view-clients', 'view-events'],
+      })
+    })
+
     it('but switched off, which ends its tokens, and given other lifetimes', async () => {
       const mine = await signIn('boss')
       const put = (more: object) =>

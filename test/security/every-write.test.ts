@@ -6,6 +6,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commandLineId } from '#schemas/command-line.ts'
 import { effectivePermissions, type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { openWorld, type World } from '../login/world.ts'
 import { backends } from '../support/backends.ts'
@@ -38,7 +39,7 @@ describe.each(backends)('every write on $name', (backend) => {
     const common = { realm, groupId: ids.admins, roleId: ids.adminRole, clientId: ids.pipeline }
     const [, kind = ''] = below(route).split('/')
     const named: Record<string, readonly string[]> = {
-      clients: [ids.pipeline],
+      clients: [ids.pipeline, commandLineId],
       groups: [ids.admins],
       roles: [ids.adminRole, 'user'],
       flows: ['browser', 'reset-credentials'],
