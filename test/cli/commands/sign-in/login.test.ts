@@ -1,7 +1,7 @@
 /** People with a second factor sign in from a terminal with their browser, and stay signed in. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Home } from '../../../support/cli.ts'
 import { spawnCli } from '../../../support/processes.ts'
 import { freshHome, startWorld } from '../fixture.ts'
