@@ -153,7 +153,9 @@ describe('login', () => {
     for (const command of ['login', 'whoami']) {
       const { code, stdout, stderr } = await home.run([command, '--auth-realm', 'acme'], { env })
       expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
-      expect(stderr).toMatch(/with a password alone.*second factor.*iamctl login.*IAMCTL_CLIENT_ID/s)
+      expect(stderr).toMatch(
+        /with a password alone.*second factor.*iamctl login.*IAMCTL_CLIENT_ID/s,
+      )
     }
     expect(existsSync(configOf(home))).toBe(false)
   })
@@ -171,7 +173,10 @@ describe('login', () => {
 describe('at a terminal', () => {
   it('login --with-password asks for name and password, and shows nothing of the password', async () => {
     const { env, folder } = freshHome(world())
-    const terminal = onTerminal([process.execPath, bundle, 'login', '--with-password'], { env, cwd: folder })
+    const terminal = onTerminal([process.execPath, bundle, 'login', '--with-password'], {
+      env,
+      cwd: folder,
+    })
     await terminal.waitFor('Username in realm master: ')
     terminal.type('admin\r')
     await terminal.waitFor('Password of admin')
