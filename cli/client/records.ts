@@ -35,6 +35,12 @@ export interface UserImportReply {
     readonly resourceName: string
     readonly id?: string
   }[]
+  /** Roles and groups that users name and the realm does not have. */
+  readonly missing: readonly {
+    readonly kind: string
+    readonly key: string
+    readonly users: number
+  }[]
 }
 
 export interface SessionRecord {

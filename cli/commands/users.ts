@@ -39,7 +39,7 @@ const addLock = (users: Command, name: 'lock' | 'unlock', description: string): 
 const addImport = (users: Command): Command =>
   users
     .command('import')
-    .description('bring in many users at once, with hashes of their passwords: all or none')
+    .description('bring in many users at once, with their passwords, roles and groups: all or none')
     .argument('<file>', 'users as JSON, one a line or a list, or an export of Keycloak; - is stdin')
     .addOption(
       new Option('--if-exists <what>', 'what becomes of users who are there already')
@@ -52,7 +52,15 @@ const addImport = (users: Command): Command =>
       `
 Each user has a username and may have email, firstName, lastName, enabled, attributes and
 credentials: [{ "type": "password", "value": HASH }], where HASH is of Argon2, bcrypt, PBKDF2 or
-scrypt. It is replaced by an Argon2id hash when the user signs in.
+scrypt. It is replaced by an Argon2id hash when the user signs in. { "type": "password", "password":
+TEXT } gives the password itself, which the server hashes; the password policy is not applied to it.
+Users keep both until they change them.
+
+roles (names), clientRoles (client/role) and groups (paths) are given where the realm has them; those
+that do not exist are listed, and nobody gets them: apply the realm first. Nobody is imported where a
+role or group grants a permission that you do not hold; groups take manage-organizations.
+
+Exports of Keycloak of every version are read as they are. Service accounts are skipped.
 
 What is wrong is named by its line, and then nothing is changed: exit code 3 where the file is not valid, 6 where names
 are taken. Lines are read one by one; a list, and what comes from stdin, is held in memory.

@@ -10,7 +10,7 @@ import { type Doc, isObject } from '#schemas/json-schema.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { converted, isKeycloak } from './keycloak-users.ts'
+import { converted, isKeycloak, isServiceAccount } from './keycloak-users.ts'
 
 /** A file that can be read from its beginning more than once. */
 export interface UserFile {
@@ -22,6 +22,8 @@ export interface ImportedUsers {
   readonly count: number
   /** How many users lose what, by the name of the field. */
   readonly leftOut: ReadonlyMap<string, number>
+  /** Users of Keycloak that stand for clients, and are no people. */
+  readonly serviceAccounts: number
   /** Reads them anew. */
   readonly users: () => AsyncIterable<Doc>
   /** What the server said of the users as they were sent, told where they stand in the file. */
@@ -141,16 +143,27 @@ const faultOf = (value: unknown, miss: (field: string) => void): string | undefi
 export const importedUsers = async (file: UserFile): Promise<ImportedUsers> => {
   const { read, wrong } = await formOf(file)
   const lost = new Map<string, number>()
+  // One row of Keycloak makes all of them Keycloak's, also those that come before it.
+  let isForeign = false
+  for await (const { value } of read()) {
+    isForeign = isObject(value) && isKeycloak(value)
+    if (isForeign) break
+  }
+  const isPerson = (value: unknown): boolean =>
+    !(isForeign && isObject(value) && isServiceAccount(value))
+  let serviceAccounts = 0
   const miss = (field: string): void => {
     lost.set(field, (lost.get(field) ?? 0) + 1)
   }
   /** By the place in what is sent. */
   const numbers: number[] = []
   const faults: Diagnostic[] = []
-  let isForeign = false
   for await (const { number, value } of read()) {
+    if (!isPerson(value)) {
+      serviceAccounts += 1
+      continue
+    }
     numbers.push(number)
-    isForeign ||= isObject(value) && isKeycloak(value)
     const fault = faultOf(value, miss)
     if (fault !== undefined && faults.push(wrong(number, fault)) === mostTold) break
   }
@@ -159,10 +172,11 @@ export const importedUsers = async (file: UserFile): Promise<ImportedUsers> => {
   return {
     count: numbers.length,
     leftOut: isForeign ? lost : new Map(),
+    serviceAccounts,
     async *users() {
       for await (const { number, value } of read()) {
         if (!isObject(value)) throw invalid(file.name, [wrong(number, 'it changed meanwhile')])
-        yield isForeign ? converted(value, () => undefined) : value
+        if (isPerson(value)) yield isForeign ? converted(value, () => undefined) : value
       }
     },
     located: (errors) =>

@@ -54,6 +54,8 @@ export interface Passwords {
     hash: string,
     field?: string,
   ): { readonly row?: CredentialRow; readonly errors: readonly FieldError[] }
+  /** Of a password that a user has elsewhere and keeps: no policy is asked. */
+  hashOf(password: string): Promise<string>
   /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
   acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
   /**
@@ -218,6 +220,8 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
         errors: [],
       }
     },
+
+    hashOf: (password) => hasher.hash(password),
 
     acceptHash(settings, user, hash, field = '/passwordHash') {
       const secret = storableHash(hash)

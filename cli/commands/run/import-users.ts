@@ -62,9 +62,14 @@ export const importUsers = (invocation: Invocation, file: string): Promise<void>
     const { ifExists = 'fail', dryRun = false } = invocation.flags as ImportFlags
     const quiet = invocation.quiet || invocation.output === 'json'
     const imported = await opened(file)
-    const { count, users, leftOut } = imported
+    const { count, users, leftOut, serviceAccounts } = imported
     for (const [field, times] of leftOut)
       note(invocation, `left out, because there is no place for it: ${field} of ${times} users`)
+    if (serviceAccounts > 0)
+      note(
+        invocation,
+        `skipped ${serviceAccounts} service accounts: they stand for clients, which are declared as clients`,
+      )
     const send = (tell: (words: string) => void): Promise<UserImportReply> => {
       async function* counted() {
         let sent = 0
@@ -83,6 +88,11 @@ export const importUsers = (invocation: Invocation, file: string): Promise<void>
       throw refusal(error, file, imported)
     })
     if (reply === undefined) return
+    for (const { kind, key, users: times } of reply.missing)
+      note(
+        invocation,
+        `${kind} "${key}" does not exist in realm ${realm}: ${times} users ${dryRun ? 'would not get' : 'did not get'} it`,
+      )
     if (invocation.output === 'json') printJson({ realm, dryRun, ...reply })
     else note(invocation, `realm ${realm}: ${summaryOf(reply, dryRun)}`)
   })

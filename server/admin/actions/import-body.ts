@@ -25,8 +25,21 @@ const lineLimit = 256 * 1024
 /** How many errors are told. */
 export const maxErrors = 100
 
+export interface ImportedPassword {
+  /** A hash that was made elsewhere. */
+  readonly value?: string
+  /** Or the password itself. */
+  readonly password?: string
+}
+
 export type ImportedUser = Partial<UserFields> &
-  Pick<UserFields, 'username'> & { readonly credentials?: readonly { readonly value: string }[] }
+  Pick<UserFields, 'username'> & {
+    readonly credentials?: readonly ImportedPassword[]
+    /** Keys of documents; what the realm does not have is told, and nobody gets it. */
+    readonly roles?: readonly string[]
+    readonly clientRoles?: readonly string[]
+    readonly groups?: readonly string[]
+  }
 
 export interface UserImport {
   readonly ifResourceExists: (typeof policies)[number]
@@ -36,17 +49,37 @@ export interface UserImport {
   readonly placeOf: (index: number) => string
 }
 
+const keys = (description: string) => ({
+  type: 'array' as const,
+  maxItems: 1000,
+  items: { type: 'string' as const, minLength: 1, maxLength: 1024 },
+  description,
+})
+
 const importedUser = bodyOf(
   {
     ...userFields,
     credentials: {
       type: 'array',
       maxItems: 1,
-      items: bodyOf({
-        type: { type: 'string', enum: ['password'] },
-        value: { type: 'string', format: 'password-hash' },
-      }),
+      items: bodyOf(
+        {
+          type: { type: 'string', enum: ['password'] },
+          value: { type: 'string', format: 'password-hash' },
+          password: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 1024,
+            writeOnly: true,
+            description: 'The password itself, instead of a hash; it is stored as a hash.',
+          },
+        },
+        ['type'],
+      ),
     },
+    roles: keys('Names of realm roles; those that do not exist are told as missing.'),
+    clientRoles: keys('Client roles as client/role; those that do not exist are told as missing.'),
+    groups: keys('Paths of groups; those that do not exist are told as missing.'),
   },
   ['username'],
 )

@@ -13,6 +13,8 @@ import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { defaultRoleIn } from './create-user.ts'
+import { joinStatements, openMemberships } from './import/memberships.ts'
+import { withHashes } from './import/plain-passwords.ts'
 import {
   bodyLimit,
   type ImportedUser,
@@ -115,7 +117,7 @@ export const importUsers = (parts: UserParts): Action => {
     if (before.managed === 1)
       throw new Problem('conflict', `user "${before.username}" is managed by a file`)
     await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
-    const { credentials, ...fields } = user
+    const { credentials, roles: _, clientRoles: __, groups: ___, ...fields } = user
     const after = changedUserRow(before, fields, clock.now())
     const hash = credentials?.[0]?.value
     const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
@@ -143,6 +145,14 @@ export const importUsers = (parts: UserParts): Action => {
     const { realm } = context
     const { ifResourceExists, placeOf } = given
     const existing = await existingUsers(parts, realm, given.users)
+    const isSkipped = ({ username }: ImportedUser): boolean =>
+      ifResourceExists === 'SKIP' && existing.has(foldName(username))
+    const memberships = await openMemberships(
+      parts,
+      context,
+      given.users.filter((user) => !isSkipped(user)),
+    )
+    const joined: { readonly id: string; readonly user: ImportedUser }[] = []
     const names = await openNames(storage.db, realm, given.users)
     const errors: FieldError[] = []
     const rows: UserRow[] = []
@@ -157,7 +167,7 @@ export const importUsers = (parts: UserParts): Action => {
     const decideOne = async (user: ImportedUser, place: string): Promise<void> => {
       const before = existing.get(foldName(user.username))
       const result = { resourceType: 'USER', resourceName: user.username } as const
-      if (before && ifResourceExists === 'SKIP') {
+      if (before && isSkipped(user)) {
         results.push({ ...result, action: 'SKIPPED', id: before.id })
         return
       }
@@ -171,19 +181,28 @@ export const importUsers = (parts: UserParts): Action => {
       }
       if (before) {
         const change = await collect(errors, place, () => overwrite(context, before, user))
-        statements.push(...(change?.statements ?? []))
+        statements.push(
+          ...(change?.statements ?? []),
+          ...joinStatements(
+            parts,
+            before.id,
+            memberships.rolesOf(user),
+            memberships.groupsOf(user),
+          ),
+        )
         if (change?.after.enabled === 0 || change?.after.locked === 1) out.push(before)
         results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
         if (user.credentials?.[0]) reset.push(before.id)
         return
       }
-      const { credentials: _, ...fields } = user
+      const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
       const made = await collect(errors, place, async () => {
         const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
         return { row, credential: credentialOf(row, user) }
       })
       if (!made) return
       rows.push(made.row)
+      joined.push({ id: made.row.id, user })
       credentials.push(...made.credential)
       results.push({ ...result, action: 'ADDED', ...(given.dryRun ? {} : { id: made.row.id }) })
     }
@@ -198,6 +217,11 @@ export const importUsers = (parts: UserParts): Action => {
       statements: await lastAdmin.aroundData(context.view, out, statements),
       results,
       reset,
+      roles: joined.map(({ id, user }) => ({ id, roles: memberships.rolesOf(user) })),
+      groups: joined.flatMap(({ id, user }) =>
+        memberships.groupsOf(user).map((group_id) => ({ user_id: id, group_id })),
+      ),
+      missing: memberships.missing,
     }
   }
 
@@ -205,7 +229,7 @@ export const importUsers = (parts: UserParts): Action => {
 
   const commit = async (
     context: ActionContext,
-    { rows, credentials, statements, results, reset }: Decided,
+    { rows, credentials, statements, results, reset, roles, groups }: Decided,
     defaults: readonly string[],
   ): Promise<void> => {
     const { realm } = context
@@ -214,7 +238,9 @@ export const importUsers = (parts: UserParts): Action => {
         name === null ? [] : [{ realm, name, user_id: row.id }],
       ),
     )
-    const roles = defaults.flatMap((role_id) => rows.map(({ id }) => ({ user_id: id, role_id })))
+    const roleRows = roles.flatMap(({ id, roles: given }) =>
+      [...new Set([...defaults, ...given])].map((role_id) => ({ user_id: id, role_id })),
+    )
     const eventOf = ({ id = '', action }: Result) =>
       userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')
     await recorder.commit(
@@ -222,7 +248,8 @@ export const importUsers = (parts: UserParts): Action => {
         ...insertRows(storage.db, 'users', rows),
         ...insertRows(storage.db, 'user_names', nameRows),
         ...insertRows(storage.db, 'credentials', credentials),
-        ...insertRows(storage.db, 'user_roles', roles),
+        ...insertRows(storage.db, 'user_roles', roleRows),
+        ...insertRows(storage.db, 'user_groups', groups),
         ...statements,
       ],
       [
@@ -263,15 +290,25 @@ export const importUsers = (parts: UserParts): Action => {
             ['action', 'resourceType', 'resourceName'],
           ),
         },
+        missing: {
+          type: 'array',
+          description: 'Roles and groups that users name and the realm does not have.',
+          items: bodyOf({
+            kind: { type: 'string' },
+            key: { type: 'string' },
+            users: { type: 'integer' },
+          }),
+        },
       }),
     },
     handle: async (context) => {
-      const given = await readImport(context)
+      const read = await readImport(context)
+      const given = { ...read, users: await withHashes(read, passwords) }
       const decided = await decide(context, given)
       const defaults = await defaultRoleIn(context.view)
       if (decided.credentials.length > 0) await refuseWaysIn(context, defaults)
       if (!given.dryRun) await commit(context, decided, defaults)
-      const { results } = decided
+      const { results, missing } = decided
       const count = (action: Result['action']): number =>
         results.filter((result) => result.action === action).length
       return {
@@ -279,6 +316,7 @@ export const importUsers = (parts: UserParts): Action => {
         skipped: count('SKIPPED'),
         overwritten: count('OVERWRITTEN'),
         results,
+        missing,
       }
     },
   }

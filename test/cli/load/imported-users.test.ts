@@ -104,7 +104,6 @@ describe('users to be imported', () => {
         new Map([
           ['requiredActions', 3],
           ['credentials', 3],
-          ['groups', 3],
         ]),
       )
       for (const [index, user] of (await collected(found.users())).entries()) {
@@ -116,6 +115,7 @@ describe('users to be imported', () => {
           emailVerified: true,
           attributes: { team: ['blue'] },
           requiredActions: ['UPDATE_PASSWORD'],
+          groups: ['/staff'],
         })
         const hash = parseForeign(credentials[0].value)
         if (!hash) throw new Error(`${credentials[0].value} is not understood`)
