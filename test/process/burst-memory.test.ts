@@ -142,9 +142,10 @@ describe.each(backends)('after a burst on $name', (backend) => {
     const before = await heapOf(server)
     for (const [what, make] of Object.entries(bursts))
       await burst(what, make(1), what.includes('unknown') ? doors : others)
-    const kept = ((await heapOf(server)) - before) / 2 ** 20
-    await server.stop()
     expect.soft(large).toEqual([])
-    expect(kept).toBeLessThan(mostKept)
+    // A request that was refused before it was sent to its end may still be under way.
+    const kept = async () => ((await heapOf(server)) - before) / 2 ** 20
+    await expect.poll(kept, { interval: 500 }).toBeLessThan(mostKept)
+    await server.stop()
   })
 })
