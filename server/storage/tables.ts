@@ -155,6 +155,8 @@ export interface PasswordHistoryRow {
 export interface UserRoleRow {
   user_id: string
   role_id: string
+  /** 1 for the role that every new user got when this one was made; the document of a managed user says nothing of it. */
+  by_default: Generated<number>
 }
 
 export interface UserGroupRow {

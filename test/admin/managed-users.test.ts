@@ -59,7 +59,12 @@ describe.each(backends)('managed users on $name', (backend) => {
 
   it('look like all others, with managed true', async () => {
     const user = await declare({ email: `${newId()}@example.org`, roles: ['painter'] })
-    expect(user).toMatchObject({ managed: true, enabled: true, locked: false, roles: ['painter'] })
+    expect(user).toMatchObject({
+      managed: true,
+      enabled: true,
+      locked: false,
+      roles: ['painter', 'user'],
+    })
   })
 
   it('are replaced by a revision that keeps what REST does not show', async () => {
@@ -77,7 +82,7 @@ describe.each(backends)('managed users on $name', (backend) => {
     const answer = await send('PUT', user.url, change)
     expect(answer, JSON.stringify(answer.body)).toMatchObject({
       status: 200,
-      body: { ...change, roles: ['painter'], managed: true },
+      body: { ...change, roles: ['painter', 'user'], managed: true },
     })
     expect(answer.headers['etag']).not.toBe(user.etag)
     expect((await send('GET', user.url)).body).toEqual(answer.body)
@@ -129,12 +134,12 @@ describe.each(backends)('managed users on $name', (backend) => {
     expect((await send('POST', `${user.url}/roles`, { name: 'painter' })).status).toBe(204)
     expect((await send('POST', `${user.url}/roles`, { name: 'painter' })).status).toBe(204)
     expect(await revision()).toBe(before + 1)
-    expect((await send('GET', user.url)).body.roles).toEqual(['painter'])
+    expect((await send('GET', user.url)).body.roles).toEqual(['painter', 'user'])
     expect(JSON.parse((await lastOperations())[0]?.after ?? '').body.roles).toEqual(['painter'])
     expect((await send('DELETE', `${user.url}/roles/painter`)).status).toBe(204)
     expect((await send('DELETE', `${user.url}/roles/painter`)).status).toBe(204)
     expect(await revision()).toBe(before + 2)
-    expect((await send('GET', user.url)).body.roles).toEqual([])
+    expect((await send('GET', user.url)).body.roles).toEqual(['user'])
   })
 
   it('are deleted by a revision, with their document', async () => {
@@ -260,7 +265,7 @@ describe.each(backends)('managed users on $name', (backend) => {
       userId: made.userId,
       managed: true,
       firstName: 'Declared',
-      roles: [],
+      roles: ['user'],
     })
     const credentials = await server.parts.storage.db
       .selectFrom('credentials')

@@ -199,7 +199,7 @@ describe.each(backends)('writes on $name', (backend) => {
     const shown = await send('GET', '/users/mia')
     expect(shown.body).toMatchObject({
       managed: true,
-      roles: ['auditor'],
+      roles: ['auditor', 'user'],
       email: 'mia@acme.example',
     })
     expect((await send('GET', '/groups/%2FCrew')).body.memberCount).toBe(1)

@@ -34,7 +34,7 @@ interface Rows {
   readonly changes: readonly ChangeRow[]
   readonly users: readonly UserRow[]
   readonly names: readonly UserNameRow[]
-  readonly userRoles: readonly UserRoleRow[]
+  readonly userRoles: readonly Selectable<UserRoleRow>[]
   readonly events: readonly EventRow[]
 }
 

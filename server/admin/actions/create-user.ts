@@ -29,7 +29,11 @@ export const createUser = (parts: UserParts): Action => ({
     const { realm, view, body, request, reply } = context
     const fields = body as Partial<UserFields> & Pick<UserFields, 'username'>
     const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
-    const roles = (await defaultRoleIn(view)).map((role_id) => ({ user_id: row.id, role_id }))
+    const roles = (await defaultRoleIn(view)).map((role_id) => ({
+      user_id: row.id,
+      role_id,
+      by_default: 1,
+    }))
     try {
       await recorder.commit(
         [...users.createStatements(row), ...insertRows(storage.db, 'user_roles', roles)],

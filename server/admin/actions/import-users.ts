@@ -239,7 +239,11 @@ export const importUsers = (parts: UserParts): Action => {
       ),
     )
     const roleRows = roles.flatMap(({ id, roles: given }) =>
-      [...new Set([...defaults, ...given])].map((role_id) => ({ user_id: id, role_id })),
+      [...new Set([...defaults, ...given])].map((role_id) => ({
+        user_id: id,
+        role_id,
+        by_default: defaults.includes(role_id) ? 1 : 0,
+      })),
     )
     const eventOf = ({ id = '', action }: Result) =>
       userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')

@@ -1,6 +1,7 @@
 /** Roles that a user holds directly: list, assign, take away. */
 
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
+import { User, type UserDoc } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/resources/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -101,7 +102,9 @@ export const unassignUserRole = (parts: UserParts): Action => ({
   handle: async (context) => {
     const user = await userToChange(parts, context)
     const role = await findIn(context.view, Role, context.params['roleId'] ?? '')
-    if (user.managed === 1)
+    // The default role is not of the document, unless that names it.
+    const document = user.managed === 1 ? await context.view.byId(User.kind, user.id) : undefined
+    if (document && contentOf<UserDoc>(document).roles.includes(role.key))
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: roles.filter((name) => name !== role.key),
       }))

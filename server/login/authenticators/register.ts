@@ -42,7 +42,7 @@ export const register = (parts: Parts): Step => {
 
   const defaultRoles = async ({ view, settings }: StepContext, userId: string) => {
     const role = await view.get(Role.kind, settings.defaultRole)
-    return role ? [{ user_id: userId, role_id: role.id }] : []
+    return role ? [{ user_id: userId, role_id: role.id, by_default: 1 }] : []
   }
 
   /** Nothing where nobody was invited; throws where the invitation is over. */

@@ -5,6 +5,23 @@ import type { Statement } from '#server/storage/contract.ts'
 import { inSlices, statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables.ts'
 
+/** New users get the default role, as from every other door; once the documents are written, since the role may be new too. */
+export const defaultRoleStatements = (
+  db: Kysely<Tables>,
+  userIds: readonly string[],
+  { realm, role }: { readonly realm: string; readonly role: string },
+): Statement[] =>
+  inSlices(userIds).map((ids) =>
+    statement({
+      compile: () =>
+        sql`insert into user_roles (user_id, role_id, by_default)
+          select users.id, documents.id, 1 from users, documents
+          where users.id in (${sql.join(ids)})
+            and documents.realm = ${realm} and documents.kind = 'role' and documents.key = ${role}
+          on conflict (user_id, role_id) do nothing`.compile(db),
+    }),
+  )
+
 /** To be run once the references are written. */
 export const membershipStatements = (
   db: Kysely<Tables>,
@@ -13,15 +30,17 @@ export const membershipStatements = (
 ): Statement[] => {
   const raw = (query: ReturnType<typeof sql>): Statement =>
     statement({ compile: () => query.compile(db) })
-  const copyOf = (table: string, column: string, paths: readonly string[], ids: string[]) =>
-    raw(sql`insert into ${sql.table(table)} (user_id, ${sql.ref(column)})
-      select distinct from_id, to_id from document_refs
-      where from_id in (${sql.join(ids)}) and path in (${sql.join(paths)})`)
   return inSlices(userIds).flatMap((ids) => [
-    statement(db.deleteFrom('user_roles').where('user_id', 'in', ids)),
+    statement(db.deleteFrom('user_roles').where('user_id', 'in', ids).where('by_default', '=', 0)),
     statement(db.deleteFrom('user_groups').where('user_id', 'in', ids)),
-    copyOf('user_roles', 'role_id', ['/roles', '/clientRoles'], ids),
-    copyOf('user_groups', 'group_id', ['/groups'], ids),
+    // A role that the document names is the document's to take away.
+    raw(sql`insert into user_roles (user_id, role_id, by_default)
+      select distinct from_id, to_id, 0 from document_refs
+      where from_id in (${sql.join(ids)}) and path in ('/roles', '/clientRoles')
+      on conflict (user_id, role_id) do update set by_default = 0`),
+    raw(sql`insert into user_groups (user_id, group_id)
+      select distinct from_id, to_id from document_refs
+      where from_id in (${sql.join(ids)}) and path = '/groups'`),
     // Who stays a member has joined when they joined.
     raw(sql`delete from organization_members where user_id in (${sql.join(ids)})
       and not exists (select 1 from document_refs

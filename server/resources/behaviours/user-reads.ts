@@ -117,3 +117,15 @@ export const outrankingAmong = async (
   for (const { user_id, group_id } of groups) await note('group', user_id, group_id)
   return found
 }
+
+/** A permission that a role grants and the caller lacks. A role that is new is checked where it is made. */
+export const beyondCaller = async (
+  role: string,
+  { caller }: Pick<PrepareTools, 'caller'>,
+  { ranks, view }: { readonly ranks: Ranks; readonly view: RealmView | undefined },
+): Promise<Permission | undefined> => {
+  if (!view || caller.permissions.has('realm-admin')) return undefined
+  const document = await view.get('role', role)
+  const granted = await ranks.permissionsOfRoles(view, document ? [document] : [])
+  return [...granted].find((permission) => !caller.permissions.has(permission))
+}

@@ -18,8 +18,8 @@ import { guarded, inSlices, insertRows, statement } from '#server/storage/statem
 import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
 import type { Behaviour, Prepared, PrepareTools } from '../behaviour.ts'
 import { type Draft, draftValue } from '../drafts.ts'
-import { membershipStatements } from './user-memberships.ts'
-import { declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
+import { defaultRoleStatements, membershipStatements } from './user-memberships.ts'
+import { beyondCaller, declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2
@@ -207,6 +207,19 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         if (draft && errors.length > 0) refused.set(draft, invalid(errors))
       }
 
+      const defaultRole = tools.drafts.settings().defaultRole
+      const made = changes.flatMap(({ before, after }) => (after && !before ? [after.id] : []))
+      const beyond = await beyondCaller(defaultRole, tools, { ranks: parts.ranks, view })
+      for (const [i, { row }] of given.entries()) {
+        const change = changes[i]
+        // A password for somebody who gets a role is a way to its permissions.
+        if (beyond && change && row && !change.before)
+          refused.set(
+            change.draft,
+            new Problem('forbidden', `the default role grants ${beyond}, which you do not hold`),
+          )
+      }
+
       const [released, gone] = [true, false].map((wanted) =>
         changes.flatMap(({ draft, before, after }) =>
           before && !after && (draft.release === true) === wanted ? [before.id] : [],
@@ -239,6 +252,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
             saved.map(({ after }) => after.id),
             tools.now,
           ),
+          ...defaultRoleStatements(tools.db, made, { realm: tools.realm, role: defaultRole }),
           ...insertRows(
             tools.db,
             'credentials',

@@ -21,6 +21,7 @@ import { addressUndos } from './0019-address-undos.ts'
 import { onBehalfOf } from './0020-on-behalf-of.ts'
 import { messageLimits } from './0023-message-limits.ts'
 import { commandLine } from './0024-command-line.ts'
+import { defaultRoles } from './0025-default-roles.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   onBehalfOf,
   messageLimits,
   commandLine,
+  defaultRoles,
 ]
