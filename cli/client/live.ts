@@ -134,7 +134,7 @@ const eventCalls = (call: Call) => ({
     }
     for (let page = 1; ; page += 1) {
       const { body }: { body: EventPage } = await call('GET', path`/admin/realms/${realm}/events`, {
-        query: { ...rest, dateFrom, dateTo, ...place, size },
+        query: { ...rest, dateFrom, dateTo, ...place, size, changes: true },
       })
       events.push(...body.items)
       if (body.items.length < size || events.length >= limit) return events.slice(0, limit)

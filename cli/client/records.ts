@@ -1,5 +1,6 @@
 /** What the admin API answers beside documents. */
 
+import type { FieldChange } from '#schemas/diff.ts'
 import type { Permission } from '#schemas/permissions.ts'
 
 export interface Whoami {
@@ -67,6 +68,15 @@ export interface EventRecord {
   readonly resourceId: string | null
   readonly outcome: string
   readonly detail: string | null
+  /** Where the server lists events, not where it streams them; an older one does not tell. */
+  readonly actorName?: string
+  readonly onBehalfOfName?: string
+  readonly resourceName?: string
+  readonly revision?: number
+  readonly changes?: {
+    readonly fields: readonly FieldChange[]
+    readonly secrets: readonly string[]
+  }
 }
 
 export interface EventPage {

@@ -89,7 +89,8 @@ const isSame = (
   }
 }
 
-const changeOf = (row: RevisionOperationRow, vault: Vault): ChangesetChange => {
+/** What became of one document, without the values of secrets. */
+export const changeOf = (row: RevisionOperationRow, vault: Vault): ChangesetChange => {
   const kind = kindNamed(row.kind)
   const [before, after] = [keptIn(row.before), keptIn(row.after)]
   const place = { realm: row.realm, kind: row.kind, id: row.document_id }

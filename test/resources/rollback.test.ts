@@ -170,7 +170,11 @@ describe.each(backends)('rollback on $name', (backend) => {
     await server.admin.send('POST', `${url}/groups`, { name: 'Top' })
     await rollback(realm, n)
     expect(await stateOf(realm)).toEqual(before)
-    expect((await server.admin.send('GET', `${url}/users/mia`)).body.roles).toEqual(['a', 'b', 'user'])
+    expect((await server.admin.send('GET', `${url}/users/mia`)).body.roles).toEqual([
+      'a',
+      'b',
+      'user',
+    ])
     expect((await server.admin.send('GET', `${url}/groups/%2FTop`)).body.memberCount).toBe(1)
   })
 
@@ -282,7 +286,11 @@ describe.each(backends)('rollback on $name', (backend) => {
     await rollback(realm, n)
     expect((await server.admin.send('GET', `${url}/ben`)).status).toBe(404)
     const ann = await server.admin.send('GET', `${url}/ann`)
-    expect(ann.body).toMatchObject({ userId: made.userId, managed: false, roles: ['auditor', 'user'] })
+    expect(ann.body).toMatchObject({
+      userId: made.userId,
+      managed: false,
+      roles: ['auditor', 'user'],
+    })
     expect(await credentials()).toEqual(before)
     await rollback(realm, n + 1)
     expect((await server.admin.send('GET', `${url}/ann`)).body).toMatchObject({

@@ -7,7 +7,7 @@ import { ProblemError } from '../../client/errors.ts'
 import { isUuid } from '../../client/kind-names.ts'
 import type { EventFilter, EventRecord } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { printEvent } from '../../views/human/event-line.ts'
+import { changesText, printEvent } from '../../views/human/event-line.ts'
 import { note } from '../../views/human/note.ts'
 import { printTable } from '../../views/human/table.ts'
 import { printJsonLine } from '../../views/json/json.ts'
@@ -103,11 +103,14 @@ const rowOf = (event: EventRecord, names: ReadonlyMap<string, string>): string[]
   event.type,
   event.outcome,
   peopleOf(event)
-    .map((id) => names.get(id) ?? id)
+    .map((id, i) => names.get(id) ?? (i === 0 ? event.actorName : event.onBehalfOfName) ?? id)
     .join(' as '),
   event.sourceIp,
-  [event.resourceType, event.resourceId].filter((part) => part !== null).join('/'),
-  event.detail ?? '',
+  [event.resourceType, event.resourceName ?? event.resourceId]
+    .filter((part) => part !== null)
+    .join('/'),
+  // The detail of a change names its fields, and these say more.
+  changesText(event) || (event.detail ?? ''),
 ]
 
 /** Ctrl-C ends it in order: the session that was begun for it is ended too. */

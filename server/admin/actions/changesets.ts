@@ -30,18 +30,23 @@ const fieldChange: JsonSchema = bodyOf(
   ['pointer', 'change'],
 )
 
+/** Before and after, field by field. */
+export const changedMembers = {
+  fields: { type: 'array', items: fieldChange },
+  secrets: {
+    type: 'array',
+    items: text,
+    description: 'Pointers of secrets that change; never a value.',
+  },
+} satisfies Readonly<Record<string, JsonSchema>>
+
 /** What became of one document. */
 export const changeSchema = bodyOf(
   {
     ...place,
     op: { type: 'string', enum: ['create', 'update', 'rename', 'delete'] },
     from: { type: 'string', description: 'Of a rename: the key it had.' },
-    fields: { type: 'array', items: fieldChange },
-    secrets: {
-      type: 'array',
-      items: text,
-      description: 'Pointers of secrets that change; never a value.',
-    },
+    ...changedMembers,
   },
   ['kind', 'key', 'op', 'fields', 'secrets'],
 )

@@ -6,9 +6,12 @@ import { createEventScan, type EventSelection } from '#server/events/event-scan.
 import type { ReadRecords } from '#server/events/records.ts'
 import type { EventFilter, Totals } from '#server/events/totals.ts'
 import { createTurns } from '#server/http/turns.ts'
+import type { Vault } from '#server/resources/secrets.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
 import { type Action, bodyOf } from '../action.ts'
+import { actorsMeant, withDetails } from '../event-details.ts'
+import { changedMembers } from './changesets.ts'
 
 const largest = 500
 
@@ -21,6 +24,7 @@ interface Query {
   readonly dateTo?: string
   readonly before?: number
   readonly cursor?: number
+  readonly changes: boolean
   readonly page: number
   readonly size: number
 }
@@ -44,8 +48,26 @@ const eventFields = {
   detail: { type: ['string', 'null'] },
 }
 
+/** Told where they are known, and not of who was erased. */
+const details = {
+  actorName: { type: 'string', description: 'Username or clientId of the actor.' },
+  onBehalfOfName: { type: 'string' },
+  resourceName: { type: 'string', description: 'Username, or the key of the document.' },
+  revision: { type: 'integer', description: 'The revision that the write made.' },
+  changes: {
+    ...bodyOf(changedMembers),
+    description:
+      'Before and after, where `changes=true` asks for it and the caller may read the kind.',
+  },
+} as const
+
 export const eventSchema = bodyOf(
   eventFields,
+  Object.keys(eventFields).filter((field) => field !== 'onBehalfOf'),
+)
+
+const listedEvent = bodyOf(
+  { ...eventFields, ...details },
   Object.keys(eventFields).filter((field) => field !== 'onBehalfOf'),
 )
 
@@ -77,15 +99,21 @@ const filterOf = (asked: Query): EventFilter => {
 /** The filters that a list and a stream of events have in common. */
 export const eventFilters = {
   type: { type: 'string', enum: Object.keys(eventTypes) },
-  actor: { type: 'string', maxLength: 320 },
+  actor: {
+    type: 'string',
+    maxLength: 320,
+    description: 'Id, username, address or clientId; or the name that a stranger tried.',
+  },
   outcome: { type: 'string', enum: ['SUCCESS', 'FAILURE'] },
   category: { type: 'string', enum: categories },
 } as const
 
-export const filterColumns = ['type', 'actor', 'outcome', 'category'] as const
+/** Compared as they are; the actor is looked up. */
+export const filterColumns = ['type', 'outcome', 'category'] as const
 
 export interface EventParts {
   readonly storage: Storage
+  readonly vault: Vault
   readonly totals: Totals
   readonly readRecords: ReadRecords
 }
@@ -94,7 +122,7 @@ export interface EventParts {
 const mostAtOnce = 2
 const mostWaiting = 50
 
-export const listEvents = ({ storage, totals, readRecords }: EventParts): Action => {
+export const listEvents = ({ storage, vault, totals, readRecords }: EventParts): Action => {
   const scan = createEventScan(storage)
   const turns = createTurns({
     atOnce: mostAtOnce,
@@ -131,6 +159,11 @@ export const listEvents = ({ storage, totals, readRecords }: EventParts): Action
           description:
             'The `next` of the page before: goes on there at the cost of one page, and counts no total.',
         },
+        changes: {
+          type: 'boolean',
+          default: false,
+          description: 'Whether to tell what updates of the configuration changed.',
+        },
         page: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 0 },
         size: { type: 'integer', minimum: 1, default: 50 },
       },
@@ -139,7 +172,7 @@ export const listEvents = ({ storage, totals, readRecords }: EventParts): Action
     reply: {
       status: 200,
       schema: bodyOf({
-        items: { type: 'array', items: eventSchema },
+        items: { type: 'array', items: listedEvent },
         total: { type: ['integer', 'null'], description: 'Null where a cursor is given.' },
         page: { type: 'integer' },
         size: { type: 'integer' },
@@ -150,7 +183,7 @@ export const listEvents = ({ storage, totals, readRecords }: EventParts): Action
         },
       }),
     },
-    handle: async ({ realm, query, reply }) => {
+    handle: async ({ realm, query, caller, reply }) => {
       const asked = query as unknown as Query
       const size = Math.min(asked.size, largest)
       const nothing = { items: [], total: 0, page: asked.page, size, before: null, next: null }
@@ -161,8 +194,10 @@ export const listEvents = ({ storage, totals, readRecords }: EventParts): Action
       // Nobody is called what cannot be stored.
       if (refusal(asked.actor ?? null) !== undefined) return nothing
       const { type, actor, outcome, category } = asked
+      const actors = actor === undefined ? undefined : await actorsMeant(storage.db, realm, actor)
+      if (actors?.length === 0) return nothing
       const selection: EventSelection = {
-        ...{ type, actor, outcome, category },
+        ...{ type, actors, outcome, category },
         from: momentIn('dateFrom', asked.dateFrom),
         to: momentIn('dateTo', asked.dateTo),
       }
@@ -182,7 +217,12 @@ export const listEvents = ({ storage, totals, readRecords }: EventParts): Action
         })
         const ofAll = counts && kept ? await totals.count(realm, filterOf(asked), before) : total
         return {
-          items: await readRecords(rows),
+          items: await withDetails(
+            { db: storage.db, vault },
+            { realm, caller, withChanges: asked.changes },
+            rows,
+            await readRecords(rows),
+          ),
           total: ofAll,
           page: asked.page,
           size,

@@ -3,11 +3,14 @@
 import { type RawBuilder, sql } from 'kysely'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { type EventStreams, isPosition } from '#server/events/stream.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
 import { type Action, bodyOf } from '../action.ts'
+import { actorIds } from '../event-details.ts'
 import { eventFilters, filterColumns } from './list-events.ts'
 
 export interface StreamEventsParts {
+  readonly storage: Storage
   readonly eventStreams: EventStreams
 }
 
@@ -16,10 +19,12 @@ const mediaType = 'text/event-stream'
 const conditionOf = (
   realm: string,
   query: Readonly<Record<string, unknown>>,
+  actors: readonly string[],
 ): RawBuilder<boolean> => {
   const parts = filterColumns
     .filter((column) => query[column] !== undefined)
     .map((column) => sql`${sql.ref(column)} = ${query[column]}`)
+  if (actors.length > 0) parts.push(sql`actor in (${sql.join(actors)})`)
   return sql`${sql.join([sql`realm = ${realm}`, ...parts], sql` and `)}`
 }
 
@@ -32,7 +37,7 @@ const lastSeen = (header: string | string[] | undefined): string | undefined => 
   ])
 }
 
-export const streamEvents = ({ eventStreams }: StreamEventsParts): Action => ({
+export const streamEvents = ({ storage, eventStreams }: StreamEventsParts): Action => ({
   operationId: 'stream-events',
   method: 'GET',
   path: '/events/stream',
@@ -66,12 +71,14 @@ export const streamEvents = ({ eventStreams }: StreamEventsParts): Action => ({
       throw new Problem('bad-request', `ask with Accept: ${mediaType}`)
     const reason = refusal((query['actor'] ?? null) as string | null)
     if (reason !== undefined) throw invalid([{ field: 'actor', code: 'format', message: reason }])
+    const { actor } = query as { actor?: string }
+    const actors = actor === undefined ? [] : await actorIds(storage.db, realm, actor)
     const after = lastSeen(header)
     reply.type(mediaType).header('cache-control', 'no-store').header('x-accel-buffering', 'no')
     if (request.method === 'HEAD') return ''
     const stream = eventStreams.open({
       realm,
-      where: conditionOf(realm, query),
+      where: conditionOf(realm, query, actors),
       after,
       stillAllowed: caller.stillAllowed ?? (async () => false),
     })

@@ -244,6 +244,24 @@ describe('events', () => {
     expect(times).toEqual(times.toSorted((a, b) => a - b))
   })
 
+  it('show whom and what they are about by name, and before and after of a change', async () => {
+    const { home, admin } = world()
+    const { run } = home
+    const base = '/admin/realms/acme/clients'
+    const { body } = await admin.send('POST', base, { clientId: 'seen', name: 'Old' })
+    const { secret, ...fields } = body
+    await admin.send('PUT', `${base}/${body.id}`, { ...fields, name: 'New' })
+    const { stdout } = await run(['events', '--limit', '1'])
+    expect(stdout).toMatch(
+      /ADMIN_UPDATE +SUCCESS +admin \(master\) .* clients\/seen +name: "Old" -> "New"/,
+    )
+    await run(['users', 'lock', 'alice'])
+    const locked = await run(['events', '--limit', '1'])
+    expect(locked.stdout).toMatch(/USER_LOCKED .* users\/alice/)
+    await run(['users', 'unlock', 'alice'])
+    expect(stdout + locked.stdout).not.toContain(secret)
+  })
+
   it('are filtered by type, actor, outcome, category and time', async () => {
     const { run } = world().home
     await canSignIn('wrong')
