@@ -25,7 +25,7 @@ const { O_WRONLY, O_CREAT, O_TRUNC, O_EXCL, O_NOFOLLOW } = constants
 /** Writes one file; a link in its place is refused and not followed. */
 export const writeHere = async (
   file: string,
-  text: string,
+  text: string | Uint8Array,
   { overwrite, mode }: WriteOptions,
 ): Promise<void> => {
   // Windows has no such flag, and links there need a privilege.
@@ -56,7 +56,7 @@ const nearestReal = async (path: string): Promise<string> => {
 export const writeBelow = async (
   folder: string,
   name: string,
-  text: string,
+  text: string | Uint8Array,
   options: WriteOptions,
 ): Promise<void> => {
   const file = join(folder, name)

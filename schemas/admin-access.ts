@@ -7,6 +7,7 @@
 export const planScope = 'admin:plan'
 
 export const adminAccesses = ['full', 'plan'] as const
+export type AdminAccess = (typeof adminAccesses)[number]
 
 const has = (list: unknown, item: string): boolean => Array.isArray(list) && list.includes(item)
 

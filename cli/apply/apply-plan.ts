@@ -1,9 +1,10 @@
 /** Sends a plan: one changeset per realm, each all or nothing, and a report of every one of them. */
 
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { type ChangesetReply, type ChangesetRequest, formatVersion } from '#schemas/wire.ts'
-import { toOperations } from '../plan/operations.ts'
+import { type SecretValue, toOperations } from '../plan/operations.ts'
 import { hasWork, type Plan, type RealmPlan } from '../plan/plan.ts'
+import { isUnknown } from '../plan/unknown-secrets.ts'
 import type { Engine } from './engine.ts'
 import type { SecretOf } from './planning.ts'
 
@@ -21,9 +22,10 @@ export type RealmResult =
   | { readonly realm: string; readonly outcome: 'applied'; readonly reply: ChangesetReply }
   | { readonly realm: string; readonly outcome: 'failed'; readonly error: unknown }
 
-export const changesetOf = (
+const requestOf = (
   plan: RealmPlan,
-  { message, provenance, allowUnrelated, takeOver, secretOf }: ApplyOptions,
+  { message, provenance, allowUnrelated, takeOver }: ApplyOptions,
+  secretOf: SecretValue,
 ): ChangesetRequest => ({
   formatVersion,
   baseRevision: plan.baseRevision,
@@ -33,9 +35,29 @@ export const changesetOf = (
   ...(Object.keys(provenance).length > 0 ? { provenance: { ...provenance } } : {}),
   ...(allowUnrelated ? { allowUnrelated } : {}),
   ...(takeOver ? { takeOver } : {}),
-  operations: toOperations(plan, ({ kind, key }, { pointer }) =>
-    secretOf(plan.realm, { kind, key, pointer }),
-  ),
+  operations: toOperations(plan, secretOf),
+})
+
+/** Every secret of it has a value: a plan that was made without some is completed before it is sent. */
+export const changesetOf = (plan: RealmPlan, options: ApplyOptions): ChangesetRequest => {
+  if ((plan.unknownSecrets ?? []).length > 0)
+    throw new Error(`the plan of realm ${plan.realm} was made without some of its secrets`)
+  return requestOf(plan, options, ({ kind, key }, { pointer }) =>
+    options.secretOf(plan.realm, { kind, key, pointer }),
+  )
+}
+
+/**
+ * Secrets that are not known are left out. Where the server wants a stored one again because it will be sent elsewhere, a random
+ * text stands for it: a dry run keeps nothing.
+ */
+export const dryRunOf = (plan: RealmPlan, options: ApplyOptions): ChangesetRequest => ({
+  ...requestOf(plan, options, ({ kind, key }, { pointer, change }) => {
+    const place = { kind, key, pointer }
+    if (!isUnknown(plan, place)) return options.secretOf(plan.realm, place)
+    return change === 'again' ? randomBytes(32).toString('base64url') : undefined
+  }),
+  dryRun: true,
 })
 
 export const applyRealm = async (

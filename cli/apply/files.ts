@@ -125,8 +125,13 @@ export const wantedRealms = async (
     })),
     { env, allowExec, root: estate.root },
   )
+  const unset = new Set(asked.flatMap(({ secret }, i) => (resolved.isUnset[i] ? [secret] : [])))
+  const marked = ({ secrets, ...rest }: Wanted): Wanted => ({
+    ...rest,
+    secrets: secrets.map((secret) => (unset.has(secret) ? { ...secret, isUnknown: true } : secret)),
+  })
   return {
-    wanted,
+    wanted: unset.size === 0 ? wanted : wanted.map(marked),
     secretOf: secretsAtHand(
       asked.map(({ realm: { realm }, secret }, i) => ({
         realm,

@@ -8,9 +8,16 @@ import type { LoadedRealm } from '../load/loaded.ts'
 import { actualOf, actualOfNewRealm } from '../plan/actual.ts'
 import { narrowedWarning, orphanWarning } from '../plan/left-out.ts'
 import { namesOf } from '../plan/names.ts'
-import { hasWork, type PlanWarning, type Prune, type RealmPlan } from '../plan/plan.ts'
+import {
+  hasWork,
+  type PlanWarning,
+  type Prune,
+  type RealmPlan,
+  type UnknownSecret,
+} from '../plan/plan.ts'
 import { planRealm } from '../plan/plan-realm.ts'
-import { changesetOf } from './apply-plan.ts'
+import { unknownWarnings } from '../plan/unknown-secrets.ts'
+import { dryRunOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { isDestructive } from './guards.ts'
 import { mayRaise, riseWarnings } from './rises.ts'
@@ -60,11 +67,21 @@ const unchanged = (
   summary: { add: 0, change: 0, destroy: 0 },
 })
 
+const unknownOf = ({ secrets }: Pick<Wanted, 'secrets'>): UnknownSecret[] =>
+  secrets
+    .filter(({ isUnknown }) => isUnknown)
+    .map(({ kind, key, pointer, source }) => ({ kind, key, pointer, source }))
+
+/** What is used only when a document is made is never compared. */
+const comparable = (secrets: Wanted['secrets']): UnknownSecret[] =>
+  unknownOf({ secrets: secrets.filter(({ initial }) => !initial) })
+
 const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
   const sources = new Map(secrets.map(({ sourcePointer, source }) => [sourcePointer, source]))
   return {
     ...options,
     elsewhere: loaded.elsewhere,
+    unknownSecrets: comparable(secrets),
     placeOf: (pointer: string) => loaded.placeOf(pointer),
     secretSourceOf: (pointer: string) => {
       const source = sources.get(pointer)
@@ -101,7 +118,8 @@ const drafted = async (
     realm,
     comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
   )
-  if (reply !== null && nothingDiffers(reply, options))
+  // What there is of secrets that are not known, the realm itself tells.
+  if (reply !== null && comparable(wanted.secrets).length === 0 && nothingDiffers(reply, options))
     return withWarnings(unchanged(wanted.loaded, reply, options), lacking(reply))
   const tools = wanting(wanted, options)
   if (reply === null)
@@ -139,10 +157,19 @@ export const planWanted = async (
   onDraft?: (plan: RealmPlan) => void,
 ): Promise<RealmPlan> => {
   const draft = await drafted(engine, wanted, secretOf, options)
-  const plan = { ...draft, warnings: [...draft.warnings, ...unkeptWarnings(draft)] }
+  const unknownSecrets = unknownOf(wanted)
+  const plan: RealmPlan = {
+    ...draft,
+    ...(unknownSecrets.length > 0 ? { unknownSecrets } : {}),
+    warnings: [
+      ...draft.warnings,
+      ...unkeptWarnings(draft),
+      ...unknownWarnings({ ...draft, unknownSecrets: comparable(wanted.secrets) }),
+    ],
+  }
   onDraft?.(plan)
   if (!asksServer(plan, options)) return plan
-  const request = changesetOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
-  const { impacts } = await engine.changeset(plan.realm, { ...request, dryRun: true })
+  const request = dryRunOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
+  const { impacts } = await engine.changeset(plan.realm, request)
   return { ...plan, impacts, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
 }

@@ -14,7 +14,7 @@ import { ProblemError } from '../client/errors.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { nameOf, placeKey } from '../plan/names.ts'
 import { type Change, hasWork, type Plan, type RealmPlan, summaryOf } from '../plan/plan.ts'
-import { type ApplyOptions, changesetOf } from './apply-plan.ts'
+import { type ApplyOptions, dryRunOf } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 
 const refusal = (realm: string, { kind, key }: Place): CommandError =>
@@ -69,8 +69,7 @@ const checked = async (
   const counted = { ...plan, summary: summaryOf(plan.changes, plan.createRealm) }
   if (plan.problems.length > 0 || !hasWork(plan)) return counted
   try {
-    const request = { ...changesetOf(plan, options), dryRun: true }
-    const { changes, impacts } = await engine.changeset(plan.realm, request)
+    const { changes, impacts } = await engine.changeset(plan.realm, dryRunOf(plan, options))
     const hidden = changes.find((told) => isHidden(told, plan))
     if (hidden) throw refusal(plan.realm, hidden)
     return { ...counted, impacts }

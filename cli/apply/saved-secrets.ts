@@ -9,6 +9,7 @@ import { loadRealms } from '../load/load.ts'
 import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
 import { resolveSecrets } from '../load/secrets.ts'
 import type { Plan } from '../plan/plan.ts'
+import { uncompared } from '../plan/unknown-secrets.ts'
 import type { SecretOf } from './planning.ts'
 import { secretsAtHand } from './secrets-at-hand.ts'
 
@@ -38,11 +39,12 @@ export const savedSecrets = async (
   { realms }: Plan,
   { cwd, estate, env, allowExec }: SavedSecretOptions,
 ): Promise<SecretOf> => {
-  const asked: Asked[] = realms.flatMap(({ realm, changes }) =>
-    changes.flatMap(({ kind, key, secrets }) =>
-      secrets.map(({ pointer, source }) => ({ realm, kind, key, pointer, source })),
+  const asked: Asked[] = realms.flatMap((plan) => [
+    ...plan.changes.flatMap(({ kind, key, secrets }) =>
+      secrets.map(({ pointer, source }) => ({ realm: plan.realm, kind, key, pointer, source })),
     ),
-  )
+    ...uncompared(plan).map((secret) => ({ realm: plan.realm, ...secret })),
+  ])
   const files = asked.flatMap(({ source }) => (source.from === 'literal' ? [source.file] : []))
   const loaded =
     files.length === 0

@@ -1,8 +1,8 @@
 /** What the files ask of one realm: its documents in canonical form, the lists that are there, and its secrets. */
 
 import { type Desired, desiredOf } from '#schemas/desired.ts'
-import type { Kind } from '#schemas/kind.ts'
 import { type FlatRealm, sectionOf } from '#schemas/realm-document.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import { sectionHash } from '#schemas/section-hash.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { CompareRequest, SecretPlace } from '#schemas/wire.ts'
@@ -17,6 +17,8 @@ export interface WantedSecret extends SecretPlace {
   readonly formerKey: string | null
   /** Used when the document is made, and never compared afterwards. */
   readonly initial: boolean
+  /** Its variable is not set: a plan may do without it. */
+  readonly isUnknown?: boolean
 }
 
 export interface Wanted {
@@ -28,8 +30,10 @@ export interface Wanted {
 
 export type SourceOf = (text: string, pointer: string, loaded: LoadedRealm) => SecretSource
 
-const isInitial = (kind: Kind, pointer: string): boolean =>
-  secretFields(kind).some((field) => field.pointer === pointer && field.mark.store === 'initial')
+export const isInitial = (kind: string, pointer: string): boolean =>
+  secretFields(kindNamed(kind)).some(
+    (field) => field.pointer === pointer && field.mark.store === 'initial',
+  )
 
 export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
   const { entries, listings } = loaded.flat
@@ -45,7 +49,7 @@ export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
         source: sourceOf(text, sourcePointer, loaded),
         text,
         formerKey: document.renamedFrom,
-        initial: isInitial(document.kind, pointer),
+        initial: isInitial(document.kind.kind, pointer),
       }
     }),
   )
@@ -78,7 +82,7 @@ export const comparison = (
   )
   // A document that is renamed may have either key by now.
   const secrets = wanted.secrets.flatMap((secret) => {
-    const value = secret.initial ? undefined : secretOf(secret)
+    const value = secret.initial || secret.isUnknown ? undefined : secretOf(secret)
     if (value === undefined) return []
     const { kind, key, formerKey, pointer } = secret
     return [key, ...(formerKey === null ? [] : [formerKey])].map((name) => ({

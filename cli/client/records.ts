@@ -1,5 +1,6 @@
 /** What the admin API answers beside documents. */
 
+import type { AdminAccess } from '#schemas/admin-access.ts'
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Permission } from '#schemas/permissions.ts'
 
@@ -10,6 +11,8 @@ export interface Whoami {
   readonly realm: string
   /** In the realm that was asked about. */
   readonly permissions: readonly Permission[]
+  /** Absent from a server that does not tell. */
+  readonly adminAccess?: AdminAccess
 }
 
 export interface RealmRecord {

@@ -18,6 +18,7 @@ export const addInit = (program: Command): void => {
       ),
     )
     .addOption(new Option('--ci <system>', 'a pipeline too').choices(pipelineNames))
+    .option('--package <spec>', 'what the pipeline installs; this program, packed, unless given')
     .option('--realm <name>', "name of the realm; the folder's unless given (IAMCTL_REALM)")
     .option('--server <url>', 'address of the server; http://127.0.0.1:8080 (IAMCTL_SERVER)')
     .addHelpText(
@@ -28,11 +29,17 @@ Nothing that exists is overwritten, and no server is asked. Templates:
   b2b-saas              customers as organizations, an application with an API, sign-in through a customer's provider
   workforce             people in groups, a second factor for some, applications by OpenID Connect and SAML
   machine-to-machine    services with secrets, keys or the identity of their platform
-A pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and looks for drift.
+A pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and looks for drift. It lies at
+the root of the Git repository, where the system looks for it, and works in the folder of the estate. Only the apply
+gets the secrets of the files: the other jobs sign in as a client that may only plan.
+iamctl is not in a public registry: init packs this program into .iamctl/ (6 MB), and the pipeline installs that. With
+--package the pipeline installs what is named instead, as npm takes it: git+https://…#tag, a tarball's address,
+NAME@VERSION of a registry of your own.
 
 Examples:
   iamctl init                                          here, named after the folder
   iamctl init shop --template b2b-saas --ci github
+  iamctl init shop --ci github --package git+https://git.acme.example/iamctl.git#v0.1.0
   iamctl init --realm acme --server https://id.acme.example --ci gitlab`,
     )
     .action(async (folder: string | undefined, _flags, command: Command) => {

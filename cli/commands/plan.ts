@@ -34,10 +34,14 @@ export const addPlan = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Nothing is changed. A plan needs one request where nothing differs, and three at most.
+Nothing is changed. A credential that may only plan (adminAccess: plan) needs none of the secrets that the files take from
+variables: those that are not set are shown as unknown, and an apply of the saved plan demands them. A plan needs one request where nothing differs, and three at most.
 A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved. It keeps
 the limit of deletions that it was made under. A saved plan may lie in the folder of the estate, under any name: every
 command recognises it by its content and skips it.
+
+With -o markdown there is always a document, for a comment on a pull request: it says what failed where there is no plan.
+Where a plan is too long for a comment, no deletion is left out, and the changes that are left out are counted.
 
 Examples:
   iamctl plan                                      the paths of iamctl.yaml, else realms/

@@ -2,7 +2,6 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import manifest from '../../package.json' with { type: 'json' }
 import { packageFile } from '../package-files.ts'
 
 export interface Wish {
@@ -10,19 +9,24 @@ export interface Wish {
   readonly ci: string | undefined
   readonly realm: string
   readonly server: string
+  /** The folder of the estate, from the root of its repository; empty where it is the root, or there is none. */
+  readonly within: string
+  /** What the pipeline installs, as npm takes it. */
+  readonly package: string
 }
 
 export interface NewFile {
-  /** From the folder of the estate. */
+  /** From the folder of the estate; of a pipeline, from the root of the repository. */
   readonly path: string
+  readonly isPipeline?: boolean
   readonly text: string
 }
 
-/** Where each system looks for its pipeline. */
-const pipelinePaths: Readonly<Record<string, string>> = {
-  github: '.github/workflows/iamctl.yml',
-  gitlab: '.gitlab-ci.yml',
-}
+/** Where each system looks for its pipeline; GitHub for several, so that a repository may hold several estates. */
+const pipelinePath = ({ ci, within, realm }: Wish): string =>
+  ci === 'gitlab'
+    ? '.gitlab-ci.yml'
+    : `.github/workflows/${within === '' ? 'iamctl' : `iamctl-${realm}`}.yml`
 
 /** The variables that the files take secrets from. */
 export const secretNames = (files: readonly NewFile[]): string[] => {
@@ -32,12 +36,41 @@ export const secretNames = (files: readonly NewFile[]): string[] => {
   return [...new Set(found.map(([, name = '']) => name))].sort()
 }
 
+/** A line of a template that stands there only where the estate is a part of its repository. */
+const fillLines = (text: string, name: string, line: string | null): string =>
+  text.replaceAll(new RegExp(`^( *)${name}\\n`, 'gm'), (_, indent: string) =>
+    line === null ? '' : `${indent}${line}\n`,
+  )
+
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+const fillPlace = (text: string, wish: Wish): string => {
+  const { within } = wish
+  const orNone = (line: string): string | null => (within === '' ? null : line)
+  const quoted = JSON.stringify
+  let filled = text
+  filled = fillLines(
+    filled,
+    '__PATHS__',
+    orNone(`paths: [${quoted(`${within}/**`)}, ${quoted(pipelinePath(wish))}]`),
+  )
+  filled = fillLines(filled, '__CHANGES__', orNone(`changes: [${quoted(`${within}/**/*`)}]`))
+  filled = fillLines(filled, '__CD__', orNone(`- ${quoted(`cd ${shellQuoted(within)}`)}`))
+  filled = fillLines(
+    filled,
+    '__DEFAULTS__',
+    orNone(`defaults: { run: { working-directory: ${quoted(within)} } }\n`),
+  )
+  return filled
+    .replaceAll('__WITHIN__', within === '' ? '' : `${within}/`)
+    .replaceAll('__PACKAGE__', quoted(wish.package))
+}
+
 const fill = (text: string, { realm, server }: Wish): string =>
   text
     .replaceAll('__REALM__', realm)
     .replaceAll('__SOURCE__', realm)
     .replaceAll('__SERVER__', server)
-    .replaceAll('__VERSION__', manifest.version)
 
 /** GitHub hands a job only the secrets that it names. */
 const fillSecrets = (text: string, names: readonly string[]): string =>
@@ -73,18 +106,24 @@ const shared = async (): Promise<NewFile[]> => [
   )),
 ]
 
-const pipelineFiles = async (ci: string, realm: string): Promise<NewFile[]> => [
-  { path: `realms/${realm}/pipeline.yaml`, text: await read('templates', 'ci', 'pipeline.yaml') },
-  { path: pipelinePaths[ci] ?? '', text: await read('templates', 'ci', `${ci}.yml`) },
+const pipelineFiles = async (wish: Wish): Promise<NewFile[]> => [
+  {
+    path: `realms/${wish.realm}/pipeline.yaml`,
+    text: await read('templates', 'ci', 'pipeline.yaml'),
+  },
+  {
+    path: pipelinePath(wish),
+    text: fillPlace(await read('templates', 'ci', `${wish.ci}.yml`), wish),
+    isPipeline: true,
+  },
 ]
 
 export const estateFiles = async (wish: Wish): Promise<NewFile[]> => {
-  const { ci, realm } = wish
   const files = [
     ...(await shared()),
     ...(await realmFiles(wish)),
-    ...(ci === undefined ? [] : await pipelineFiles(ci, realm)),
+    ...(wish.ci === undefined ? [] : await pipelineFiles(wish)),
   ]
   const names = secretNames(files)
-  return files.map(({ path, text }) => ({ path, text: fillSecrets(fill(text, wish), names) }))
+  return files.map((file) => ({ ...file, text: fillSecrets(fill(file.text, wish), names) }))
 }

@@ -93,6 +93,9 @@ const ofCommand = async (command: string, { env, root }: ResolveOptions): Promis
   }
 }
 
+/** Of a variable that is not set. */
+export const unsetCode = 'secret-env'
+
 const outcomeOf = async (
   wanted: WantedSecret,
   options: ResolveOptions,
@@ -116,7 +119,7 @@ const outcomeOf = async (
     const value = own(options.env, source.name)
     if (value !== undefined) return { value }
     const message = `the environment variable ${harmless(source.name)} is not set`
-    return { code: 'secret-env', message }
+    return { code: unsetCode, message }
   }
   if (options.allowExec) return ofCommand(source.command, options)
   return {
@@ -129,6 +132,8 @@ const outcomeOf = async (
 export interface ResolvedSecrets {
   /** In the order of the list; null where it could not be had. */
   readonly values: readonly (string | null)[]
+  /** Of every one, whether it comes from a variable that is not set. */
+  readonly isUnset: readonly boolean[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -142,17 +147,20 @@ export const resolveSecrets = async (
 ): Promise<ResolvedSecrets> => {
   const diagnostics: Diagnostic[] = []
   const values: (string | null)[] = []
+  const isUnset: boolean[] = []
   const outcomes = new Map<string, Outcome>()
   const sops = createSops(options)
   for (const wanted of list) {
     const { source, text } = wanted
     if (source.from === 'literal' && text !== undefined && text !== '') {
       values.push(literalOf(text))
+      isUnset.push(false)
       continue
     }
     const name = JSON.stringify(source)
     const outcome = outcomes.get(name) ?? (await outcomeOf(wanted, options, sops))
     outcomes.set(name, outcome)
+    isUnset.push('code' in outcome && outcome.code === unsetCode)
     if ('value' in outcome && outcome.value !== '') {
       values.push(outcome.value)
       continue
@@ -170,5 +178,5 @@ export const resolveSecrets = async (
       })
     else diagnostics.push({ severity: 'error', ...outcome, ...at })
   }
-  return { values, diagnostics }
+  return { values, isUnset, diagnostics }
 }

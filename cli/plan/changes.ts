@@ -17,6 +17,8 @@ export interface ChangeContext {
   readonly following: Following
   /** `secretKey` of the secrets that the server has otherwise. */
   readonly differing: ReadonlySet<string>
+  /** `secretKey` of those whose values are not known here. */
+  readonly unknown: ReadonlySet<string>
   readonly deleted: ReadonlyMap<string, LastChange>
   readonly placeOf: (pointer: string) => SourcePlace | undefined
   readonly secretSourceOf: (pointer: string) => SecretSource
@@ -27,7 +29,7 @@ export const secretKey = (kind: string, key: string, pointer: string): string =>
 
 const secretsOf = (
   { desired, actual }: Match,
-  { differing, following, secretSourceOf }: ChangeContext,
+  { differing, unknown, following, secretSourceOf }: ChangeContext,
 ): SecretChange[] => {
   const { kind } = desired
   const moved = actual ? movedSecrets(kind, following.bodyOf(actual), desired.body) : []
@@ -35,10 +37,12 @@ const secretsOf = (
     if (desired.secrets[pointer] === undefined) return []
     const source = (): SecretSource => secretSourceOf(`${desired.pointer}${pointer}`)
     if (!actual) return [{ pointer, change: 'set', source: source() }]
-    const differs =
-      mark.store !== 'initial' &&
-      [desired.key, actual.key].some((key) => differing.has(secretKey(kind.kind, key, pointer)))
     const isStored = actual.storedSecrets.includes(pointer)
+    const isOneOf = (places: ReadonlySet<string>): boolean =>
+      [desired.key, actual.key].some((key) => places.has(secretKey(kind.kind, key, pointer)))
+    // Of a value that is not known, it is known whether there was none.
+    const differs =
+      mark.store !== 'initial' && (isOneOf(differing) || (!isStored && isOneOf(unknown)))
     if (!differs && isStored && moved.some((one) => one.pointer === pointer))
       return [{ pointer, change: 'again', source: source() }]
     if (!differs) return []
@@ -62,11 +66,11 @@ const actionOf = (match: Match, change: Omit<Change, 'action'>): Action | null =
 /** Of nearly all documents of a large realm the hash says enough. */
 const isAsItShouldBe = (
   { desired, actual, from }: Match,
-  { source, following, differing }: ChangeContext,
+  { source, following, differing, unknown }: ChangeContext,
 ): boolean =>
   actual !== null &&
   from === null &&
-  (differing.size === 0 || Object.keys(desired.secrets).length === 0) &&
+  (differing.size + unknown.size === 0 || Object.keys(desired.secrets).length === 0) &&
   desired.hash === actual.hash &&
   desired.protected === actual.protected &&
   actual.owner === source &&

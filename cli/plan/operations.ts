@@ -3,15 +3,19 @@
 import type { ChangesetOperation } from '#schemas/wire.ts'
 import type { Change, RealmPlan, SecretChange } from './plan.ts'
 
-/** The value of a secret that the plan sets; they are fetched by who sends the operations, and kept nowhere. */
-export type SecretValue = (change: Change, secret: SecretChange) => string
+/**
+ * The value of a secret that the plan sets; they are fetched by who sends the operations, and kept nowhere. Undefined in a dry
+ * run where it is not known.
+ */
+export type SecretValue = (change: Change, secret: SecretChange) => string | undefined
 
 const operationOf = (change: Change, secretOf: SecretValue): ChangesetOperation => {
   const { action, kind, key, from, doc, ifHash } = change
   if (action === 'delete' || doc === null) return { op: 'delete', kind, key, ifHash }
-  const secrets = change.secrets.map(
-    (secret) => [secret.pointer, secretOf(change, secret)] as const,
-  )
+  const secrets = change.secrets.flatMap((secret) => {
+    const value = secretOf(change, secret)
+    return value === undefined ? [] : [[secret.pointer, value] as const]
+  })
   return {
     op: action === 'rename' ? 'rename' : 'put',
     kind,

@@ -42,6 +42,7 @@ import {
   type Prune,
   type RealmPlan,
   summaryOf,
+  type UnknownSecret,
 } from './plan.ts'
 import { type Scope, scopeOf } from './target.ts'
 
@@ -63,6 +64,8 @@ export interface PlanOptions {
   readonly takeOver?: boolean
   /** As `compare` told. Of a document that is renamed, under its old or its new key. */
   readonly differingSecrets: readonly SecretPlace[]
+  /** Not compared: their values are not known. */
+  readonly unknownSecrets?: readonly UnknownSecret[]
   /** As `compare` told: owned documents in sections that the export was not asked for. */
   readonly orphaned?: readonly Place[]
   /** Files of the estate that were not read and hold more of the realm: nothing is pruned. */
@@ -217,12 +220,13 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const scope: Scope = scopeOf(known, actual, targets)
   const matching = match(scope.desired, actual, files.desired)
   const following = follow(matching.moved)
+  const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
+    new Set(secrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)))
   const context: ChangeContext = {
     ...options,
     following,
-    differing: new Set(
-      options.differingSecrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)),
-    ),
+    differing: keysOf(options.differingSecrets),
+    unknown: keysOf(options.unknownSecrets ?? []),
     deleted: actual.deleted,
   }
 

@@ -5,7 +5,7 @@
 
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import type { Impact, LastChange, Place } from '#schemas/wire.ts'
+import type { Impact, LastChange, Place, SecretPlace } from '#schemas/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import { type ExitCode, exitCodes } from '../exit.ts'
 import type { SecretSource } from '../load/loaded.ts'
@@ -25,6 +25,11 @@ export interface SecretChange {
   readonly pointer: string
   /** `again`: the value that is stored, given again because it is sent elsewhere from now on. */
   readonly change: 'set' | 'changed' | 'again'
+  readonly source: SecretSource
+}
+
+/** A secret of the files whose variable is not set where the plan is made. */
+export interface UnknownSecret extends SecretPlace {
   readonly source: SecretSource
 }
 
@@ -73,6 +78,8 @@ export type WarningCode =
   | 'rise-of-privilege'
   /** The server generates a secret for a new document and shows it nowhere. */
   | 'secret-not-kept'
+  /** The variables of secrets are not set, and the caller may only plan: they were not compared. */
+  | 'secret-unknown'
   /** Files were named, and other files of the estate hold more of the realm. */
   | 'narrowed'
   /** A rollback gave users back, and they have no credentials since. */
@@ -137,6 +144,8 @@ export interface RealmPlan {
   readonly problems: readonly PlanProblem[]
   /** Of destructive changes and rises of privilege, as the server's dry run told. */
   readonly impacts: readonly Impact[]
+  /** Secrets of the files whose variables are not set; absent where there is none. */
+  readonly unknownSecrets?: readonly UnknownSecret[]
   readonly summary: PlanSummary
 }
 

@@ -110,6 +110,9 @@ const realmPlan = object({
       gains: Type.Optional(Type.Array(text)),
     }),
   ),
+  unknownSecrets: Type.Optional(
+    Type.Array(object({ ...place, pointer: text, source: secretSource })),
+  ),
   summary: object({ add: count, change: count, destroy: count }),
 })
 

@@ -24,6 +24,7 @@ describe.each(backends)('whoami on $name', (backend) => {
           username: 'admin',
           realm: 'master',
           permissions: permissionKeys,
+          adminAccess: 'full',
         },
       ])
     }

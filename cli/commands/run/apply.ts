@@ -9,6 +9,7 @@ import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { checkSaved } from '../../apply/saved-check.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
+import { settleUnknown } from '../../apply/saved-unknown.ts'
 import { defaultSource } from '../../apply/sync.ts'
 import { withoutUnkept } from '../../apply/unkept-secrets.ts'
 import type { Api } from '../../client/api.ts'
@@ -100,7 +101,7 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
   })
   const source = textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource
   const options = { ...(await sendingOptions(invocation, secretOf)), source }
-  const checked = await checkSaved(api, plan, options)
+  const checked = await checkSaved(api, await settleUnknown(api, plan, secretOf), options)
   // The file says under which limit it was made, and whoever can edit it could raise that.
   const { maxDeletions } = guardsOf(flags['maxDeletions'], estate)
   const guards = { maxDeletions: Math.min(plan.guards.maxDeletions, maxDeletions) }

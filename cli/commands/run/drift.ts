@@ -2,28 +2,39 @@
 
 import { exitCodes } from '../../exit.ts'
 import { isEmpty } from '../../plan/plan.ts'
+import { withDocument } from '../../views/markdown/document.ts'
 import type { Invocation } from '../invocation.ts'
 import { withConnection } from './connection.ts'
 import {
   planFiles,
   planningOptions,
   refuseEmpty,
+  refuseLacking,
   refuseProblems,
   refuseUnplanned,
   validFiles,
 } from './estate.ts'
 import { showAnyPlan } from './plan.ts'
 
-export const drift = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
-  const files = await validFiles(invocation, paths)
+const driftAndShow = async (
+  invocation: Invocation,
+  paths: readonly string[],
+  told: () => void,
+): Promise<void> => {
+  const files = await validFiles(invocation, paths, { mayLackSecrets: true })
   refuseEmpty(invocation, files)
   const options = planningOptions(invocation, files, { history: true, dryRun: 'never' })
-  const planned = await withConnection(invocation, ({ api }) =>
-    planFiles(invocation, api, files, options),
-  )
+  const planned = await withConnection(invocation, async (connection) => {
+    await refuseLacking(invocation, connection, files)
+    return planFiles(invocation, connection.api, files, options)
+  })
   if (planned.plan.realms.length > 0 || planned.unplanned.length === 0)
     showAnyPlan(invocation, planned.plan)
   refuseUnplanned(planned)
+  told()
   refuseProblems(planned.plan)
   if (!isEmpty(planned.plan)) process.exitCode = exitCodes.changes
 }
+
+export const drift = (invocation: Invocation, paths: readonly string[]): Promise<void> =>
+  withDocument(invocation, 'drift', (told) => driftAndShow(invocation, paths, told))

@@ -14,10 +14,12 @@ import { serverDiagnostics } from '../../apply/server-problems.ts'
 import { defaultSource } from '../../apply/sync.ts'
 import type { Wanted } from '../../apply/wanted.ts'
 import type { Api } from '../../client/api.ts'
+import type { Connection } from '../../client/connect.ts'
 import { ProblemError } from '../../client/errors.ts'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
+import { unsetCode } from '../../load/secrets.ts'
 import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../../plan/plan.ts'
 import { parseTarget } from '../../plan/target.ts'
 import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
@@ -26,6 +28,8 @@ import { type Invocation, textOf } from '../invocation.ts'
 export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {
   /** Some references lead to documents that only the server knows. */
   readonly isUnchecked: boolean
+  /** Secrets whose variables are not set: only who may only plan does without them. */
+  readonly lacking: readonly Diagnostic[]
 }
 
 /** Of an option that may be repeated. */
@@ -53,8 +57,8 @@ export const refuseInvalid = (
   diagnostics: readonly Diagnostic[],
   { message, hint } = wrongFiles,
 ): never => {
-  // A program reads them in the error itself.
-  const human = invocation.output !== 'json'
+  // A program, and a comment on a pull request, has them from the error itself.
+  const human = invocation.output !== 'json' && invocation.output !== 'markdown'
   if (human) showDiagnostics({ diagnostics, textOf: loaded.textOf }, 'stderr')
   throw new CommandError(exitCodes.invalid, `${message}: ${summaryOf(diagnostics)}`, {
     hint,
@@ -62,10 +66,14 @@ export const refuseInvalid = (
   })
 }
 
-/** Ends the command with exit code 3 unless everything is valid; warnings are said and do not end it. */
+/**
+ * Ends the command with exit code 3 unless everything is valid; warnings are said and do not end it. A command that plans may go
+ * on without variables that are not set, until it is known who the caller is: see `refuseLacking`.
+ */
 export const validFiles = async (
   invocation: Invocation,
   paths: readonly string[],
+  { mayLackSecrets = false } = {},
 ): Promise<EstateFiles> => {
   const files = await readFiles(fileOptions(invocation, paths))
   if (hasErrors(files.diagnostics)) refuseInvalid(invocation, files, files.diagnostics)
@@ -74,10 +82,35 @@ export const validFiles = async (
     env: invocation.env,
     allowExec: invocation.flags['allowExec'] === true,
   })
-  if (hasErrors(wanted.diagnostics)) refuseInvalid(invocation, files, wanted.diagnostics)
+  const mayGoOn = mayLackSecrets && wanted.diagnostics.every(({ code }) => code === unsetCode)
+  if (hasErrors(wanted.diagnostics) && !mayGoOn)
+    refuseInvalid(invocation, files, wanted.diagnostics)
   if (!invocation.quiet && invocation.output === 'human')
     showDiagnostics({ ...files, textOf: files.loaded.textOf }, 'stderr')
-  return { ...files, ...wanted, isUnchecked }
+  return { ...files, ...wanted, isUnchecked, lacking: wanted.diagnostics }
+}
+
+/** The first realm that the caller knows tells; a server that does not say is taken as one that allows all. */
+const mayOnlyPlan = async (api: Api, realms: readonly string[]): Promise<boolean> => {
+  for (const realm of realms)
+    try {
+      return (await api.whoami(realm)).adminAccess === 'plan'
+    } catch (error) {
+      if (!(error instanceof ProblemError) || ![403, 404].includes(error.status)) throw error
+    }
+  return false
+}
+
+/** Who can apply needs every secret to plan too: else a plan would show less than its apply does. */
+export const refuseLacking = async (
+  invocation: Invocation,
+  { api, target }: Pick<Connection, 'api' | 'target'>,
+  files: EstateFiles,
+): Promise<void> => {
+  if (files.lacking.length === 0) return
+  const realms = [target.authRealm, ...files.wanted.map(({ loaded }) => loaded.realm)]
+  if (!(await mayOnlyPlan(api, [...new Set(realms)])))
+    refuseInvalid(invocation, files, files.lacking)
 }
 
 /** A set of files that became empty is a mistake more often than a wish. */
@@ -122,7 +155,7 @@ export const refusedByServer = (
   const { errors, detail } = error
   const told = errors.length > 0 ? errors : [{ field: '', code: error.code, message: detail }]
   const diagnostics = serverDiagnostics(told, plan, wanted)
-  const human = invocation.output !== 'json'
+  const human = invocation.output !== 'json' && invocation.output !== 'markdown'
   if (human) {
     const textOfFile = (file: string): string | undefined => files?.loaded.textOf(file)
     showDiagnostics({ diagnostics, textOf: textOfFile }, 'stderr')

@@ -1,12 +1,14 @@
 /** Writes the files of a new estate, all of them or none. */
 
 import { existsSync } from 'node:fs'
-import { basename, join, relative, resolve } from 'node:path'
+import { basename, join, relative, resolve, sep } from 'node:path'
 import { formats } from '#schemas/formats.ts'
 import { serverAddress } from '../../client/address.ts'
 import { defaultServer } from '../../context/target.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { estateFiles, secretNames, type Wish } from '../../init/files.ts'
+import { packedPath, packItself } from '../../init/package.ts'
+import { repositoryOf } from '../../init/repository.ts'
 import { showBegun } from '../../views/human/init.ts'
 import { printJson } from '../../views/json/json.ts'
 import { writeBelow } from '../../write-below.ts'
@@ -27,29 +29,56 @@ const realmOf = (invocation: Invocation, folder: string): string => {
   })
 }
 
+/** What npm takes for an option, or a second line of the pipeline, is none. */
+const packageOf = (invocation: Invocation): string | undefined => {
+  const given = textOf(invocation, 'package')
+  if (given === undefined || /^[^-\s]\S*$/.test(given)) return given
+  throw new CommandError(exitCodes.error, `--package ${JSON.stringify(given)} names no package`, {
+    hint: 'it is what `npm install` takes: a path, an address of a tarball, git+https://…#tag, or NAME@VERSION',
+  })
+}
+
 export const init = async (invocation: Invocation, where = '.'): Promise<void> => {
   const folder = resolve(where)
+  const repository = repositoryOf(folder) ?? folder
+  const named = packageOf(invocation)
   const wish: Wish = {
+    within: relative(repository, folder).split(sep).join('/'),
+    package: named ?? `./${packedPath}`,
     template: textOf(invocation, 'template') ?? 'minimal',
     ci: textOf(invocation, 'ci'),
     realm: realmOf(invocation, folder),
     server: serverAddress(textOf(invocation, 'server', 'IAMCTL_SERVER') ?? defaultServer),
   }
-  const files = await estateFiles(wish)
-  const there = files.map(({ path }) => path).filter((path) => existsSync(join(folder, path)))
+  const texts = (await estateFiles(wish)).map(({ path, text, isPipeline = false }) => ({
+    below: isPipeline ? repository : folder,
+    path,
+    text,
+  }))
+  const packs = wish.ci !== undefined && named === undefined
+  const shown = ({ below, path }: { below: string; path: string }): string =>
+    relative(folder, join(below, path)).split(sep).join('/')
+  const paths = [...texts.map(shown), ...(packs ? [packedPath] : [])]
+  const there = paths.filter((path) => existsSync(join(folder, path)))
   if (there.length > 0)
     throw new CommandError(exitCodes.error, `nothing was written: ${there.join(', ')} exists`, {
-      hint: 'name another folder: `iamctl init FOLDER`',
+      hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
+        ? 'the repository has a pipeline: leave --ci out, and take the jobs over by hand'
+        : 'name another folder: `iamctl init FOLDER`',
     })
-  for (const { path, text } of files) {
-    await writeBelow(folder, path, text, { overwrite: false })
-  }
+  const packed = packs ? await packItself(invocation.env) : undefined
+  for (const { below, path, text } of texts)
+    await writeBelow(below, path, text, { overwrite: false })
+  if (packed !== undefined) await writeBelow(folder, packedPath, packed, { overwrite: false })
   const begun = {
     folder: relative(process.cwd(), folder) || '.',
-    ...wish,
+    template: wish.template,
+    realm: wish.realm,
+    server: wish.server,
     ci: wish.ci ?? null,
-    files: files.map(({ path }) => path),
-    secrets: secretNames(files),
+    package: wish.ci === undefined ? null : wish.package,
+    files: paths,
+    secrets: secretNames(texts),
   }
   if (invocation.output === 'json') printJson(begun)
   else showBegun(begun, invocation)

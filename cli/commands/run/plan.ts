@@ -9,6 +9,7 @@ import { note } from '../../views/human/note.ts'
 import { showPlan, showSaved } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
 import { planOutput } from '../../views/json/plan.ts'
+import { withDocument } from '../../views/markdown/document.ts'
 import { planMarkdown } from '../../views/markdown/plan.ts'
 import { printOut } from '../../views/streams.ts'
 import { writeHere } from '../../write-below.ts'
@@ -20,6 +21,7 @@ import {
   planFiles,
   planningOptions,
   refuseEmpty,
+  refuseLacking,
   refuseProblems,
   refuseUnplanned,
   validFiles,
@@ -52,6 +54,10 @@ const browse = async (
   planned: Plan,
   files: EstateFiles,
 ): Promise<boolean> => {
+  if (files.lacking.length > 0)
+    throw new CommandError(exitCodes.denied, 'this credential may only plan', {
+      hint: 'leave --interactive out: the plan cannot be applied from here',
+    })
   const { browsePlan } = await import('../../views/human/browse/browser.tsx')
   const outcome = await browsePlan(planned)
   if (outcome === 'approved') await applyApproved(invocation, api, readyFrom(planned, files))
@@ -60,13 +66,19 @@ const browse = async (
   return outcome === 'approved'
 }
 
-export const plan = async (invocation: Invocation, paths: readonly string[]): Promise<void> => {
+const planAndShow = async (
+  invocation: Invocation,
+  paths: readonly string[],
+  told: () => void,
+): Promise<void> => {
   const isInteractive = invocation.flags['interactive'] === true
   if (isInteractive) refuseWithoutScreen(invocation)
-  const files = await validFiles(invocation, paths)
+  const files = await validFiles(invocation, paths, { mayLackSecrets: true })
   refuseEmpty(invocation, files)
   const options = planningOptions(invocation, files, { history: false, dryRun: 'always' })
-  await withConnection(invocation, async ({ api }) => {
+  await withConnection(invocation, async (connection) => {
+    const { api } = connection
+    await refuseLacking(invocation, connection, files)
     const both = await planFiles(invocation, api, files, options)
     const { plan: planned } = both
     if (both.unplanned.length > 0) {
@@ -76,6 +88,7 @@ export const plan = async (invocation: Invocation, paths: readonly string[]): Pr
     const isBrowsed = isInteractive && !isEmpty(planned)
     if (!isBrowsed) {
       showAnyPlan(invocation, planned)
+      told()
       refuseProblems(planned)
     }
     await save(invocation, planned)
@@ -84,3 +97,6 @@ export const plan = async (invocation: Invocation, paths: readonly string[]): Pr
       process.exitCode ??= exitCodes.changes
   })
 }
+
+export const plan = (invocation: Invocation, paths: readonly string[]): Promise<void> =>
+  withDocument(invocation, 'plan', (told) => planAndShow(invocation, paths, told))

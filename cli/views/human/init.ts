@@ -8,6 +8,8 @@ export interface Begun {
   readonly realm: string
   readonly server: string
   readonly ci: string | null
+  /** What the pipeline installs. */
+  readonly package: string | null
   readonly files: readonly string[]
   /** Variables that the files take secrets from. */
   readonly secrets: readonly string[]
@@ -15,7 +17,7 @@ export interface Begun {
 
 const step = (command: string, meaning: string): string => `  ${command.padEnd(34)} ${meaning}`
 
-const nextSteps = ({ folder, realm, server, ci, secrets }: Begun): string[] => [
+const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: Begun): string[] => [
   `Realm ${realm} is ready to be applied. The way on:`,
   ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
   step('iamctl validate', 'every problem with its line; no server is asked'),
@@ -31,6 +33,7 @@ const nextSteps = ({ folder, realm, server, ci, secrets }: Begun): string[] => [
     : [
         `The pipeline needs ${secrets.length === 1 ? 'it' : 'them'} as secrets of ${ci === 'github' ? 'GitHub' : 'GitLab'}; its head says where. The first apply, which makes its`,
         'clients, is yours.',
+        `It installs ${installed}: iamctl is not in a public registry. \`iamctl init --package\` names another source.`,
       ]),
 ]
 

@@ -1,6 +1,7 @@
 /**
  * A plan as a comment on a pull request. What comes from files and servers stands only inside of code: it can neither
- * end its block nor mention anybody. A comment has a limit; what does not fit is left out and said to be.
+ * end its block nor mention anybody. A comment has a limit: deletions come first and are never left out, and what is left out
+ * is counted.
  */
 
 import { isAdoption, isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
@@ -9,28 +10,42 @@ import { changeLines, documentName } from '../plan/change-lines.ts'
 import type { Line } from '../plan/lines.ts'
 import { quoted } from '../plan/text.ts'
 import { countsText, summaryText } from '../plan/words.ts'
+import { code, fenced } from './code.ts'
+import {
+  fitted,
+  leftOutText,
+  type Optional,
+  optionalSize,
+  type Parts,
+  roomFor,
+  sizeOf,
+  whereToSee,
+} from './fitting.ts'
 
 /** GitHub takes 65,536 characters. */
 const mostCharacters = 60_000
 /** What a realm's block needs beside its lines. */
-const frame = 400
+const frame = 500
 const mostUnmanaged = 20
-
-/** Text inside of `<code>`, on one line; what could be markup, or a mention, is written by its number. */
-const code = (text: string): string =>
-  `<code>${harmless(text).replaceAll(
-    /[^\p{L}\p{N} :./-]/gu,
-    (character) => `&#${character.codePointAt(0)};`,
-  )}</code>`
 
 /** The sign comes first, where the colours of a `diff` block look for it. */
 const diffLine = ({ sign, depth, text }: Line): string =>
   `${sign === '~' ? '!' : sign} ${'  '.repeat(depth - 1)}${text}`.trimEnd()
 
-const linesOf = (plan: RealmPlan): string[] => {
-  const { realm, createRealm, changes, unmanaged, unmanagedCount, warnings, problems } = plan
+type Deletions = 'whole' | 'named'
+
+/** Deletions by name alone, where they are so many that their fields do not fit. */
+const deletionNames = ({ changes }: RealmPlan): string[] =>
+  changes
+    .filter(({ action }) => action === 'delete')
+    .flatMap(({ kind, key, cascades }) => [
+      `- ${documentName(kind, key)}`,
+      ...cascades.map((along) => `-   ${documentName(along.kind, along.key)} (goes along)`),
+    ])
+
+const unmanagedLines = ({ unmanaged, unmanagedCount }: RealmPlan): string[] => {
   const rest = unmanagedCount - Math.min(unmanagedCount, mostUnmanaged)
-  const remarks = [
+  return [
     ...(unmanagedCount > 0
       ? [`  # not managed by these files, and left alone (${unmanagedCount}):`]
       : []),
@@ -41,70 +56,47 @@ const linesOf = (plan: RealmPlan): string[] => {
           `  #   ${documentName(kind, key)}${owner === null ? '' : ` (owned by ${quoted(owner)})`}`,
       ),
     ...(rest > 0 ? [`  #   (${rest} more)`] : []),
-    ...warnings.map((warning) => `! Warning: ${harmless(warning.message)} [${warning.code}]`),
-    ...problems.map((problem) => `- Error: ${harmless(problem.message)} [${problem.code}]`),
-  ]
-  const blocks = [
-    createRealm ? [`+ realm ${harmless(realm)}`] : [],
-    ...changes
-      .filter((change) => !isAdoption(change))
-      .map((change) => changeLines(change, plan).map(diffLine)),
-    remarks,
-  ]
-  return blocks
-    .filter((lines) => lines.length > 0)
-    .flatMap((lines, i) => (i === 0 ? lines : ['', ...lines]))
-}
-
-/** As many lines as fit, and a note about the others. */
-const fitted = (lines: readonly string[], room: number): string[] => {
-  let used = 0
-  const count = lines.findIndex((line) => {
-    used += line.length + 1
-    return used > room
-  })
-  if (count < 0) return [...lines]
-  const left = lines.length - count
-  return [
-    ...lines.slice(0, count),
-    `# … ${left} more lines do not fit here: run \`iamctl plan\` to see them`,
   ]
 }
 
-/** A fence that nothing inside can close. */
-const fenceFor = (lines: readonly string[]): string => {
-  const runs = lines.flatMap((line) => line.match(/`+/g) ?? [])
-  return '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)))
+const partsOf = (plan: RealmPlan, deletions: Deletions): Parts => {
+  const { realm, createRealm, changes, warnings, problems } = plan
+  const linesOf = (change: RealmPlan['changes'][number]): string[] =>
+    changeLines(change, plan).map(diffLine)
+  const destroyed = changes.filter(({ action }) => action === 'delete')
+  const others = changes.filter((change) => change.action !== 'delete' && !isAdoption(change))
+  const unmanaged = unmanagedLines(plan)
+  return {
+    kept: [
+      createRealm ? [`+ realm ${harmless(realm)}`] : [],
+      ...(deletions === 'whole' ? destroyed.map(linesOf) : [deletionNames(plan)]),
+    ],
+    optional: [
+      ...others.map((change): Optional => ({ lines: linesOf(change), action: change.action })),
+      ...(unmanaged.length > 0 ? [{ lines: unmanaged, action: null }] : []),
+    ],
+    remarks: [
+      ...warnings.map((warning) => `! Warning: ${harmless(warning.message)} [${warning.code}]`),
+      ...problems.map((problem) => `- Error: ${harmless(problem.message)} [${problem.code}]`),
+    ],
+  }
 }
 
-const details = (plan: RealmPlan, all: readonly string[], room: number): string[] => {
-  const lines = fitted(all, room - frame)
+const keptSize = ({ kept, remarks }: Parts): number =>
+  [...kept, remarks].reduce((sum, lines) => sum + sizeOf(lines), frame)
+
+const details = (plan: RealmPlan, parts: Parts, room: number): string => {
+  const lines = fitted(parts, room)
   const summary = `Realm ${code(plan.realm)}: ${summaryText(plan)}`
-  if (lines.length === 0) return [summary, '']
-  const fence = fenceFor(lines)
+  if (lines.length === 0) return `${summary}\n`
   return [
     `<details><summary>${summary}</summary>`,
     '',
-    `${fence}diff`,
-    ...lines,
-    fence,
+    ...fenced(lines, 'diff'),
     '',
     '</details>',
     '',
-  ]
-}
-
-/** The small ones get what they need, the large ones share what is left. */
-const roomFor = (needs: readonly number[], room: number): number[] => {
-  const shares = needs.map(() => 0)
-  const ascending = [...needs.keys()].sort((a, b) => (needs[a] ?? 0) - (needs[b] ?? 0))
-  let left = room
-  for (const [i, index] of ascending.entries()) {
-    const share = Math.min(needs[index] ?? 0, Math.floor(left / (needs.length - i)))
-    shares[index] = share
-    left -= share
-  }
-  return shares
+  ].join('\n')
 }
 
 const refused = (realms: readonly RealmPlan[]): string[] => {
@@ -112,6 +104,25 @@ const refused = (realms: readonly RealmPlan[]): string[] => {
   return names.length === 0
     ? []
     : ['', `**It cannot be applied as it is:** ${names.slice(0, 20).join(', ')}`]
+}
+
+/** A realm of which nothing must be shown, and which may be left out as a whole. */
+const isOptional = ({ changes, warnings, problems }: RealmPlan): boolean =>
+  problems.length + warnings.length === 0 && !changes.some(({ action }) => action === 'delete')
+
+/** Those that must be shown, and of the others as many as there is room for. */
+const shownRealms = (realms: readonly RealmPlan[], most: number): ReadonlySet<RealmPlan> => {
+  const must = realms.filter((realm) => !isOptional(realm))
+  const others = realms.filter(isOptional)
+  return new Set([...must, ...others.slice(0, Math.max(0, most - must.length))])
+}
+
+const leftRealms = (left: readonly RealmPlan[]): string[] => {
+  if (left.length === 0) return []
+  const counts = leftOutText(left.flatMap((realm) => partsOf(realm, 'whole').optional))
+  return [
+    `… and ${left.length} more realms do not fit here (${counts || 'no changes'}; nothing is destroyed in them): ${whereToSee}.`,
+  ]
 }
 
 export const planMarkdown = (plan: Plan): string => {
@@ -125,12 +136,16 @@ export const planMarkdown = (plan: Plan): string => {
     '',
   ]
   const room = mostCharacters - head.join('\n').length - frame
-  const shown = realms.slice(0, Math.floor(room / (2 * frame)))
-  const lines = shown.map(linesOf)
-  const needs = lines.map((list) => list.reduce((sum, line) => sum + line.length + 1, frame))
-  const rooms = roomFor(needs, room)
-  const blocks = shown.map((realm, i) => details(realm, lines[i] ?? [], rooms[i] ?? 0).join('\n'))
-  const rest = realms.length - shown.length
-  const more = `… and ${rest} more realms do not fit here: run \`iamctl plan\` to see them.`
-  return `${[...head, ...blocks, ...(rest > 0 ? [more] : [])].join('\n').trimEnd()}\n`
+  const isShown = shownRealms(realms, Math.floor(room / (2 * frame)))
+  const shown = realms.filter((realm) => isShown.has(realm))
+  const whole = shown.map((realm) => partsOf(realm, 'whole'))
+  const sum = (parts: readonly Parts[]): number =>
+    parts.reduce((total, one) => total + keptSize(one), 0)
+  const parts = sum(whole) <= room ? whole : shown.map((realm) => partsOf(realm, 'named'))
+  const rooms = roomFor(parts.map(optionalSize), room - sum(parts))
+  const blocks = shown.map((realm, i) =>
+    details(realm, parts[i] ?? { kept: [], optional: [], remarks: [] }, rooms[i] ?? 0),
+  )
+  const left = realms.filter((realm) => !isShown.has(realm))
+  return `${[...head, ...blocks, ...leftRealms(left)].join('\n').trimEnd()}\n`
 }

@@ -8,6 +8,7 @@ import type { Impact, LastChange } from '#schemas/wire.ts'
 import { referredKinds } from '../../plan/follow.ts'
 import { nameOf } from '../../plan/names.ts'
 import type { Change, RealmPlan } from '../../plan/plan.ts'
+import { isUnknown, unknownText } from '../../plan/unknown-secrets.ts'
 import { harmless } from '../human/text.ts'
 import { moment } from '../human/values.ts'
 import { counted, type Line, note, type Sign } from './lines.ts'
@@ -135,12 +136,14 @@ export const wholeDocument = (
 
 const secretWords = { set: 'set', changed: 'changed', again: 'given again' }
 
-const body = (change: Change): Line[] => {
+const body = (change: Change, plan: RealmPlan): Line[] => {
   const { before, doc, secrets, protected: guard } = change
   const kind = kindNamed(change.kind)
-  const marks = secrets.map(
-    ({ pointer, change: how }) => [pointer, `(secret) ${secretWords[how]}`] as const,
-  )
+  const marks = secrets.map(({ pointer, change: how, source }) => {
+    const place = { kind: change.kind, key: change.key, pointer }
+    const text = isUnknown(plan, place) ? unknownText(source) : `(secret) ${secretWords[how]}`
+    return [pointer, text] as const
+  })
   if (doc === null) return wholeDocument(kind, before ?? {}, '-')
   if (before === null)
     return wholeDocument(
@@ -161,7 +164,7 @@ const body = (change: Change): Line[] => {
 }
 
 export const changeLines = (change: Change, plan: RealmPlan): Line[] => {
-  const inner = body(change)
+  const inner = body(change, plan)
   const name = documentName(change.kind, change.key)
   const sign = signOf(change)
   return [

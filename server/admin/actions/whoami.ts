@@ -1,5 +1,6 @@
 /** Who the caller is and may do: for those who wonder why they are refused, and for `iamctl whoami`. */
 
+import { adminAccesses } from '#schemas/admin-access.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -29,9 +30,14 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
         username: { type: 'string', description: 'Of a service account its clientId.' },
         realm: { type: 'string', description: 'Their own; `master` administers all.' },
         permissions: { type: 'array', items: { type: 'string', enum: permissionKeys } },
+        adminAccess: {
+          type: 'string',
+          enum: adminAccesses,
+          description: 'With `plan` the credential reads, compares and dry-runs.',
+        },
       }),
     },
-    handle: async ({ caller: { actor, permissions } }) => {
+    handle: async ({ caller: { actor, permissions, planOnly } }) => {
       const user = await db
         .selectFrom('users')
         .select(['id', 'username', 'realm'])
@@ -44,6 +50,7 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
         username: who.username,
         realm: who.realm,
         permissions: permissionKeys.filter((key) => permissions.has(key)),
+        adminAccess: planOnly ? 'plan' : 'full',
       }
     },
   }

@@ -6,7 +6,6 @@ import { load as parseYaml } from 'js-yaml'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { pipelineNames, templateNames } from '#cli/commands/init.ts'
 import { createProgram } from '#cli/program.ts'
-import manifest from '../../../package.json' with { type: 'json' }
 import { newHome } from '../../support/cli.ts'
 import { newRealm } from './estate.ts'
 import { adminHome, freshHome, startWorld } from './fixture.ts'
@@ -24,7 +23,18 @@ describe('a template', () => {
       const made = await home.run([
         'init',
         'estate',
-        ...['--template', template, '--ci', ci, '--realm', realm, '-o', 'json'],
+        ...[
+          '--template',
+          template,
+          '--ci',
+          ci,
+          '--package',
+          'iamctl',
+          '--realm',
+          realm,
+          '-o',
+          'json',
+        ],
       ])
       expect(made).toMatchObject({ code: 0, stderr: '' })
       const { secrets, files } = JSON.parse(made.stdout)
@@ -43,21 +53,24 @@ describe('a template', () => {
         stdout: 'No changes. The realm matches the files.\n',
       })
 
-      const runner = freshHome(world(), { IAMCTL_AUTH_REALM: realm, ...values })
+      const runner = freshHome(world(), { IAMCTL_AUTH_REALM: realm })
       const as = (client: string, name: string) => ({
         cwd,
         env: { IAMCTL_CLIENT_ID: client, IAMCTL_CLIENT_SECRET: secret(name) },
       })
+      // The job of a pull request has no secret but its own.
       const reviewer = as('pull-requests', 'PULL_REQUESTS_SECRET')
+      const deployer = as('pipeline', 'PIPELINE_SECRET')
       const change = join(cwd, `realms/${realm}/more.yaml`)
       writeFileSync(change, `realm: ${realm}\nroles:\n  - { name: one-more }\n`)
       const planned = await runner.run(['plan', '--output', 'markdown'], reviewer)
       expect(planned).toMatchObject({ code: 0, stdout: expect.stringContaining('one-more') })
-      expect((await runner.run(['apply', '--auto-approve'], reviewer)).code).toBe(4)
-      const applied = await runner.run(
-        ['apply', '--auto-approve', '--message', 'Merge'],
-        as('pipeline', 'PIPELINE_SECRET'),
-      )
+      const all = { cwd, env: { ...reviewer.env, ...values } }
+      expect((await runner.run(['apply', '--auto-approve'], all)).code).toBe(4)
+      const applied = await runner.run(['apply', '--auto-approve', '--message', 'Merge'], {
+        cwd,
+        env: { ...deployer.env, ...values },
+      })
       expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('1 added') })
       expect(await runner.run(['drift', '--output', 'markdown'], reviewer)).toMatchObject({
         code: 0,
@@ -101,11 +114,11 @@ describe('a pipeline', () => {
   ])('of %s is YAML, without a blank left, and calls iamctl with what it has', async (ci, path) => {
     const home = newHome()
     onTestFinished(home.remove)
-    const args = ['init', 'shop', '--template', 'b2b-saas', '--ci', ci]
+    const args = ['init', 'shop', '--template', 'b2b-saas', '--ci', ci, '--package', 'iamctl@1.2.3']
     expect((await home.run(args)).code).toBe(0)
     const text = readFileSync(join(home.folder, 'shop', path), 'utf8')
     expect(text).not.toMatch(/__[A-Z]+__/)
-    expect(text).toContain(`iamctl@${manifest.version}`)
+    expect(text).toContain('IAMCTL_PACKAGE: "iamctl@1.2.3"')
     for (const name of ['WEB_SECRET', 'PIPELINE_SECRET', 'PULL_REQUESTS_SECRET'])
       expect(text).toContain(name)
     const lines = scripts(parseYaml(text)).flatMap((script) => script.split('\n'))
