@@ -1,8 +1,8 @@
 /**
  * How many messages may be caused: per recipient, per source address and per realm, counted in the database for all nodes.
  * A mailbox must not be filled by visitors who know its address, nor a budget for SMS be spent by them. Messages to users
- * who have proved a factor, notices, and what administrators send are counted apart: visitors who use up what is left for
- * an address cannot keep the code of a second factor or a warning from it.
+ * who have proved a factor, messages that clients ask for, notices, and what administrators send are counted apart: visitors
+ * or clients who use up what is left for an address cannot keep the code of a second factor or a warning from it.
  *
  * Each bound is a token bucket, kept as the time at which it is full again (the generic cell rate algorithm). A message is
  * counted in all of its buckets or, where one is empty, in none.
@@ -25,12 +25,14 @@ export type Cause =
   | { readonly by: 'visitor'; readonly source: string }
   /** A request of a user who has proved a factor. */
   | { readonly by: 'user'; readonly source: string }
+  /** A request of an authenticated client, whose users are asked elsewhere (CIBA). */
+  | { readonly by: 'client'; readonly clientId: string }
   /** Something that has happened to an account. */
   | { readonly by: 'notice' }
   /** An administrator, whose request was counted before it was answered (`admit`). */
   | { readonly by: 'administrator' }
 
-export type Limit = 'address' | 'source' | 'realm' | 'administrator'
+export type Limit = 'address' | 'source' | 'realm' | 'client' | 'administrator'
 
 export type LimitSettings = Pick<
   SettingsDoc,
@@ -78,6 +80,9 @@ export const boundsOf = (settings: LimitSettings, cause: Cause, to: string): Bou
       const realm = bound('realm', '', messagesPerRealm)
       return cause.by === 'visitor' ? [address, source, realm] : [address, source]
     }
+    case 'client':
+      // The source is the client's own server, whichever user it asks for.
+      return [address, bound('client', cause.clientId, messagesPerRealm)]
     case 'notice':
       return [address]
     case 'administrator':

@@ -17,8 +17,6 @@ export type CibaMessageParts = ReachableDevicesParts & Pick<OidcParts, 'post'>
 export interface CibaQuestion {
   readonly client: TokenClient
   readonly user: UserRow
-  /** Of the client that asks. */
-  readonly sourceIp: string
   /** After that nothing is left to decide. */
   readonly expiresAt: number
 }
@@ -31,7 +29,7 @@ export const createCibaMessage =
   (parts: CibaMessageParts) =>
   async (
     { name: realm, view, url }: Issuer,
-    { client, user, sourceIp, expiresAt }: CibaQuestion,
+    { client, user, expiresAt }: CibaQuestion,
   ): Promise<Statement[]> => {
     const { post, messaging } = parts
     const link = `${url}${approvalsPath}`
@@ -41,7 +39,7 @@ export const createCibaMessage =
       user,
       templateKey,
       values: { application, link },
-      cause: { by: 'user', source: sourceIp },
+      cause: { by: 'client', clientId: client.id },
       expiresAt,
     } as const
     const devices = await reachableDevices(parts, view, user, templateKey)

@@ -41,7 +41,9 @@ describe.each(backends)('devices on $name', (backend) => {
     'are a factor once they have signed the challenge with a key of %s',
     async (type) => {
       const phone = await phoneOf(await newcomer())
-      const { id, deviceId } = await enrolDevice(world.server, world.realm, phone, newKey(type))
+      const { id, deviceId } = await enrolDevice(world.server, world.realm, phone, {
+        key: newKey(type),
+      })
       expect(await credentialsOf(phone)).toMatchObject([
         { id, type: 'push', userLabel: 'My phone' },
       ])

@@ -90,7 +90,7 @@ export const enrolDevice = async (
   server: TestServer,
   realm: string,
   phone: Phone,
-  key = newKey(),
+  { key = newKey(), token = pushToken }: { readonly key?: DeviceKey; readonly token?: string } = {},
 ): Promise<{ readonly id: string; readonly deviceId: string; readonly key: DeviceKey }> => {
   const app = appOf(server, realm)
   const permitted = await phone.send('POST', '/account/devices', { label: 'My phone' })
@@ -99,7 +99,7 @@ export const enrolDevice = async (
   const { status, body } = await app('/device/enroll', {
     deviceId,
     publicKeyJwk: key.jwk,
-    pushToken,
+    pushToken: token,
     platform: 'android',
     signature: key.sign(challenge),
   })

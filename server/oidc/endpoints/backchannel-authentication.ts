@@ -143,7 +143,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
   }
 
   const ask = async (
-    { issuer, client, sourceIp }: GrantPlace,
+    { issuer, client }: GrantPlace,
     method: AuthenticatedClient['method'],
     sent: Parameters,
   ) => {
@@ -171,7 +171,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
       lifetimeSeconds,
       notificationToken: notification,
     })
-    const message = await messageFor(issuer, { client, user, sourceIp, expiresAt })
+    const message = await messageFor(issuer, { client, user, expiresAt })
     await storage.append([...statements, ...message])
     post.wake()
     return { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }
