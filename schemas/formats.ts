@@ -49,6 +49,13 @@ const scriptSchemes = new Set(['javascript:', 'data:', 'vbscript:', 'file:', 'bl
 
 const isWeb = (url: URL | null): boolean => url?.protocol === 'http:' || url?.protocol === 'https:'
 
+const isHttps = (value: string): boolean => {
+  const url = parsed(value)
+  return url?.protocol === 'https:' && url.username === '' && url.password === ''
+}
+
+const dataPicture = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/
+
 /** What the server adds to a redirect; an address that holds one already would be answered twice. */
 const answered = new Set([
   'code',
@@ -110,11 +117,13 @@ export const formats: Readonly<Record<string, Format>> = {
     test: (value) => isWeb(parsed(value)),
     message: 'must be an absolute http or https URL',
   },
+  'logo-url': {
+    test: (value) => isHttps(value) || dataPicture.test(value),
+    message:
+      'must be an absolute https URL, or a data: URL of a PNG, JPEG, GIF, WebP or SVG picture in base64',
+  },
   'https-url': {
-    test: (value) => {
-      const url = parsed(value)
-      return url?.protocol === 'https:' && url.username === '' && url.password === ''
-    },
+    test: isHttps,
     message: 'must be an absolute https URL without user name or password in it',
   },
   'resource-indicator': {

@@ -56,6 +56,12 @@ const spec = fields({
   name: text('Display name.', { maxLength: 255 }),
   description: text('What the client is for.'),
   enabled: flag(true, 'Whether it may be used at all.'),
+  logoUri: text('Logo on the consent page: https at a host of redirectUris, or a data: URL.', {
+    format: 'logo-url',
+    maxLength: 32_768,
+  }),
+  policyUri: text('Its privacy policy, linked on the consent page.', { format: 'https-url' }),
+  tosUri: text('Its terms of service, linked on the consent page.', { format: 'https-url' }),
   publicClient: flag(false, 'True: no secret, PKCE required.'),
   secret: secret({
     store: 'verify',

@@ -6,6 +6,7 @@ import { Client, type ClientDoc } from '../kinds/client.ts'
 import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'
 import { keyErrors } from './client-keys.ts'
+import { logoErrors } from './client-logo.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 
 const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError | false)[] = [
@@ -97,6 +98,7 @@ export const client = ruleFor<ClientDoc>(
   (value, _key, context) => [
     ...rules.flatMap((rule) => rule(value, context) || []),
     ...keyErrors(value),
+    ...logoErrors(value),
     ...profileErrors(value),
     ...commandLineErrors(value),
   ],

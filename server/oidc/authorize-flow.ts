@@ -19,6 +19,7 @@ import { askedScopes } from './asked-scopes.ts'
 import type { Authorization, Authorizations } from './authorizations.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 import type { Codes } from './codes.ts'
+import { shownApplication } from './consent/shown-application.ts'
 import type { Consents } from './consents.ts'
 import { accessDenied, OAuthError, oauthError } from './errors.ts'
 import { formTargets } from './form-targets.ts'
@@ -181,7 +182,8 @@ export const createFlow = (parts: FlowParts) => {
     }
     const asked = await askedScopes(visit.issuer, journey.client, journey.request)
     const words = await scopeWords(visit.issuer, journey.client, asked)
-    return pages.consent(reply, { ...page, ...words })
+    const shown = shownApplication(journey.client, journey.request.redirectUri)
+    return pages.consent(reply, { ...page, ...words, ...shown })
   }
 
   /** `consenting` where the user has just allowed it. */

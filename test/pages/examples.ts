@@ -17,6 +17,9 @@ const creationOptions = {
 }
 const step = { username, canRestart: true, hasOthers: true }
 const asked = { application: 'Fahrplan & Karten', username: 'alice' }
+const logo = Buffer.from(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><rect width="8" height="8" rx="2" fill="#0a7"/></svg>',
+).toString('base64')
 const words = {
   identity: true,
   administers: true,
@@ -156,7 +159,17 @@ export const examples: Readonly<Record<string, Show>> = {
         { id: '4', kind: 'recovery-code' },
       ],
     }),
-  consent: (pages, reply, page) => pages.consent(reply, { ...page, ...asked, ...words }),
+  consent: (pages, reply, page) =>
+    pages.consent(reply, {
+      ...page,
+      ...asked,
+      ...words,
+      host: 'karten.nordwind.example',
+      logo: `data:image/svg+xml;base64,${logo}`,
+      policyUrl: 'https://karten.nordwind.example/privacy',
+      termsUrl: 'https://karten.nordwind.example/terms',
+    }),
+  'consent-app': (pages, reply, page) => pages.consent(reply, { ...page, ...asked, ...words }),
   account: (pages, reply, page) =>
     pages.account(reply, { ...page, ...asked, name: 'Alice Sørensen' }),
   'choose-organization': (pages, reply, page) =>

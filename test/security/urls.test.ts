@@ -16,6 +16,7 @@ import { createWorld, type World } from './world.ts'
 const urlFormats = new Set([
   'web-url',
   'https-url',
+  'logo-url',
   'redirect-uri',
   'resource-indicator',
   'resource-uri',

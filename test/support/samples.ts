@@ -18,6 +18,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   segment: (n) => `name-${n}`,
   username: (n) => `user-${n}`,
   'https-url': (n) => `https://host-${n}.example/path`,
+  'logo-url': () => 'data:image/png;base64,iVBORw0KGgo=',
   'web-url': (n) => `https://host-${n}.example/path`,
   'redirect-uri': (n) => `https://host-${n}.example/callback`,
   origin: (n) => `https://host-${n}.example`,

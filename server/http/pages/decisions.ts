@@ -3,8 +3,18 @@
 import type { FormPage, PageContext, StepPage } from './context.ts'
 import { definePage } from './definition.ts'
 
-/** Whether an application may have what it asks for; posts `decision`, `allow` or `deny`. */
-export interface ConsentPage extends FormPage {
+/** What is known about an application that asks, beside its name. */
+export interface ShownApplication {
+  /** The host that the answer goes to; none for an app on the user's device. */
+  readonly host?: string | undefined
+  /** An https or data: URL. */
+  readonly logo?: string | undefined
+  readonly policyUrl?: string | undefined
+  readonly termsUrl?: string | undefined
+}
+
+/** What an application asks for. */
+interface WishPage extends FormPage {
   readonly application: string
   readonly username: string
   /** Whether it asks who the user is. */
@@ -14,6 +24,9 @@ export interface ConsentPage extends FormPage {
   /** What else it asks for, in words. */
   readonly scopes: readonly string[]
 }
+
+/** Whether an application may have what it asks for; posts `decision`, `allow`, `deny`, or `other` for another account. */
+export interface ConsentPage extends WishPage, ShownApplication {}
 
 /** With which account to go on; posts `decision`, `continue` or `other`. */
 export interface AccountPage extends FormPage {
@@ -59,7 +72,7 @@ export interface DevicePage extends FormPage {
 }
 
 /** Whether a device may; the form posts `user_code` too. */
-export interface DeviceConfirmPage extends ConsentPage {
+export interface DeviceConfirmPage extends WishPage {
   readonly userCode: string
 }
 
@@ -86,7 +99,7 @@ export interface ApprovalsPage extends FormPage {
 }
 
 export const decisionPages = {
-  consent: definePage<ConsentPage>('consent'),
+  consent: definePage<ConsentPage>('consent', { images: ({ logo }) => (logo ? [logo] : []) }),
   account: definePage<AccountPage>('choose-account'),
   chooseOrganization: definePage<ChooseOrganizationPage>('choose-organization'),
   invitation: definePage<InvitationPage>('invitation'),

@@ -10,6 +10,8 @@ export interface Allowed<Model extends PageContext> {
   readonly script?: (page: Model) => Script | undefined
   /** Addresses that are framed; only their origins may be. */
   readonly frames?: (page: Model) => readonly string[]
+  /** Addresses of pictures, beside the logo of the realm; only their origins may be asked. */
+  readonly images?: (page: Model) => readonly string[]
   /** A visit to its address would not show it again, so it offers no other language. */
   readonly once?: boolean
 }

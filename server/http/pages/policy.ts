@@ -1,6 +1,6 @@
 /**
  * The Content-Security-Policy of a page (CSP Level 3): style sheets and scripts are files of ours, nothing is inline, and
- * nothing is fetched from elsewhere but the realm's logo.
+ * nothing is fetched from elsewhere but the logos of the realm and of an application.
  */
 
 /** A source that could end the directive or be a keyword is left out. */
@@ -14,7 +14,7 @@ export interface PolicyOptions {
   readonly scripted: boolean
   /** Whether a script asks the server for something. */
   readonly polls: boolean
-  readonly imageOrigin: string | undefined
+  readonly images: readonly string[]
   readonly frames: readonly string[]
   readonly formTargets: readonly string[]
 }
@@ -22,7 +22,7 @@ export interface PolicyOptions {
 export const pagePolicy = ({
   scripted,
   polls,
-  imageOrigin,
+  images,
   frames,
   formTargets,
 }: PolicyOptions): string =>
@@ -38,7 +38,7 @@ export const pagePolicy = ({
       : []),
     ...(frames.length > 0 ? [`frame-src ${originsOf(frames).join(' ')}`] : []),
     "style-src 'self'",
-    `img-src 'self' data:${imageOrigin === undefined ? '' : ` ${imageOrigin}`}`,
+    ["img-src 'self' data:", ...originsOf(images)].join(' '),
     `form-action ${["'self'", ...formTargets.filter(isSource)].join(' ')}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -83,7 +83,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
 
   const send = <Model extends PageContext>(
     reply: FastifyReply,
-    { template, script, frames, once = false }: PageDefinition<Model>,
+    { template, script, frames, images, once = false }: PageDefinition<Model>,
     page: Model,
   ): FastifyReply => {
     const { realm, branding = {}, locales = [], formTargets = [], status = 200 } = page
@@ -96,7 +96,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
       languages: once ? [] : linksOf(reply.request, locales, lang),
       brand: branding.displayName || realm,
       welcome: branding.welcomeText || undefined,
-      logo: logo?.href,
+      brandLogo: logo?.href,
       sheets: [assets.pathOf('pages.css'), assets.stylePath(realm, branding)].filter(Boolean),
       script: needed && assets.pathOf(`${needed}.js`),
       formScript: assets.pathOf('forms.js'),
@@ -112,7 +112,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
         pagePolicy({
           scripted: isScripted(html),
           polls: needed === 'poll',
-          imageOrigin: logo?.origin,
+          images: [...(logo ? [logo.href] : []), ...(images?.(page) ?? [])],
           frames: frames?.(page) ?? [],
           formTargets,
         }),

@@ -1,0 +1,35 @@
+/**
+ * The logo of a client. The browser of every user who is asked for consent fetches it, so it must not be a way for a third
+ * host to learn of them: it is at a host that the user is sent to anyway, or part of the document (docs/decisions/consent-page.md).
+ */
+
+import type { ClientDoc } from '../kinds/client.ts'
+import type { FieldError } from '../problems.ts'
+
+type LogoOwner = Pick<ClientDoc, 'logoUri' | 'redirectUris'>
+
+const hostOf = (uri: string): string | undefined => {
+  const url = URL.parse(uri)
+  return url?.protocol === 'https:' ? url.hostname : undefined
+}
+
+/** Nothing where there is none, or where it is at another host. */
+export const logoOf = ({ logoUri, redirectUris }: LogoOwner): string | undefined => {
+  if (logoUri === undefined || logoUri.startsWith('data:')) return logoUri
+  const host = hostOf(logoUri)
+  return host !== undefined && redirectUris.some((uri) => hostOf(uri) === host)
+    ? logoUri
+    : undefined
+}
+
+export const logoErrors = (client: LogoOwner): FieldError[] =>
+  client.logoUri === undefined || logoOf(client) !== undefined
+    ? []
+    : [
+        {
+          field: '/logoUri',
+          code: 'logo-host',
+          message:
+            'logoUri must be at the host of one of redirectUris, or a data: URL: no other host may learn who is asked for consent',
+        },
+      ]
