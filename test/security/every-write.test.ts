@@ -55,7 +55,7 @@ describe.each(backends)('every write on $name', (backend) => {
     return [...new Set([ordinary, ...victims, ...users])]
   }
 
-  const attack = async (scene: Scene, isThorough: boolean) => {
+  const attack = async (scene: Scene) => {
     const { held, holder, base, realm } = scene
     const allowed = routes.filter(
       ({ permission }) =>
@@ -89,7 +89,7 @@ describe.each(backends)('every write on $name', (backend) => {
           if (status >= 300) continue
           accepted += 1
           await compare(what)
-          if (isThorough) await follow(what)
+          await follow(what)
         }
     }
     await follow('all of it')
@@ -107,7 +107,7 @@ describe.each(backends)('every write on $name', (backend) => {
     async (permission) => {
       const held = effectivePermissions([permission])
       const scene = await openScene(world, `of-${permission}`, permission, held)
-      const { wrong, accepted } = await attack(scene, backend === backends[0])
+      const { wrong, accepted } = await attack(scene)
       expect(wrong).toEqual([])
       if (!writers.includes(permission)) expect(accepted).toBeGreaterThan(0)
     },
@@ -116,6 +116,8 @@ describe.each(backends)('every write on $name', (backend) => {
   it('would be found here: a realm-admin gets all of it', { timeout: 300_000 }, async () => {
     const held = effectivePermissions(['manage-users'])
     const scene = await openScene(world, 'of-nobody', 'realm-admin', held)
+    // As late as the last write of a holder: what was tried before must not blunt what is tried now.
+    for (let round = 0; round < 12; round += 1) await followUps(scene)
     const before = await standingOf(scene)
     const path = `${scene.base}/users/${scene.boss.id}`
     await scene.holder.send('PUT', `${path}/password`, {
