@@ -9,6 +9,7 @@ import { createActions } from '#server/admin/actions/index.ts'
 import { createAdminTokens } from '#server/admin/bearer.ts'
 import { insistOnDescriptions, installGuard } from '#server/admin/guard.ts'
 import { interactiveDocs } from '#server/admin/interactive-docs.ts'
+import { landingRoutes } from '#server/admin/landing.ts'
 import { monitoringRoutes } from '#server/admin/monitoring.ts'
 import { followApi, openapiRoutes } from '#server/admin/openapi.ts'
 import { adminResourceRoutes } from '#server/admin/resource-metadata.ts'
@@ -73,6 +74,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
   })
   app.register(openapiRoutes)
   app.register(interactiveDocs)
+  app.register(landingRoutes({ ...parts, pages, mapError, master: masterRealm }))
   app.register(monitoringRoutes(parts))
   app.register(adminResourceRoutes({ baseUrl: config.http.baseUrl, master: masterRealm }))
   const engine = createSignInEngine({

@@ -15,6 +15,7 @@ import type { PageDefinition } from './pages/definition.ts'
 import { enrolmentPages } from './pages/enrolment.ts'
 import { factorPages } from './pages/factors.ts'
 import { failurePages } from './pages/failures.ts'
+import { landingPages } from './pages/landing.ts'
 import { accountPages } from './pages/my-account.ts'
 import { peoplePages } from './pages/people.ts'
 import { createRenderer } from './pages/renderer.ts'
@@ -26,6 +27,7 @@ export type * from './pages/enrolment.ts'
 export type * from './pages/factors.ts'
 export type * from './pages/failures.ts'
 export * from './pages/field-errors.ts'
+export type * from './pages/landing.ts'
 export type * from './pages/my-account.ts'
 export type * from './pages/people.ts'
 export type * from './pages/sign-in.ts'
@@ -38,6 +40,7 @@ const definitions = {
   ...enrolmentPages,
   ...accountPages,
   ...failurePages,
+  ...landingPages,
 }
 
 type Definitions = typeof definitions

@@ -24,7 +24,7 @@ export const registeredRoutes = async (parts: Parts): Promise<readonly RouteFact
   const routes: RouteFacts[] = []
   const app = createApp(parts)
   app.addHook('onRoute', ({ method, url, config, schema, bodyLimit }) => {
-    if (!url.startsWith('/admin')) return
+    if (!url.startsWith('/admin/')) return
     const described = schema as { operationId?: string; querystring?: JsonSchema } | undefined
     for (const one of [method].flat())
       routes.push({

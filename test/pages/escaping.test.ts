@@ -18,7 +18,7 @@ const attacked = (value: unknown, key = ''): unknown => {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [
       name,
-      key === 'sections' && name === 'id' ? one : attacked(one, name),
+      ['sections', 'ways', 'references'].includes(key) && name === 'id' ? one : attacked(one, name),
     ]),
   )
 }

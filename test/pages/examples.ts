@@ -361,6 +361,33 @@ export const examples: Readonly<Record<string, Show>> = {
       cancelUrl: '/account/data',
       errors: { username: [{ id: 'mismatch' }] },
     }),
+  'landing-server': (pages, reply, page) =>
+    pages.landing(reply, {
+      ...page,
+      what: 'server',
+      ways: [],
+      references: [
+        { id: 'admin', url: '/admin' },
+        { id: 'docs', url: '/docs' },
+      ],
+    }),
+  'landing-admin': (pages, reply, page) =>
+    pages.landing(reply, {
+      ...page,
+      what: 'admin',
+      ways: [{ id: 'administrator', url: '/account' }],
+      references: [{ id: 'openapi', url: '/v3/api-docs' }],
+    }),
+  'landing-realm': (pages, reply, page) =>
+    pages.landing(reply, {
+      ...page,
+      what: 'realm',
+      ways: [
+        { id: 'account', url: '/account' },
+        { id: 'login', url: '/login' },
+      ],
+      references: [{ id: 'discovery', url: '/.well-known/openid-configuration' }],
+    }),
   error: (pages, reply, page) =>
     pages.error(reply, { ...page, error: 'flow-expired', requestId: 'r-1', backUrl: '/' }),
   'error-application': (pages, reply, page) =>

@@ -1,0 +1,73 @@
+/**
+ * `/`, `/admin` and `/realms/{realm}` in a browser: pages that lead on. Programs, which do not ask for HTML, are told as
+ * before that nothing is there. No page lists realms: their names are not for strangers.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { LandingPage } from '#server/http/pages.ts'
+import { installPageScope, type PageScopeParts } from '#server/login/page-scope.ts'
+import { pageContext, type RealmRoute } from '#server/login/visit.ts'
+
+export interface LandingParts extends PageScopeParts {
+  readonly master: string
+}
+
+/** What the pages of the server itself are headed with; they belong to no realm. */
+const product = 'iamctl'
+
+const docs = { id: 'docs', url: '/interactive-docs.html' } as const
+const openapi = { id: 'openapi', url: '/v3/api-docs' } as const
+
+/** A browser names HTML; what takes anything (a wildcard, RFC 9110 §12.5.1) is no browser. */
+const wantsPage = ({ headers }: FastifyRequest): boolean =>
+  /\btext\/html\b/i.test(headers.accept ?? '')
+
+export const landingRoutes =
+  (parts: LandingParts) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { pages, settingsOf, master } = parts
+    await installPageScope(app, parts)
+
+    type Content = Pick<LandingPage, 'what' | 'ways' | 'references'>
+
+    const ofServer = (content: Content) => async (request: FastifyRequest, reply: FastifyReply) => {
+      reply.header('vary', 'accept')
+      if (!wantsPage(request)) return reply.callNotFound()
+      return pages.landing(reply, { ...pageContext(pages, request, product, null), ...content })
+    }
+
+    app.get(
+      '/',
+      ofServer({
+        what: 'server',
+        ways: [],
+        references: [{ id: 'admin', url: '/admin' }, docs],
+      }),
+    )
+    app.get(
+      '/admin',
+      ofServer({
+        what: 'admin',
+        ways: [{ id: 'administrator', url: `/realms/${master}/account` }],
+        references: [docs, openapi],
+      }),
+    )
+    app.get<RealmRoute>('/realms/:realm', async (request, reply) => {
+      reply.header('vary', 'accept')
+      if (!wantsPage(request)) return reply.callNotFound()
+      const { realm } = request.params
+      const settings = await settingsOf(realm)
+      if (!settings) throw new Problem('not-found', 'There is no such realm.')
+      const base = `/realms/${realm}`
+      return pages.landing(reply, {
+        ...pageContext(pages, request, realm, settings),
+        what: 'realm',
+        ways: [
+          { id: 'account', url: `${base}/account` },
+          { id: 'login', url: `${base}/login` },
+        ],
+        references: [{ id: 'discovery', url: `${base}/.well-known/openid-configuration` }, docs],
+      })
+    })
+  }

@@ -1,0 +1,21 @@
+/** What a browser sees at addresses that are no page of a sign-in: what this is, and where to go on. */
+
+import type { PageContext } from './context.ts'
+import { definePage } from './definition.ts'
+
+interface LandingLink<Id extends string> {
+  readonly id: Id
+  readonly url: string
+}
+
+export interface LandingPage extends PageContext {
+  readonly what: 'server' | 'admin' | 'realm'
+  /** For everybody, the most likely first. */
+  readonly ways: readonly LandingLink<'login' | 'account' | 'administrator'>[]
+  /** For operators and developers. */
+  readonly references: readonly LandingLink<'admin' | 'docs' | 'openapi' | 'discovery'>[]
+}
+
+export const landingPages = {
+  landing: definePage<LandingPage>('landing'),
+}
