@@ -52,6 +52,8 @@ export interface SecretMark {
   readonly read: 'null' | 'absent'
   /** Pointers of the fields that say where it is sent: it does not follow them elsewhere unless it is given again. */
   readonly sentTo?: readonly string[]
+  /** One is made where a new document brings none, and told once. */
+  readonly made?: true
 }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }

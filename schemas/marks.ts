@@ -35,8 +35,13 @@ export const ref = (
 export const secret = (
   options: Partial<SecretMark> & { minLength?: number; format?: string; description?: string } = {},
 ) => {
-  const { store = 'sealed', read = 'null', sentTo, ...rest } = options
-  const mark: SecretMark = { store, read, ...(sentTo ? { sentTo } : {}) }
+  const { store = 'sealed', read = 'null', sentTo, made, ...rest } = options
+  const mark: SecretMark = {
+    store,
+    read,
+    ...(sentTo ? { sentTo } : {}),
+    ...(made ? { made } : {}),
+  }
   return Type.Optional(Type.String({ minLength: 1, ...rest, writeOnly: true, 'x-secret': mark }))
 }
 

@@ -10,6 +10,12 @@ import type { Change, Plan, PlanWarning, RealmPlan } from '../plan/plan.ts'
 
 const code = 'secret-not-kept'
 
+/** What gives a document another one, which is shown. */
+const commands: Readonly<Record<string, (key: string) => string>> = {
+  client: (key) => `clients secret ${key} --rotate`,
+  webhook: (key) => `webhooks secret ${key}`,
+}
+
 /** Pointers of the secrets that a change creates without giving them. */
 export const generatedSecrets = ({ action, kind, doc, secrets }: Change): readonly string[] =>
   action !== 'create' || doc === null
@@ -25,7 +31,8 @@ export const unkeptWarnings = ({ realm, changes }: RealmPlan): PlanWarning[] => 
   const [first] = documents
   if (!first) return []
   const names = documents.map(({ kind, key }) => nameOf(kind, key)).join(', ')
-  const message = `the server generates a secret for ${names} and does not show it: give \`secret\` in the files, apply with --secrets-out FILE, or run \`iamctl clients secret ${first.key} --rotate --realm ${realm}\` afterwards`
+  const command = commands[first.kind] ?? commands['client']
+  const message = `the server generates a secret for ${names} and does not show it: give \`secret\` in the files, apply with --secrets-out FILE, or run \`iamctl ${command?.(first.key)} --realm ${realm}\` afterwards`
   return [{ code, message, documents }]
 }
 

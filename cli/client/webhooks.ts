@@ -25,6 +25,11 @@ export interface TestOutcome {
   readonly reason: string | null
 }
 
+export interface MadeSecret {
+  readonly value: string
+  readonly createdAt: number
+}
+
 const atOnce = 1000
 
 export const webhookCalls = (call: Call) => {
@@ -53,6 +58,9 @@ export const webhookCalls = (call: Call) => {
     async redeliver(realm: string, webhook: string, id: string): Promise<DeliveryRecord> {
       const where = one(realm, webhook) + path`/deliveries/${id}/redeliver`
       return (await call<DeliveryRecord>('POST', where)).body
+    },
+    async newSecret(realm: string, webhook: string): Promise<MadeSecret> {
+      return (await call<MadeSecret>('POST', `${one(realm, webhook)}/secret`)).body
     },
     async test(realm: string, webhook: string): Promise<TestOutcome> {
       return (await call<TestOutcome>('POST', `${one(realm, webhook)}/test`)).body

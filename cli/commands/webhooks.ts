@@ -53,7 +53,19 @@ Examples:
       const { testWebhook } = await import('./run/webhooks.ts')
       await testWebhook(invocationOf(command), name)
     })
-  for (const command of [deliveries, redeliver, test]) {
+  const secret = webhooks
+    .command('secret')
+    .description(
+      'generate a new secret and print it once; the secret before it signs beside it for a day',
+    )
+    .argument(...webhook)
+    .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  iamctl webhooks secret siem --realm acme --yes')
+    .action(async (name: string, _flags, command: Command) => {
+      const { webhookSecret } = await import('./run/webhooks.ts')
+      await webhookSecret(invocationOf(command), name)
+    })
+  for (const command of [deliveries, redeliver, test, secret]) {
     addRealmOptions(command)
     addOutputOptions(command)
   }

@@ -66,6 +66,7 @@ const spec = fields({
   secret: secret({
     store: 'verify',
     read: 'absent',
+    made: true,
     minLength: 32,
     description: 'At least 32 characters; left out on create, one is generated and answered once.',
   }),

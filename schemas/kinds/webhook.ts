@@ -12,7 +12,11 @@ const spec = fields({
     maxLength: 4000,
     description: 'Comma-separated event types; `*` and prefixes such as `ADMIN_*` are allowed.',
   }),
-  secret: secret({ description: 'Signs every delivery (HMAC with SHA-256).' }),
+  secret: secret({
+    made: true,
+    description:
+      'Signs every delivery (HMAC with SHA-256); left out on create, one is generated and answered once.',
+  }),
   enabled: flag(true, 'Whether deliveries are active.'),
   createdAt: createdAt(),
 })

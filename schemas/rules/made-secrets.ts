@@ -13,5 +13,9 @@ export const usesSecret = ({
   !publicClient && tokenEndpointAuthMethod.startsWith('client_secret')
 
 /** Pointers of the secrets that are made up for it, unless they are given. */
-export const madeSecrets = (kind: Kind, doc: Doc): readonly string[] =>
-  kind === Client && usesSecret(complete(kind, doc) as unknown as ClientDoc) ? ['/secret'] : []
+export const madeSecrets = (kind: Kind, doc: Doc): readonly string[] => {
+  if (kind === Client && !usesSecret(complete(kind, doc) as unknown as ClientDoc)) return []
+  return Object.entries(kind.spec.properties ?? {})
+    .filter(([, schema]) => schema['x-secret']?.made)
+    .map(([name]) => `/${name}`)
+}

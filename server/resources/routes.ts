@@ -65,11 +65,16 @@ interface Views {
 const viewsOf = (kind: Kind): Views => {
   const shown = { ...readView(kind), title: kind.kind }
   const body = bodyView(kind)
-  const absent = Object.entries(kind.spec.properties ?? {})
-    .filter(([, schema]) => schema['x-secret']?.read === 'absent')
-    .map(([name]) => [name, { type: 'string', description: 'Shown this once, if made.' }])
-  if (absent.length === 0) return { shown, written: shown, body }
-  const properties = { ...shown.properties, ...Object.fromEntries(absent) }
+  const description = 'Shown this once, if made.'
+  const made = Object.entries(kind.spec.properties ?? {}).flatMap(
+    ([name, schema]): [string, JsonSchema][] => {
+      const { read, made: isMade } = schema['x-secret'] ?? {}
+      if (read === 'absent') return [[name, { type: 'string', description }]]
+      return isMade ? [[name, { type: ['string', 'null'], description }]] : []
+    },
+  )
+  if (made.length === 0) return { shown, written: shown, body }
+  const properties = { ...shown.properties, ...Object.fromEntries(made) }
   return { shown, written: { ...shown, properties, title: `${kind.kind}-written` }, body }
 }
 

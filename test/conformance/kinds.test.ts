@@ -52,11 +52,10 @@ describe.each(backends)('on $name', (backend) => {
       const made = await make(kind, address, body)
       expect(made.status, JSON.stringify(made.body)).toBe(kind.shape === 'upsert' ? 200 : 201)
       const { secret, ...record } = made.body
-      expect(
-        check(
-          kind.spec.properties?.['secret']?.['x-secret']?.read === 'absent' ? record : made.body,
-        ),
-      ).toEqual([])
+      const mark = kind.spec.properties?.['secret']?.['x-secret']
+      // One that was made is told this once.
+      const shown = mark?.made ? { ...record, secret: null } : made.body
+      expect(check(mark?.read === 'absent' ? record : shown)).toEqual([])
       expect(made.body).toMatchObject(body)
       const one = `${address}/${nameOf(kind, made.body)}`
       if (kind.shape !== 'upsert') expect(made.headers['location']).toBe(one)

@@ -3,10 +3,12 @@
 import type { DeliveryRecord } from '../../client/webhooks.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { note } from '../../views/human/note.ts'
+import { printValue } from '../../views/human/secret.ts'
 import { printTable } from '../../views/human/table.ts'
 import { moment } from '../../views/human/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
+import { agreed } from './agreement.ts'
 import { withRealm } from './connection.ts'
 
 const limitOf = ({ flags }: Invocation): number => {
@@ -77,4 +79,17 @@ export const testWebhook = (invocation: Invocation, name: string): Promise<void>
         hint: 'check that the address answers with 2xx; `iamctl webhooks deliveries` shows the attempts',
       })
     note(invocation, `webhook ${name} answered ${responseStatus} in ${durationMs} ms`)
+  })
+
+/** Printed alone, so that a script can take it from standard output. */
+export const webhookSecret = (invocation: Invocation, name: string): Promise<void> =>
+  withRealm(invocation, async ({ api }, realm) => {
+    await agreed(
+      invocation,
+      `Replace the secret of webhook ${name} in realm ${realm}? Receivers that know only the old one refuse deliveries in a day.`,
+    )
+    const made = await api.webhooks.newSecret(realm, name)
+    if (invocation.output === 'json') return printJson(made)
+    printValue(made.value)
+    note(invocation, 'store the secret now; it is not shown again')
   })

@@ -1,4 +1,4 @@
-/** What became of a webhook's deliveries, sending one again, and trying out the receiver. */
+/** What became of a webhook's deliveries, sending one again, a new secret, and trying out the receiver. */
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -11,11 +11,14 @@ import {
 } from '#server/events/webhooks/delivery-list.ts'
 import { webhookQueue } from '#server/events/webhooks/fan-out.ts'
 import { payloadOf } from '#server/events/webhooks/payload.ts'
-import type { SendDelivery } from '#server/events/webhooks/sender.ts'
+import { type SendDelivery, secretPointer } from '#server/events/webhooks/sender.ts'
 import { doneBy } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
+import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/resources/find.ts'
+import { restDoor } from '#server/resources/operations.ts'
+import type { Writer } from '#server/resources/write.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
@@ -24,6 +27,7 @@ import { actionEvent } from '../event.ts'
 export interface WebhookActionParts {
   readonly storage: Storage
   readonly recorder: Recorder
+  readonly writer: Writer
   readonly clock: Clock
   readonly jobs: Pick<Jobs, 'wake'>
   readonly sendDelivery: SendDelivery
@@ -45,6 +49,13 @@ const deliverySchema = bodyOf({
   responseStatus: { ...optionalNumber, description: 'What the receiver answered last.' },
   durationMs: optionalNumber,
   reason: { ...optionalText, description: 'Why the last attempt did not arrive.' },
+})
+
+const madeSecretSchema = bodyOf({
+  type: { type: 'string', enum: ['secret'] },
+  value: { type: 'string', description: 'Told this once.' },
+  secretSet: { type: 'boolean' },
+  createdAt: { type: 'integer' },
 })
 
 const common = { permission: 'manage-realm', resourceType: Webhook.resourceType } as const
@@ -115,6 +126,47 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
         )
         jobs.wake(webhookQueue)
         return find()
+      },
+    },
+    {
+      ...common,
+      operationId: 'regenerate-webhook-secret',
+      method: 'POST',
+      path: '/webhooks/:id/secret',
+      events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
+      summary: 'Makes a new secret, answered once; the one before signs beside it for a day',
+      reply: { status: 200, schema: madeSecretSchema },
+      handle: async (context) => {
+        const webhook = await webhookIn(context)
+        const value = randomToken(32)
+        await parts.writer.write({
+          realm: context.realm,
+          caller: context.caller,
+          door: restDoor,
+          operations: [
+            {
+              op: 'put',
+              kind: Webhook,
+              key: webhook.key,
+              id: webhook.id,
+              doc: (before) => before,
+              secrets: { [secretPointer]: value },
+              expect: { exists: true },
+            },
+          ],
+          alongside: () => ({
+            statements: [],
+            events: [
+              actionEvent(
+                context,
+                'UPDATE_CREDENTIAL',
+                { type: Webhook.resourceType, id: webhook.id },
+                'secret regenerated',
+              ),
+            ],
+          }),
+        })
+        return { type: 'secret', value, secretSet: true, createdAt: clock.now() }
       },
     },
     {

@@ -105,13 +105,19 @@ export const createSender = (parts: SenderParts): SendDelivery => {
       ...answer,
       durationMs: Math.round(performance.now() - began),
     })
+    const secrets = await secretsOf(webhook)
+    // One that was made before every webhook had a secret: a receiver could not tell who sends.
+    if (secrets.length === 0)
+      return answered({
+        reason: 'the webhook has no secret to sign with: make one with `iamctl webhooks secret`',
+      })
     try {
       const { status, headers } = await outgoing.request({
         url: contentOf<WebhookDoc>(webhook).url,
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          ...signatureHeaders({ id, at, body }, await secretsOf(webhook)),
+          ...signatureHeaders({ id, at, body }, secrets),
         },
         body,
         timeoutMs,

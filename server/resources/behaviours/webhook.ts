@@ -1,6 +1,10 @@
-/** Webhooks: after a change of the secret the one before signs beside it for a while, so that receivers can follow. */
+/**
+ * Webhooks: each has a secret, and after a change of it the one before signs beside it for a while, so that receivers can
+ * follow.
+ */
 
 import { Problem } from '#schemas/problems.ts'
+import { randomToken } from '#server/platform/random.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { Behaviour, Prepared, PrepareTools } from '../behaviour.ts'
 import type { Draft } from '../drafts.ts'
@@ -26,6 +30,13 @@ const keepPrevious = ({ id, before, secrets }: Draft, { db, realm, now }: Prepar
   ]
 }
 
+/** No delivery goes out unsigned. */
+const newSecret = ({ body, secrets, sealed }: Draft): Prepared => {
+  if (body === null || pointer in secrets || pointer in sealed) return {}
+  const secret = randomToken(32)
+  return { secrets: { [pointer]: secret }, answer: { secret } }
+}
+
 /** A subscription is a way to read events: a new one, and a change of where they go, needs what reading them needs. */
 const refusalOf = ({ body }: Draft, { caller }: PrepareTools): Prepared =>
   body === null || caller.permissions.has('view-events')
@@ -39,7 +50,7 @@ const refusalOf = ({ body }: Draft, { caller }: PrepareTools): Prepared =>
 
 export const webhook: Behaviour = {
   prepare: async (drafts, tools) => ({
-    prepared: drafts.map((draft) => refusalOf(draft, tools)),
+    prepared: drafts.map((draft) => ({ ...newSecret(draft), ...refusalOf(draft, tools) })),
     statements: drafts
       .filter(({ body }) => body !== null)
       .flatMap((draft) => keepPrevious(draft, tools)),
