@@ -47,6 +47,8 @@ export const readMetricsSummary = ({ storage: { db }, clock, siblings }: Summary
         db
           .selectFrom('documents')
           .where('kind', '=', Client.kind)
+          // Not the command line's, which every realm has.
+          .where('origin', '!=', 'built-in')
           .select((eb) => eb.fn.countAll<number>().as('rows')),
       ),
       rows(
