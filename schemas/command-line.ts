@@ -16,8 +16,7 @@ export const commandLineId = 'iamctl-cli'
 export const commandLineClient = {
   clientId: commandLineId,
   name: 'iamctl',
-  description:
-    'The command line. People sign in with a browser, and administer with the permissions they hold.',
+  description: 'The command line.',
   publicClient: true,
   grantTypes: ['authorization_code', 'device', 'refresh_token'],
   redirectUris: ['http://127.0.0.1/callback'],

@@ -4,18 +4,17 @@ import { isDeepStrictEqual } from 'node:util'
 import { placeKey } from '#cli/plan/names.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { childrenOf, kindNamed } from '#schemas/registry.ts'
-import { seeds } from '#schemas/seeds.ts'
 import { type Has, mended } from './mended.ts'
 import { parentOf, placeOf, placesOf, type Sketch, standing } from './sketch.ts'
 import { tuned } from './tuned.ts'
-import type { Item } from './values.ts'
+import { changeableSeeds, type Item } from './values.ts'
 
 export interface Pair {
   readonly a: Sketch
   readonly b: Sketch
 }
 
-const born = seeds.map(({ kind, key, doc }) => ({ kind: kind.kind, key, doc }))
+const born = changeableSeeds.map(({ kind, key, doc }) => ({ kind: kind.kind, key, doc }))
 const isBorn: Has = (kind, key) => born.some((seed) => seed.kind === kind && seed.key === key)
 
 /** The user who answers for things: a file names them by an id that only the server knows. */

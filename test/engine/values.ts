@@ -1,6 +1,7 @@
 /** Values made by chance that a schema accepts: of a new kind or field without a line here. */
 
 import fc from 'fast-check'
+import { commandLineId } from '#schemas/command-line.ts'
 import type { Doc, JsonSchema } from '#schemas/json-schema.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
 import { isStored } from '#schemas/normalize.ts'
@@ -129,8 +130,10 @@ const ownNames = (kind: Kind): string[] =>
   (childrenOf(kind).length > 0 ? [1, 1, 1, 2, 2, 3, 4] : [1, 2, 3, 4]).map(
     (n) => `${kind.kind}-${n}`,
   )
+/** What every realm is born with and a file may change; the client of the command line takes neither change nor name. */
+export const changeableSeeds = seeds.filter(({ key }) => key !== commandLineId)
 const bornNames = (kind: Kind): string[] =>
-  seeds.filter((seed) => seed.kind === kind).map(({ key }) => key)
+  changeableSeeds.filter((seed) => seed.kind === kind).map(({ key }) => key)
 
 /** Mostly near the root, because what stands below nothing is taken out. */
 const treeKeys = ['/T1', '/T1', '/T2', '/T3', '/T1/T2', '/T1/T3', '/T2/T1', '/T1/T2/T3']
@@ -155,7 +158,7 @@ const keyFieldsOf = (kind: Kind): fc.Arbitrary<Record<string, unknown>> => {
     Object.fromEntries(
       kind.keyFields.map((name) => {
         const schema = kind.spec.properties?.[name] ?? {}
-        const born = seeds.flatMap((seed) => (seed.kind === kind ? [seed.doc[name]] : []))
+        const born = changeableSeeds.flatMap((seed) => (seed.kind === kind ? [seed.doc[name]] : []))
         return [
           name,
           schema.enum || schema['pattern']

@@ -7,12 +7,11 @@
 import type { Migration } from './migration.ts'
 
 const key = 'iamctl-cli'
-const hash = '8b8ae10d477eb2beabc8cc47ef86f10650602d6cb229f3228a6455a79c286a88'
+const hash = '39c8c1ca9285eac037bd0c8059c534799a196b412c7770a60db2ce4aa025baac'
 const body = JSON.stringify({
   clientId: key,
   name: 'iamctl',
-  description:
-    'The command line. People sign in with a browser, and administer with the permissions they hold.',
+  description: 'The command line.',
   publicClient: true,
   grantTypes: ['authorization_code', 'device', 'refresh_token'],
   redirectUris: ['http://127.0.0.1/callback'],
