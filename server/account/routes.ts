@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { createPreflights } from '#server/oidc/cors.ts'
 import { createDpop } from '#server/oidc/dpop.ts'
+import { deviceApprovals } from './device-approvals.ts'
 import { deviceEnrolment } from './device-enrolment.ts'
 import { createJsonErrors } from './errors.ts'
 import type { AccountParts } from './parts.ts'
@@ -21,6 +22,7 @@ export const accountRoutes =
     }
     app.setErrorHandler(createJsonErrors(parts.mapError))
     deviceEnrolment(shared)(app)
+    deviceApprovals(shared)(app)
     transactionRoutes(shared)(app)
     app.register(signInApprovals(shared))
     app.register(restoreAddress(shared))

@@ -5,12 +5,12 @@
  * article 5; docs/decisions/transactions.md has the encoding for verifiers outside).
  */
 
-import { createHash } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { TransactionRow } from '#server/storage/sign-in-tables.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { digestOf } from './signed-fields.ts'
 
 export const transactionGuard = 'transaction'
 
@@ -33,30 +33,17 @@ type Signed = Pick<
   'id' | 'type' | 'payload' | 'display_text' | 'user_id' | 'expires_at'
 > & { readonly clientId: string }
 
-/** Every field with its length before it: no field can run into the next one. */
-const encoded = (fields: readonly string[]): Buffer =>
-  Buffer.concat(
-    fields.flatMap((field) => {
-      const bytes = Buffer.from(field)
-      return [Buffer.from(`${bytes.length}:`), bytes, Buffer.from(',')]
-    }),
-  )
-
 export const transactionHash = (transaction: Signed): string =>
-  createHash('sha256')
-    .update(
-      encoded([
-        'iamctl-transaction-1',
-        transaction.id,
-        transaction.type,
-        transaction.clientId,
-        transaction.user_id,
-        transaction.payload,
-        transaction.display_text,
-        String(transaction.expires_at),
-      ]),
-    )
-    .digest('base64url')
+  digestOf([
+    'iamctl-transaction-1',
+    transaction.id,
+    transaction.type,
+    transaction.clientId,
+    transaction.user_id,
+    transaction.payload,
+    transaction.display_text,
+    String(transaction.expires_at),
+  ]).toString('base64url')
 
 export interface Transactions {
   create(transaction: NewTransaction): {

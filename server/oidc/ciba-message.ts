@@ -1,7 +1,8 @@
 /**
  * How users learn that a client asks for them (CIBA Core §8): a message to their enrolled devices or, where none can be
- * reached, by mail. Both lead to the page for approvals, which names the client and what it asks for. The message decides
- * nothing, so that whoever reads it allows nothing by it.
+ * reached, by mail. Both lead to the page for approvals, which names the client and what it asks for; a device is also told
+ * which request it is, to decide on it with its key. The message decides nothing, so that whoever reads it allows nothing
+ * by it.
  */
 
 import { displayNameOf } from '#schemas/kinds/client.ts'
@@ -15,6 +16,8 @@ import type { OidcParts } from './parts.ts'
 export type CibaMessageParts = ReachableDevicesParts & Pick<OidcParts, 'post'>
 
 export interface CibaQuestion {
+  /** As users call it. */
+  readonly id: string
   readonly client: TokenClient
   readonly user: UserRow
   /** After that nothing is left to decide. */
@@ -29,7 +32,7 @@ export const createCibaMessage =
   (parts: CibaMessageParts) =>
   async (
     { name: realm, view, url }: Issuer,
-    { client, user, expiresAt }: CibaQuestion,
+    { id, client, user, expiresAt }: CibaQuestion,
   ): Promise<Statement[]> => {
     const { post, messaging } = parts
     const link = `${url}${approvalsPath}`
@@ -45,7 +48,13 @@ export const createCibaMessage =
     const devices = await reachableDevices(parts, view, user, templateKey)
     if (devices.length > 0)
       return devices.flatMap(({ token, driver }) =>
-        post.statements({ ...letter, channel: 'PUSH', to: token, driver, data: { link, realm } }),
+        post.statements({
+          ...letter,
+          channel: 'PUSH',
+          to: token,
+          driver,
+          data: { link, realm, request: id },
+        }),
       )
     if (
       user.email === null ||

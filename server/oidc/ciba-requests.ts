@@ -41,9 +41,13 @@ export interface CibaRequests extends DecoupledRequests {
   /** For a transaction; the id goes to the client alone. */
   create(request: NewCibaRequest): {
     readonly authReqId: string
+    /** What users and their devices call it: whoever has it cannot redeem anything by it. */
+    readonly id: string
     readonly expiresAt: number
     readonly statements: readonly Statement[]
   }
+  /** As users call it, whatever became of it. */
+  byId(realm: string, id: string): Promise<DecoupledRow | undefined>
   /** Those that wait for the user, oldest first. */
   listOf(realm: string, userId: string): Promise<DecoupledRow[]>
   notificationOf(row: DecoupledRow): Notification | undefined
@@ -93,8 +97,16 @@ export const createCibaRequests = (
         expires_at: now + lifetimeSeconds * 1000,
       }
       const statements = insertRows(db, 'ciba_requests', [row])
-      return { authReqId, expiresAt: row.expires_at, statements }
+      return { authReqId, id, expiresAt: row.expires_at, statements }
     },
+
+    byId: (realm, id) =>
+      db
+        .selectFrom('ciba_requests')
+        .selectAll()
+        .where('id', '=', id)
+        .where('realm', '=', realm)
+        .executeTakeFirst(),
 
     listOf: (realm, userId) =>
       db

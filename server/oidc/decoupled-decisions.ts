@@ -1,5 +1,6 @@
 /** What a user says to a request that was made elsewhere: written once, with its audit event. */
 
+import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
 import type { Recorder } from '#server/events/audit.ts'
 import { doerOf } from '#server/sessions/doer.ts'
@@ -10,11 +11,21 @@ import type { DecoupledRequests, DecoupledRow } from './decoupled-requests.ts'
 import type { UserVisit } from './user-pages.ts'
 import type { GrantType } from './vocabulary.ts'
 
+/** Who decides, in which session. */
+export type Decider = Pick<UserVisit, 'issuer' | 'session' | 'user'> & {
+  readonly request: Pick<FastifyRequest, 'ip'>
+}
+
 export interface Decisions {
   /** The client of a request, where it may still use the grant. */
   clientOf(issuer: Issuer, row: DecoupledRow): Promise<TokenClient | undefined>
-  /** False where there is nothing to decide any more. */
-  decide(visit: UserVisit, row: DecoupledRow, allowed: boolean): Promise<boolean>
+  /** False where there is nothing to decide any more. `before` is what an approval needs to be there: its session. */
+  decide(
+    decider: Decider,
+    row: DecoupledRow,
+    allowed: boolean,
+    before?: readonly Statement[],
+  ): Promise<boolean>
 }
 
 export const createDecisions = (
@@ -32,7 +43,7 @@ export const createDecisions = (
 
   return {
     clientOf: clientOfRow,
-    decide: async ({ request, issuer, session, user }, row, allowed) => {
+    decide: async ({ request, issuer, session, user }, row, allowed, before = []) => {
       const client = await clientOfRow(issuer, row)
       if (!client) return false
       const statements = allowed
@@ -40,7 +51,7 @@ export const createDecisions = (
         : requests.deny(row, user.id)
       try {
         await recorder.append(
-          [...statements, ...alongside(row)],
+          [...before, ...statements, ...alongside(row)],
           [
             {
               type: 'GRANT_CONSENT',

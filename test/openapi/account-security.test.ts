@@ -34,6 +34,8 @@ describe.each(backends.slice(0, 1))(
     const open = [
       'start-device-enrollment',
       'enroll-device',
+      'read-device-approval',
+      'decide-device-approval',
       'show-address-change',
       'restore-address',
     ]

@@ -5,10 +5,10 @@ import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { ApprovalWish } from '#server/http/pages.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
+import { createCibaDecisions } from '../ciba-decisions.ts'
 import { approvalsPath } from '../ciba-message.ts'
-import { pingQueue, pingsFor } from '../ciba-ping.ts'
+import { pingQueue } from '../ciba-ping.ts'
 import type { CibaRequests } from '../ciba-requests.ts'
-import { createDecisions } from '../decoupled-decisions.ts'
 import type { DecoupledRow } from '../decoupled-requests.ts'
 import { describe } from '../description.ts'
 import type { RealmRoute } from '../issuer.ts'
@@ -54,9 +54,7 @@ const describeDecide = describe({
 export const approvals = (parts: OidcParts, requests: CibaRequests) => {
   const { pages, clock, jobs } = parts
   const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
-  const decisions = createDecisions(parts, requests, 'CIBA', (row) =>
-    jobs.enqueueStatements(pingQueue, pingsFor(requests, row)),
-  )
+  const decisions = createCibaDecisions(parts, requests)
 
   const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
     const client = await decisions.clientOf(issuer, row)

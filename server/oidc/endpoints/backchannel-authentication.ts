@@ -159,7 +159,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     const user = await userOf(issuer, client, form)
     if ((await requests.listOf(issuer.name, user.id)).length >= mostPending)
       throw accessDenied('too many requests wait for the user')
-    const { authReqId, expiresAt, statements } = requests.create({
+    const { authReqId, id, expiresAt, statements } = requests.create({
       realm: issuer.name,
       clientId: client.id,
       userId: user.id,
@@ -171,7 +171,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
       lifetimeSeconds,
       notificationToken: notification,
     })
-    const message = await messageFor(issuer, { client, user, expiresAt })
+    const message = await messageFor(issuer, { id, client, user, expiresAt })
     await storage.append([...statements, ...message])
     post.wake()
     return { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }

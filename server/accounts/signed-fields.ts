@@ -1,0 +1,12 @@
+/**
+ * What a key of a user signs: a digest over every field of what the user agrees to, each with its length before it (a
+ * netstring), so that no text can move from one field to the next without changing the digest.
+ */
+
+import { createHash } from 'node:crypto'
+
+export const digestOf = (fields: readonly string[]): Buffer => {
+  const hash = createHash('sha256')
+  for (const field of fields) hash.update(`${Buffer.byteLength(field)}:${field},`)
+  return hash.digest()
+}
