@@ -47,12 +47,12 @@ describe.each(backends)('a device that decides on $name', (backend) => {
   const issuer = () => `${world.server.baseUrl}/realms/shop`
   const app = (path: string, body: unknown) => appOf(world.server, 'shop')(path, body)
 
-  const enrolled = async (key?: DeviceKey): Promise<Enrolled> => {
+  const enrolled = async (key = newKey()): Promise<Enrolled> => {
     count += 1
     const username = `user-${count}`
     const userId = await world.addUser(username)
     const phone = await openPhone(world.server, 'shop', username)
-    return { username, userId, ...(await enrolDevice(world.server, 'shop', phone, key)) }
+    return { username, userId, ...(await enrolDevice(world.server, 'shop', phone, { key })) }
   }
 
   /** The client asks; what the client got, and the id that the message brought to the device. */
