@@ -1,8 +1,20 @@
 /** Bundles the package into `dist/`: everything but native modules, so that a cold start reads few files. */
 
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { build, type Plugin } from 'esbuild'
 import { sectionSchemas } from './cli/validate/schema.ts'
 import { compiledModule } from './schemas/compiled-module.ts'
@@ -67,11 +79,62 @@ const slimUndici: Plugin = {
   },
 }
 
+/** npm asks for a package: it must hold nothing of earlier builds. */
+const isForPackage = ['pack', 'publish'].includes(process.env['npm_command'] ?? '')
+
+const stamp = '.inputs'
+
+/** Of everything that decides what is built. */
+const inputsDigest = (more: Readonly<Record<string, string | null>>): string => {
+  const hash = createHash('sha256').update(JSON.stringify(more))
+  const below = (folder: string): string[] =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:tsx?|json)$/.test(name))
+      .map((name) => join(folder, name))
+  const single = ['package.json', 'package-lock.json', 'build.ts'].filter((name) =>
+    existsSync(name),
+  )
+  for (const file of [...single, ...['cli', 'schemas', 'server'].flatMap(below)].sort())
+    hash.update(`${file}\0`).update(readFileSync(file)).update('\0')
+  return hash.digest('hex')
+}
+
+const isFresh = (folder: string, inputs: string): boolean =>
+  existsSync(join(folder, stamp)) && readFileSync(join(folder, stamp), 'utf8') === inputs
+
+/** For how long a process may still run that began with an earlier build. */
+const keptMs = 7 * 86_400_000
+
+/**
+ * Moves a build to where it is run from, file by file and what others import first. A process that runs loads chunks of its own
+ * build when it needs them: those stay, under their names with hashes, until they are old.
+ */
+const putInPlace = (from: string, to: string, inputs: string): void => {
+  const filesIn = (folder: string): string[] =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+  const isChunk = (file: string): boolean => file.startsWith('chunks')
+  const made = filesIn(from).sort((a, b) => Number(isChunk(b)) - Number(isChunk(a)))
+  mkdirSync(join(to, 'chunks'), { recursive: true })
+  for (const file of made) renameSync(join(from, file), join(to, file))
+  const current = new Set(made)
+  for (const file of filesIn(to)) {
+    const isOld = isForPackage || Date.now() - statSync(join(to, file)).mtimeMs > keptMs
+    if (isOld && !current.has(file)) rmSync(join(to, file))
+  }
+  writeFileSync(join(to, stamp), inputs)
+}
+
 // Who builds the same source twice may want the same bytes: reproducible-builds.org/specs/source-date-epoch.
 const epoch = process.env['SOURCE_DATE_EPOCH']
 const builtAt = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000)
 
-rmSync('dist', { recursive: true, force: true }) // chunk names carry hashes: old ones would be published
+const inputs = inputsDigest({ commit: commit(), epoch: epoch ?? null })
+// npm runs this for every `npx iamctl` in a checkout.
+if (!isForPackage && isFresh('dist', inputs)) process.exit()
+const fresh = mkdtempSync('dist.')
+process.on('exit', () => rmSync(fresh, { recursive: true, force: true }))
 await build({
   entryPoints: {
     cli: 'cli/main.ts',
@@ -81,7 +144,7 @@ await build({
     bcrypt: 'server/platform/passwords/bcrypt-thread.ts',
     argon2: 'server/platform/passwords/argon2-thread.ts',
   },
-  outdir: 'dist',
+  outdir: fresh,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -112,4 +175,5 @@ if (!existsSync(cached)) {
   mkdirSync('node_modules/.cache/iamctl', { recursive: true })
   writeBreachFilter(cached)
 }
-copyFileSync(cached, 'dist/breach.filter')
+copyFileSync(cached, join(fresh, 'breach.filter'))
+putInPlace(fresh, 'dist', inputs)

@@ -7,6 +7,7 @@ import { invocationOf, isOn } from './commands/invocation.ts'
 import { addGlobalOptions, refuseStrays } from './commands/options.ts'
 import { exitCodeHelp } from './exit.ts'
 import { failureOf } from './failure.ts'
+import { handleSignals } from './interruption.ts'
 import { showFailure } from './views/human/failure.ts'
 import { printFailure } from './views/json/json.ts'
 import { endQuietlyWithReader, printOut } from './views/streams.ts'
@@ -47,6 +48,8 @@ ${exitCodeHelp.map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`
 
 /** Ctrl-C; what must be ended with care has its own way. */
 const endsByItself = new Set(['server', 'dev', 'reconcile'])
+/** `plan` too: approving it on a screen applies it. */
+const changesRealms = new Set(['apply', 'rollback', 'import', 'plan'])
 
 const topOf = (command: Command): Command =>
   command.parent?.parent == null ? command : topOf(command.parent)
@@ -59,7 +62,8 @@ const prepare = (program: Command, command: Command): void => {
     process.env['NO_COLOR'] = '1'
     delete process.env['FORCE_COLOR']
   }
-  if (!endsByItself.has(topOf(command).name())) process.once('SIGINT', () => process.exit(130))
+  const name = topOf(command).name()
+  if (!endsByItself.has(name)) handleSignals({ changes: changesRealms.has(name) })
 }
 
 export const createProgram = (): Command => {

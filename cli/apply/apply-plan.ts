@@ -2,6 +2,7 @@
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type ChangesetReply, type ChangesetRequest, formatVersion } from '#schemas/wire.ts'
+import { underWay } from '../interruption.ts'
 import { type SecretValue, toOperations } from '../plan/operations.ts'
 import { hasWork, type Plan, type RealmPlan } from '../plan/plan.ts'
 import { isUnknown } from '../plan/unknown-secrets.ts'
@@ -69,7 +70,10 @@ export const applyRealm = async (
   if (!hasWork(plan)) return { realm, outcome: 'unchanged', revision: baseRevision }
   try {
     const idempotencyKey = randomUUID()
-    const reply = await engine.changeset(realm, changesetOf(plan, options), { idempotencyKey })
+    const request = changesetOf(plan, options)
+    const reply = await underWay({ realm, baseRevision }, () =>
+      engine.changeset(realm, request, { idempotencyKey }),
+    )
     return { realm, outcome: 'applied', reply }
   } catch (error) {
     return { realm, outcome: 'failed', error }

@@ -19,6 +19,9 @@ Guards (exit 7): more deletions than --max-deletions (20 unless given here or as
 is \`protected\`, files that have become empty. A saved plan brings the limit that it was made under; the stricter of that
 limit and the one given here holds.
 
+Ctrl-C waits up to 10 seconds for the answer of a changeset that is under way and says what became of it: committed as
+revision N, not committed, or not known and how to find out. A second Ctrl-C leaves at once. The exit code is 130.
+
 Examples:
   iamctl apply
   iamctl apply --auto-approve --message "Release 41"        in a pipeline

@@ -15,7 +15,13 @@ import { settleReferences } from './references.ts'
 import type { Source } from './source.ts'
 import { textWhereText } from './text-places.ts'
 import { type Node, placeAtPointer, toJson } from './tree.ts'
-import { fillVariables, readVariables, unusedVariables, type Variables } from './variables.ts'
+import {
+  fillVariables,
+  foldUnknown,
+  readVariables,
+  unusedVariables,
+  type Variables,
+} from './variables.ts'
 
 export interface LoadOptions {
   /** From `cwd`; none: those of the estate, else its folder `realms`. */
@@ -155,5 +161,9 @@ export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
   // A file that could not be read may be the one that asks.
   if (!diagnostics.some(({ severity }) => severity === 'error'))
     diagnostics.push(...unusedVariables(variables))
-  return { realms: loaded, diagnostics, textOf: (file) => texts.get(file) }
+  return {
+    realms: loaded,
+    diagnostics: foldUnknown(diagnostics),
+    textOf: (file) => texts.get(file),
+  }
 }

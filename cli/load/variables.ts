@@ -39,6 +39,8 @@ export interface Variables {
   readonly given: readonly string[]
 }
 
+const unknownCode = 'variable-unknown'
+
 export const environmentPrefix = 'IAMCTL_VAR_'
 
 const isPlain = (node: ScalarNode): boolean => {
@@ -175,7 +177,7 @@ export const fillVariables = (
     const text = variables.get(part.name)?.text ?? part.fallback
     if (text !== null) return { type: 'text', text }
     refuse(node, part.written, {
-      code: 'variable-unknown',
+      code: unknownCode,
       message: `there is no variable "${part.name}"`,
       hint:
         didYouMean(part.name, variables.names()).hint ??
@@ -245,6 +247,21 @@ const checkKeys = (node: Node, diagnostics: Diagnostic[], seen = new Set<Pair>()
     hasEscaped = checkKeys(pair.value, diagnostics, seen) || key.includes('$${') || hasEscaped
   }
   return hasEscaped
+}
+
+/** A variable that nobody gave is one mistake, however often files use it: told at the first place, with the count. */
+export const foldUnknown = (diagnostics: readonly Diagnostic[]): Diagnostic[] => {
+  const uses = Map.groupBy(
+    diagnostics.filter(({ code }) => code === unknownCode),
+    ({ message }) => message,
+  )
+  return diagnostics.flatMap((diagnostic) => {
+    const all = diagnostic.code === unknownCode ? uses.get(diagnostic.message) : undefined
+    if (all === undefined || all.length === 1) return [diagnostic]
+    if (all[0] !== diagnostic) return []
+    const message = `${diagnostic.message} (used ${all.length} times, first here)`
+    return [{ ...diagnostic, message }]
+  })
 }
 
 /** A --var that no file asked for is a slip of its name, or left over. */

@@ -3,6 +3,7 @@
 import type { MissingSecret } from '#schemas/wire.ts'
 import { secretsFrom } from '../../apply/rollback-secrets.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { underWay } from '../../interruption.ts'
 import { nameOf } from '../../plan/names.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
@@ -64,13 +65,15 @@ export const rollback = (invocation: Invocation, revision: number): Promise<void
         `Do you want to take realm ${realm} back to revision ${revision}?`,
         trial.deleted > 0 ? [realm] : [],
       )
-    const reply = await api.rollback(realm, revision, {
-      // What was shown is what is done, or nothing.
-      baseRevision: trial.revision,
-      ...given,
-      ...(dropSecrets === true ? { dropSecrets } : {}),
-      ...(typeof message === 'string' ? { message } : {}),
-    })
+    const reply = await underWay({ realm, baseRevision: trial.revision }, () =>
+      api.rollback(realm, revision, {
+        // What was shown is what is done, or nothing.
+        baseRevision: trial.revision,
+        ...given,
+        ...(dropSecrets === true ? { dropSecrets } : {}),
+        ...(typeof message === 'string' ? { message } : {}),
+      }),
+    )
     if (human) showApplied([{ realm, outcome: 'applied', reply }])
     else printJson(reply)
   })

@@ -9,6 +9,7 @@ import { formatVersion } from '#schemas/wire.ts'
 import type { Connection } from '../../client/connect.ts'
 import { ProblemError } from '../../client/errors.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { underWay } from '../../interruption.ts'
 import { parseTemplate } from '../../load/template.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
@@ -132,7 +133,7 @@ const importInto = async (
     if (autoApprove !== true)
       await approve(`Make realm ${realm} at ${api.server} and import into it?`)
     await api.createRealm(realm)
-    const reply = await api.importRealm(realm, document)
+    const reply = await underWay({ realm, baseRevision: 1 }, () => api.importRealm(realm, document))
     if (invocation.output !== 'human') return printJson(reply)
     return note(invocation, `made realm ${realm} and imported into it: revision ${reply.revision}`)
   }
@@ -144,7 +145,9 @@ const importInto = async (
     return
   }
   if (autoApprove !== true) await approve(`Import into realm ${realm} at ${api.server}?`)
-  const reply = await api.importRealm(realm, document)
+  const reply = await underWay({ realm, baseRevision: trial.revision }, () =>
+    api.importRealm(realm, document),
+  )
   if (!human) return printJson(reply)
   note(invocation, `imported into realm ${realm}: revision ${reply.revision}`)
 }

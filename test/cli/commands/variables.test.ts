@@ -83,3 +83,28 @@ describe('a variable', () => {
     ])
   })
 })
+
+describe('a variable that nobody gave', () => {
+  it('is one error, with the first place and the count, however often it is used', async () => {
+    const uses = Array.from(
+      { length: 160 },
+      (_, i) => `  - { name: role-${i}, description: "\${var:GONE} ${i}" }\n`,
+    )
+    const { run } = newEstate(world(), {
+      'iamctl.yaml': 'paths: [.]\n',
+      'a.yaml': `realm: ${newRealm()}\nroles:\n${uses.join('')}  - { name: last, description: "\${var:OTHER}" }\n`,
+    })
+    const { code, stdout } = await run('validate -o json')
+    expect(code).toBe(3)
+    const found = JSON.parse(stdout).diagnostics.filter(
+      (one: { code: string }) => one.code === 'variable-unknown',
+    )
+    expect(found).toMatchObject([
+      {
+        message: 'there is no variable "GONE" (used 160 times, first here)',
+        place: { file: 'a.yaml', line: 3 },
+      },
+      { message: 'there is no variable "OTHER"', place: { line: 163 } },
+    ])
+  })
+})

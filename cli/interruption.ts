@@ -1,0 +1,84 @@
+/**
+ * SIGINT and SIGTERM in a command that changes a realm. A changeset that is under way is committed or not whatever the program
+ * does, so the first signal waits for the answer for a while, and the program says what became of the revision before it ends.
+ */
+
+import { failureOf } from './failure.ts'
+import { showLeaving } from './views/human/leaving.ts'
+
+/** How a shell reports what Ctrl-C has ended. */
+const interrupted = 130
+const patienceMs = 10_000
+
+interface UnderWay {
+  readonly realm: string
+  readonly baseRevision: number
+}
+
+let current: UnderWay | undefined
+let isAsked = false
+/** What was committed before, of a command that changes several realms. */
+const committed: string[] = []
+
+const leave: (...lines: readonly string[]) => never = (...lines) => {
+  showLeaving([...committed, ...lines])
+  process.exit(interrupted)
+}
+
+const unknown = ({ realm, baseRevision }: UnderWay): string =>
+  `realm ${realm}: it is not known whether the changeset was committed. The realm was at revision ${baseRevision}: ` +
+  `\`iamctl history --realm ${realm}\` lists a newer revision if it was, and \`iamctl plan\` shows what is left to do`
+
+const onSignal = (): void => {
+  if (current === undefined)
+    leave(committed.length === 0 ? 'nothing was changed' : 'nothing else was changed')
+  if (isAsked) leave(unknown(current))
+  isAsked = true
+  const { realm } = current
+  showLeaving([
+    `realm ${realm}: the changeset is under way; waiting for the answer (interrupt again to leave now)`,
+  ])
+  const about = current
+  setTimeout(() => leave(unknown(about)), patienceMs)
+}
+
+/** Of a command that changes nothing there is nothing to tell. */
+export const handleSignals = ({ changes }: { readonly changes: boolean }): void => {
+  if (!changes) {
+    process.once('SIGINT', () => process.exit(interrupted))
+    return
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+}
+
+/** Refused with a reason; of a server that did not answer nobody knows. */
+const isRefusal = (error: unknown): boolean => {
+  const { status, code } = failureOf(error)
+  return status !== null && status < 500 && !code.startsWith('unreachable')
+}
+
+/** Sends a changeset, so that a signal meanwhile can tell what became of it. */
+export const underWay = async <T extends { readonly revision: number }>(
+  about: UnderWay,
+  send: () => Promise<T>,
+): Promise<T> => {
+  current = about
+  try {
+    const reply = await send()
+    const line = `realm ${about.realm}: committed as revision ${reply.revision}`
+    if (isAsked) leave(line)
+    committed.push(line)
+    return reply
+  } catch (error) {
+    if (isAsked)
+      leave(
+        isRefusal(error)
+          ? `realm ${about.realm}: not committed, the server refused the changeset: ${failureOf(error).message}`
+          : unknown(about),
+      )
+    throw error
+  } finally {
+    current = undefined
+  }
+}

@@ -1,0 +1,17 @@
+/** What a command says when a signal ends it: on stderr, on a terminal with the cursor that a spinner has hidden. */
+
+import { writeSync } from 'node:fs'
+import { harmless, onErr } from './text.ts'
+
+const showCursor = '\u001b[?25h'
+
+/** Written to the descriptor itself: a spinner holds back what is written to the stream, and the process may end behind it. */
+export const showLeaving = (lines: readonly string[]): void => {
+  const cursor = process.stderr.isTTY ? `${showCursor}\n` : ''
+  const text = lines.map((line) => `${onErr('red', 'interrupted:')} ${harmless(line)}\n`).join('')
+  try {
+    writeSync(process.stderr.fd, `${cursor}${text}`)
+  } catch {
+    // Whoever read it has left.
+  }
+}
