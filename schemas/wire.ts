@@ -34,6 +34,8 @@ export interface DocumentMeta {
   readonly owner: string | null
   readonly protected: boolean
   readonly updatedAt: number
+  /** The key that the last apply gave it, where it was renamed by other means since. */
+  readonly appliedKey?: string
   /** With `?history=true`. */
   readonly lastChange?: LastChange
 }

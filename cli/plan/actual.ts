@@ -21,6 +21,8 @@ export interface ActualDocument {
   /** Pointers of the secrets that it has. */
   readonly storedSecrets: readonly string[]
   readonly lastChange: LastChange | null
+  /** The key that the last apply gave it, where it was renamed by other means since. */
+  readonly appliedKey: string | null
 }
 
 export interface Actual {
@@ -64,6 +66,7 @@ const documentOf = (entry: Entry, meta: DocumentMeta | undefined): ActualDocumen
       return reading().stored
     },
     lastChange: meta?.lastChange ?? null,
+    appliedKey: meta?.appliedKey ?? null,
   }
 }
 
@@ -103,6 +106,7 @@ const seeded = seeds.map(({ kind, key, doc }): [string, ActualDocument] => [
     protected: false,
     storedSecrets: [],
     lastChange: null,
+    appliedKey: null,
   },
 ])
 

@@ -33,6 +33,7 @@ import {
   unmanagedIn,
   warningsAbout,
 } from './left-out.ts'
+import { followHandRenames, lookalikes } from './likely-renames.ts'
 import { type Matching, match } from './match.ts'
 import { byPlace, nameOf, namesOf } from './names.ts'
 import {
@@ -218,7 +219,8 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
   const known = files.desired.filter(({ kind }) => isKnown(kind))
   const scope: Scope = scopeOf(known, actual, targets)
-  const matching = match(scope.desired, actual, files.desired)
+  const byHand = followHandRenames(scope.desired, actual, source, files.desired)
+  const matching = match(byHand.desired, actual, files.desired)
   const following = follow(matching.moved)
   const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
     new Set(secrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)))
@@ -275,6 +277,8 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     unmanaged: unmanaged.slice(0, mostUnmanaged),
     unmanagedCount: unmanaged.length,
     warnings: [
+      ...byHand.warnings,
+      ...lookalikes(all),
       ...renames.warnings,
       ...conflicts.warnings,
       ...(isWhole ? warningsAbout(staying, source, options.orphaned ?? []) : []),

@@ -66,6 +66,10 @@ export type WarningCode =
   | 'rename-source-missing'
   /** Both the old and the new key exist; the old one, which others own, stays. */
   | 'rename-not-done'
+  /** It has another name by now, given outside the files: the plan gives its own back. */
+  | 'renamed-by-hand'
+  /** One is made and one destroyed that differ by their names alone. */
+  | 'looks-renamed'
   /** Owned by this source, in lists that the files no longer have. */
   | 'orphaned'
   /** It left the files, and stays as it is because it is part of every realm. */

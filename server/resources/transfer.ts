@@ -24,6 +24,7 @@ import {
   configurationAt,
   readConfiguration,
 } from './configuration.ts'
+import { appliedKeys } from './export/hand-renames.ts'
 import { deletionsUpTo, lastChanges } from './history.ts'
 import { unmanagedUsers } from './unmanaged-users.ts'
 
@@ -194,10 +195,12 @@ const documentsText = async function* (
   byKind: ByKind,
   ids: boolean,
   changes: ReadonlyMap<string, LastChange>,
+  applied: ReadonlyMap<string, string>,
   history: boolean,
 ): AsyncGenerator<string> {
   const metaOf = (document: ConfigDocument): DocumentMeta => {
     const lastChange = changes.get(document.id)
+    const appliedKey = applied.get(document.id)
     return {
       ...(ids ? { id: document.id } : {}),
       hash: document.hash,
@@ -205,6 +208,7 @@ const documentsText = async function* (
       owner: document.owner,
       protected: document.protected,
       updatedAt: document.updatedAt || (lastChange?.at ?? 0),
+      ...(appliedKey === undefined ? {} : { appliedKey }),
       ...(history && lastChange ? { lastChange } : {}),
     }
   }
@@ -275,6 +279,7 @@ export const exportRealm = async (
     options.history || updatedAt === 0 ? [id] : [],
   )
   const changes = await lastChanges(db, realm, needed, wanted)
+  const applied = await appliedKeys(db, realm, shown.values(), wanted)
   const families = familiesOf(shown)
   const everybody = options.users === 'all' && readable.includes(User)
 
@@ -295,7 +300,7 @@ export const exportRealm = async (
       yield* sectionText(kind, tops, families, more)
     }
     yield `,"meta":{"sections":${JSON.stringify(await sectionHashes(byKind))},"documents":`
-    yield* documentsText(byKind, options.ids, changes, options.history)
+    yield* documentsText(byKind, options.ids, changes, applied, options.history)
     yield `,"omittedSections":${JSON.stringify(omittedSections)}`
     if (options.history) {
       yield ',"deleted":'

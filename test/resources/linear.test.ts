@@ -6,7 +6,7 @@ import { callsIn, growth } from '../support/operations.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { client, type Operation, put, remove, role, type Sender, senderTo } from './changeset.ts'
 
-const size = 24
+const size = 32
 const ours = /\/(?:server|schemas)\//
 
 const callersPermissions = permissionKeys.filter((permission) => permission !== 'realm-admin')
@@ -233,7 +233,7 @@ describe.each(backends)('a change twice as large is twice the work, on $name', (
         await applied(sender, change(size))
       })
     }
-    expect(await growth(size, count)).toBeLessThan(2.3)
+    expect(await growth(size, count)).toBeLessThan(2.6)
   })
 
   it('a change of every role in a chain of the master realm, which keeps an administrator', async () => {
@@ -246,6 +246,6 @@ describe.each(backends)('a change twice as large is twice the work, on $name', (
       )
       return callsIn(ours, () => applied(sender, linked))
     }
-    expect(await growth(size, count)).toBeLessThan(2.3)
+    expect(await growth(size, count)).toBeLessThan(2.6)
   })
 })

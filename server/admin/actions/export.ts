@@ -58,6 +58,7 @@ const documentMeta = bodyOf(
     owner: { type: ['string', 'null'] },
     protected: flag,
     updatedAt: number,
+    appliedKey: text,
     lastChange: lastChangeSchema,
   },
   ['hash', 'origin', 'owner', 'protected', 'updatedAt'],

@@ -22,6 +22,7 @@ import { onBehalfOf } from './0020-on-behalf-of.ts'
 import { messageLimits } from './0023-message-limits.ts'
 import { commandLine } from './0024-command-line.ts'
 import { defaultRoles } from './0025-default-roles.ts'
+import { renames } from './0026-renames.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -47,4 +48,5 @@ export const migrations: readonly Migration[] = [
   messageLimits,
   commandLine,
   defaultRoles,
+  renames,
 ]
