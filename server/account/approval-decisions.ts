@@ -28,7 +28,9 @@ export const createApprovalDecisions = ({ approvals, recorder, cookies, csrf }: 
 
   const find = async ({ realm, user }: Decider, kind: Kind, id: string): Promise<ApprovalRow> => {
     const row = await approvals.find(realm, id)
-    if (row?.kind !== kind || (row.user_id !== null && row.user_id !== user.id))
+    // A picture is anybody's who sees it; a question to a device that asks nobody is a decoy.
+    const isOpen = kind === 'qr' && row?.user_id === null
+    if (row?.kind !== kind || (!isOpen && row.user_id !== user.id))
       throw new Problem('not-found', 'there is no such request')
     return row
   }

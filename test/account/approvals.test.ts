@@ -107,6 +107,42 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect(await events('MFA_SUCCESS', userId)).toEqual(['push', 'push-allowed'])
     })
 
+    it('ask nobody where the name that was given has no device, and nobody answers that', async () => {
+      const { username, phone } = await newcomer()
+      await world.must('POST', '/flows', {
+        alias: `by-name-${count}`,
+        authenticationExecutions: [{ authenticator: 'identify' }, { authenticator: 'push' }],
+      })
+      const { browserFlow } = await world.must('GET', '/settings')
+      await world.settings({ browserFlow: `by-name-${count}` })
+      await world.addUser(`bare-${username}`)
+      for (const name of [`bare-${username}`, `nobody-${username}`]) {
+        sent.length = 0
+        const browser = world.browser()
+        await browser.open('/realms/shop/login')
+        await browser.submit({ username: name })
+        expect(numberOn(browser)).toMatch(/^\d\d$/)
+        expect(await statusOf(browser)).toBe('PENDING')
+        await world.settle()
+        expect(sent).toEqual([])
+        const { db } = world.server.parts.storage
+        const { id } = await db
+          .selectFrom('approvals')
+          .select('id')
+          .where('user_id', 'is', null)
+          .where('kind', '=', 'push')
+          .orderBy('created_at', 'desc')
+          .executeTakeFirstOrThrow()
+        const bare = await phoneOf(`bare-${username}`)
+        for (const one of [phone, bare])
+          for (const path of [`/push/${id}/approve`, `/qr/${id}/approve`])
+            expect((await one.send('POST', path, { number: numberOn(browser) })).status).toBe(404)
+        await browser.submit({ check: 'true' })
+        expect(browser.isSignedIn('shop')).toBe(false)
+      }
+      await world.settings({ browserFlow })
+    })
+
     it('are answered once, also by fifty answers at once', async () => {
       const { username, phone } = await newcomer()
       const { browser, id } = await pushTo(username)

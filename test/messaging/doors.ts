@@ -121,4 +121,5 @@ export const anonymous = [
   'a link by mail',
   'a code by mail',
   'a code by SMS',
+  'a question to a device by the name alone',
 ]

@@ -93,6 +93,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
       status,
       body: body
         .replaceAll(/[\w-]{43,}/g, '')
+        .replaceAll(/(class="number"[^>]*>)\d\d</g, '$1<')
         .replaceAll(name, '')
         .replaceAll(/\b\w…\w*@/g, '@'),
     })
@@ -169,12 +170,13 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
   it.each(anonymous)(
     'answer the same within the limit, beyond it and for nobody: %s',
     async (title) => {
-      const { executions, open } = doors[title] as Door
+      const { executions, open, needs } = doors[title] as Door
       await world.setFlow(executions)
       await world.settings({ messagesPerAddress: 1 })
-      const known = `${await newUser()}@shop.example`
+      const known = `${await newUser(needs)}@shop.example`
+      const without = needs === 'device' ? [`${await newUser()}@shop.example`] : []
       const answers = new Set<string>()
-      for (const name of [known, known, known, `nobody-${count}@shop.example`])
+      for (const name of [known, known, known, ...without, `nobody-${count}@shop.example`])
         answers.add(said(await open(browserFrom(1), name), name))
       expect(await left()).toBe(1)
       expect(answers.size).toBe(1)

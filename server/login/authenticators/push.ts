@@ -1,7 +1,8 @@
 /**
  * A question on a device of the user. The page shows a number, and whoever allows the sign-in on the device has to tell it.
  * Somebody who knows a password could otherwise ask until the user gives in: so one question waits at a time, and there are
- * only so many.
+ * only so many. Where only a name was given, the page is the same whether a question was sent or not: nobody learns who has
+ * a device, or who exists.
  */
 
 import { type ApprovalStatus, approvalMs } from '#server/accounts/approvals.ts'
@@ -52,13 +53,40 @@ export const push = (parts: Parts): Step => {
     )
   }
 
+  const toNowhere = (context: StepContext): Statement[] =>
+    post.statements({
+      realm: context.realm,
+      to: undefined,
+      channel: 'PUSH',
+      templateKey,
+      values: {},
+      cause: causeOf(context),
+      expiresAt: clock.now() + approvalMs,
+    })
+
+  const hasOnlyName = ({ state }: StepContext): boolean => state.amr.length === 0
+
   const askAnew = async (context: StepContext, sendings: number) => {
     const { row, notes, statements } = await ask(context, 'push', sendings)
     return { row, notes, statements: [...statements, ...(await send(context, row.id))] }
   }
 
-  const mayAsk = async ({ user }: StepContext): Promise<boolean> =>
-    user !== undefined && approvals.mayAsk(user.id)
+  /** A question that nobody is asked, and nobody can answer. */
+  const decoy = async (context: StepContext, sendings: number) => {
+    const asked = await ask({ ...context, user: undefined }, 'push', sendings)
+    return { ...asked, statements: [...asked.statements, ...toNowhere(context)] }
+  }
+
+  /** Nothing where the user was asked too often, or is being asked, and may know. */
+  const question = async (context: StepContext, sendings: number) => {
+    const { user } = context
+    const mayAsk =
+      user !== undefined &&
+      (await approvals.mayAsk(user.id)) &&
+      (await reachable(context)).length > 0
+    if (mayAsk) return askAnew(context, sendings)
+    return hasOnlyName(context) ? decoy(context, sendings) : undefined
+  }
 
   /** The question that waits is sent again as it is; one that is over makes way for another. */
   const resend = async (context: AnswerContext): Promise<Answered> => {
@@ -67,14 +95,14 @@ export const push = (parts: Parts): Step => {
     const row = await rowOf(context)
     const sendings = (before?.sendings ?? 0) + 1
     const isWaiting = before !== undefined && row && statusOf(row) === 'PENDING'
-    if (!isWaiting && !(await mayAsk(context))) return refused('too-many', 429)
-    const { notes, statements } = isWaiting
+    const asked = isWaiting
       ? {
           notes: { ...before, sendings, sentAt: clock.now() },
-          statements: await send(context, row.id),
+          statements: row.user_id === null ? toNowhere(context) : await send(context, row.id),
         }
-      : await askAnew(context, sendings)
-    const again = await context.again(notes, statements)
+      : await question(context, sendings)
+    if (!asked) return refused('too-many', 429)
+    const again = await context.again(asked.notes, asked.statements)
     post.wake()
     return again
   }
@@ -90,13 +118,17 @@ export const push = (parts: Parts): Step => {
     id: 'push',
     amr: 'swk',
     factor: true,
+    blind: true,
     suits: async ({ user }) => user !== undefined && (await parts.devices.of(user.id)).length > 0,
-    works: async (context) => (await reachable(context)).length > 0,
+    works: async (context) =>
+      hasOnlyName(context)
+        ? (await parts.messaging.ready(context.view, { channel: 'PUSH', templateKey })).ready
+        : (await reachable(context)).length > 0,
     outage: 'device-unreachable',
     status,
     show: async (context) => {
       const known = context.notes as Asked | undefined
-      const asked = known || !(await mayAsk(context)) ? undefined : await askAnew(context, 1)
+      const asked = known ? undefined : await question(context, 1)
       const row = asked?.row ?? (await rowOf(context))
       const number = row && statusOf(row) === 'PENDING' ? row.number : undefined
       const shown: Shown = {
