@@ -4,6 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { personOf } from '../account/person.ts'
 import { enrolDevice, openPhone } from '../account/phone.ts'
 import { backends } from '../support/backends.ts'
 import { send } from '../support/server.ts'
@@ -28,6 +29,7 @@ const cases = steps.flatMap((step) =>
 
 describe.each(backends)('a factor that cannot be asked for, on $name', (backend) => {
   let world: World
+  let annaId = ''
   beforeAll(async () => {
     world = await openWorld(backend)
     await world.must('POST', '/clients', {
@@ -35,7 +37,7 @@ describe.each(backends)('a factor that cannot be asked for, on $name', (backend)
       publicClient: true,
       grantTypes: ['password'],
     })
-    await world.addUser('anna', {
+    annaId = await world.addUser('anna', {
       emailVerified: true,
       attributes: { phoneNumber: ['+4915112345678'] },
     })
@@ -72,6 +74,29 @@ describe.each(backends)('a factor that cannot be asked for, on $name', (backend)
       expect(await signsIn(username), username).toBe(false)
       expect(await isGranted(username), username).toBe(false)
     }
+  })
+
+  it('is told as such in the middle of a sign-in and in a step-up, with the way back', async () => {
+    await world.setFlow([first, { authenticator: 'push' }])
+    const provider = { channel: 'PUSH', driver: 'fcm', config: { projectId: 'shop' }, secret: '{}' }
+    await world.must('PUT', '/messaging/providers', provider)
+    const browser = world.browser()
+    await browser.open('/realms/shop/login')
+    await browser.submit({ username: 'anna', password })
+    expect(browser.page?.body).toMatch(/class="number"/)
+    await world.must('DELETE', '/messaging/providers/PUSH/fcm')
+    const strengthened = await personOf(world, annaId)
+    await strengthened.browser.open('/realms/shop/login?authorization=account-security-strong')
+    for (const { page } of [
+      { page: await browser.get(browser.path) },
+      { page: await browser.submit({ check: 'true' }) },
+      strengthened.browser,
+    ]) {
+      expect(page?.status).toBe(403)
+      expect(page?.body).toContain('Your phone cannot be reached')
+      expect(page?.body).toContain('href="/realms/shop/login')
+    }
+    expect(browser.isSignedIn('shop')).toBe(false)
   })
 
   it.each(steps)('is not asked of users who lack it, where it is conditional: %s', async (step) => {
