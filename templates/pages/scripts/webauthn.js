@@ -3,8 +3,8 @@
 const form = document.querySelector('form[data-webauthn]')
 const { webauthn: verb, options: json, conditional } = form.dataset
 const response = form.elements.namedItem('response')
-const show = (name) => {
-  for (const one of form.querySelectorAll(`[data-${name}]`)) one.hidden = false
+const show = (name, shown = true) => {
+  for (const one of form.querySelectorAll(`[data-${name}]`)) one.hidden = !shown
 }
 
 const toBytes = (text) => {
@@ -59,14 +59,36 @@ const ask = async (mediation) => {
   form.submit()
 }
 
+// Offered in the autofill of the field for the name, while the button is not clicked.
+const offer = async () => {
+  if (conditional === undefined) return
+  if (await PublicKeyCredential.isConditionalMediationAvailable?.()) await ask('conditional')
+}
+
+const rest = () => form.removeAttribute('aria-busy')
+
+const take = async () => {
+  show('failed', false)
+  form.setAttribute('aria-busy', 'true')
+  const asked = ask()
+  const own = waiting
+  try {
+    await asked
+  } catch {
+    // Another click has taken its place.
+    if (waiting !== own) return
+    rest()
+    show('failed')
+    await offer()
+  }
+}
+
 if (window.PublicKeyCredential) {
   form.hidden = false
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    ask().catch(() => show('failed'))
+    take().catch(() => {})
   })
-  if (conditional !== undefined)
-    PublicKeyCredential.isConditionalMediationAvailable?.()
-      .then((available) => available && ask('conditional'))
-      .catch(() => {})
+  addEventListener('pageshow', rest)
+  offer().catch(() => {})
 } else show('unsupported')
