@@ -111,7 +111,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
     expect(page.url).toBe(approvals())
     for (const word of ['The Bank', 'W4SCT']) expect(page.body).toContain(word)
     const done = await elsewhere.submit(page, { decision: 'allow' })
-    expect(done.body).toContain('You have allowed it.')
+    expect(done.body).toContain('Access was allowed.')
     const tokens = await openid.pollBackchannelAuthenticationGrant(config, {
       ...started,
       interval: 0.1,
