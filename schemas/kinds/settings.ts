@@ -92,11 +92,14 @@ const spec = fields({
     'Messages an hour that visitors may cause from one network address; four times as many for users who have proved a factor.',
     { default: 50, minimum: 1, maximum: 100_000 },
   ),
-  messagesPerRealm: count('Messages an hour that visitors may cause in the whole realm.', {
-    default: 2000,
-    minimum: 1,
-    maximum: 1_000_000,
-  }),
+  messagesPerRealm: count(
+    'Messages an hour that visitors may cause in the whole realm, and that one client may ask for.',
+    {
+      default: 2000,
+      minimum: 1,
+      maximum: 1_000_000,
+    },
+  ),
 
   otpPolicyType: oneOf(['totp'], { default: 'totp' }),
   otpPolicyAlgorithm: oneOf(['HmacSHA1', 'HmacSHA256', 'HmacSHA512'], { default: 'HmacSHA1' }),
