@@ -102,6 +102,22 @@ describe('a password field', () => {
   })
 })
 
+/** Pages that bring a script of their own as well. */
+const scripted = ['login', 'webauthn', 'register-passkey', 'push', 'recovery-codes']
+
+describe('the script for forms', () => {
+  it.each(scripted)('runs beside the other script of a page: %s', async (example) => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const errors: string[] = []
+    page.on('pageerror', ({ message }) => errors.push(message))
+    await page.goto(`${base}/${example}`)
+    expect(await page.locator('script').count()).toBe(2)
+    expect(errors).toEqual([])
+    await context.close()
+  })
+})
+
 describe('a form that was sent', () => {
   const buttons = 'main button[type=submit]'
   const stateOf = (page: Page) =>
