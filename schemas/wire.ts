@@ -205,6 +205,16 @@ export interface ChangesetReply {
   readonly impacts: readonly Impact[]
 }
 
+/** A secret that the server made for a document, told once. */
+export interface MadeSecret extends Place {
+  readonly pointer: string
+  readonly value: string
+}
+
+export interface ImportReply extends ChangesetReply {
+  readonly madeSecrets: readonly MadeSecret[]
+}
+
 /** In the problem of a stale changeset: what others did meanwhile. */
 export interface Moved extends LastChange {
   readonly changes: readonly (Place & { readonly op: ChangesetChange['op'] })[]

@@ -12,6 +12,7 @@ import { createBruteForce } from '#server/accounts/brute-force.ts'
 import { createDataExport } from '#server/accounts/data-export.ts'
 import { createDecoys } from '#server/accounts/decoys.ts'
 import { createDevices } from '#server/accounts/devices.ts'
+import { createErasedPeople } from '#server/accounts/erased-people.ts'
 import { createFactors } from '#server/accounts/factors.ts'
 import { createInvitations } from '#server/accounts/invitations.ts'
 import { createLockNotice } from '#server/accounts/lock-notice.ts'
@@ -137,6 +138,7 @@ export const createParts = async (
     const decoys = createDecoys({ storage, clock, key: deriveKey(root, 'decoys') })
     const passwords = createPasswords({ hasher, breach, decoys, storage, clock })
     const ranks = createRanks(storage)
+    const erasedPeople = createErasedPeople({ storage, key: deriveKey(root, 'erased-people') })
     const sessions = createSessions({ storage, clock })
     const bruteForce = createBruteForce({ storage, clock })
     const factors = createFactors(storage)
@@ -196,7 +198,14 @@ export const createParts = async (
       baseUrl: config.http.baseUrl,
     })
 
-    const behaviours = createBehaviours({ users, passwords, ranks, copy, addressNotice })
+    const behaviours = createBehaviours({
+      users,
+      passwords,
+      ranks,
+      copy,
+      addressNotice,
+      erasedPeople,
+    })
     const lastAdmin = createLastAdmin({ storage, master: masterRealm })
     const writer = createWriter({ storage, recorder, copy, clock, vault, behaviours, lastAdmin })
     const realms = createRealms({ storage, writer, recorder, users, passwords, keyring, clock })
@@ -260,6 +269,7 @@ export const createParts = async (
         readRecords,
         shared: storage.dialect.sharedByProcesses,
       }),
+      erasedPeople,
       sealEvents: createSealEvents({ storage, outbox, clock, logger, chainKey }),
       checkChain: createCheckChain({ storage, outbox, chainKey }),
       forgetEvents: createForgetEvents({ storage, totals, master: masterRealm }),

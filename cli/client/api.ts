@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import type { Doc } from '#schemas/json-schema.ts'
 import type {
   ChangesetReply,
+  ImportReply,
   ChangesetRequest,
   CompareReply,
   RealmExport,
@@ -38,8 +39,8 @@ export interface Api extends Engine, LiveCalls {
   importRealm(
     realm: string,
     document: Doc,
-    options?: { readonly dryRun?: boolean },
-  ): Promise<ChangesetReply>
+    options?: { readonly dryRun?: boolean; readonly fromRealm?: string },
+  ): Promise<ImportReply>
 }
 
 /** From here on the operations are sent as lines: neither side then holds all of them as one text. */
@@ -114,9 +115,9 @@ export const createApi = (http: Http, session: Session): Api => {
       const where = below(realm) + path`/revisions/${String(revision)}/rollback`
       return (await call<RollbackReply>('POST', where, { json: request, slow: true })).body
     },
-    async importRealm(realm, document, { dryRun } = {}) {
-      const { body } = await call<ChangesetReply>('POST', `${below(realm)}/import`, {
-        query: { dryRun },
+    async importRealm(realm, document, { dryRun, fromRealm } = {}) {
+      const { body } = await call<ImportReply>('POST', `${below(realm)}/import`, {
+        query: { dryRun, fromRealm },
         json: document,
         slow: true,
       })

@@ -44,14 +44,16 @@ export const addImport = (program: Command): void => {
     .argument('<file>', 'an export as JSON, or a realm as YAML; - for stdin')
     .option('--plan', 'only show what would change')
     .option('--auto-approve', 'do not ask')
+    .option('--from-realm <realm>', 'realm of the export, if it is another one')
     .addHelpText(
       'after',
       `
 What is imported belongs to nobody's files. To keep a realm in files, use \`iamctl apply\`.
+Secrets that the server generates for new documents are printed once.
 
 Examples:
   iamctl import acme.json --realm acme --plan
-  iamctl import acme.json --realm acme-copy`,
+  iamctl import acme.json --realm acme-copy --from-realm acme`,
     )
     .action(async (file: string, _flags, command: Command) => {
       const { importRealm: run } = await import('./run/transfer.ts')

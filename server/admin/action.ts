@@ -54,6 +54,8 @@ interface Described {
   readonly streams?: readonly string[]
   /** Status and schema of the reply. */
   readonly reply: { readonly status: 200 | 201 | 204; readonly schema: JsonSchema }
+  /** One with a body that the handler may choose instead of a reply without, by `reply.code(200)`. */
+  readonly otherReply?: { readonly status: 200; readonly schema: JsonSchema }
 }
 
 export type Action = Described &
@@ -121,6 +123,11 @@ const openedIn = async (
 const emptyBody = ({ method, body }: Action): object | undefined =>
   method === 'POST' && body?.type === 'object' ? {} : undefined
 
+const responsesOf = ({ reply, otherReply }: Action): Record<number, JsonSchema> => ({
+  [reply.status]: reply.schema,
+  ...(otherReply ? { [otherReply.status]: otherReply.schema } : {}),
+})
+
 const addRoute = (app: FastifyInstance, action: Action, { copy, master }: ActionParts): void => {
   const checkBody = action.body && !action.streams && lazyValidator(ajv, action.body)
   const ofServer = action.path.startsWith('/admin/')
@@ -133,7 +140,7 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
       summary: action.summary,
       ...(action.query ? { querystring: action.query } : {}),
       ...(action.headers ? { headers: action.headers } : {}),
-      response: { [action.reply.status]: action.reply.schema },
+      response: responsesOf(action),
     },
     config: {
       permission: action.permission,
@@ -162,7 +169,7 @@ const addRoute = (app: FastifyInstance, action: Action, { copy, master }: Action
         request,
         reply,
       })
-      return action.reply.status === 204 ? reply.send() : answer
+      return reply.statusCode === 204 ? reply.send() : answer
     },
   })
 }

@@ -13,12 +13,13 @@ import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { flatten, sectionKinds, withoutSecretFlags } from '#schemas/realm-document.ts'
 import { childrenOf, kinds } from '#schemas/registry.ts'
 import { yamlView } from '#schemas/views.ts'
-import { type ChangesetReply, formatVersion } from '#schemas/wire.ts'
+import { formatVersion, type ImportReply, type MadeSecret } from '#schemas/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refuseUnlessMayWrite } from './access.ts'
 import { replyOf } from './changeset-reply.ts'
+import type { Effect } from './effects.ts'
 import { impactsOf } from './impacts.ts'
 import { type Door, type Operation, placeOf } from './operations.ts'
 import type { Writer } from './write.ts'
@@ -36,7 +37,10 @@ export const importBody: JsonSchema = {
   type: 'object',
   properties: {
     formatVersion: { type: 'integer' },
-    realm: { type: 'string', description: 'Where it comes from.' },
+    realm: {
+      type: 'string',
+      description: 'Where it comes from: this realm, unless `fromRealm` names the other one.',
+    },
     revision: { type: 'integer' },
     meta: { type: 'object', description: 'What an export tells about the documents; passed over.' },
     ...Object.fromEntries(
@@ -186,14 +190,44 @@ const atTheirPlaces = (error: unknown, placed: readonly Placed[]): unknown => {
   })
 }
 
+/** A document of another realm is brought in by mistake more often than on purpose. */
+const refuseOther = (realm: string, from: unknown, asked: string | undefined): void => {
+  if (typeof from !== 'string' || from === realm || from === asked) return
+  throw invalid([
+    {
+      field: '/realm',
+      code: 'other-realm',
+      message: `the document is of realm "${from.slice(0, 100)}" and this is realm "${realm}": give fromRealm=${from.slice(0, 100)} (iamctl import --from-realm) to import it here`,
+    },
+  ])
+}
+
+/** What was made up for documents that came without: nobody can read it later. */
+const madeSecretsOf = ({ draft, prepared }: Effect): MadeSecret[] =>
+  prepared.answer === undefined
+    ? []
+    : Object.entries(prepared.secrets ?? {}).map(([pointer, value]) => ({
+        kind: draft.kind.kind,
+        key: draft.key,
+        pointer,
+        value,
+      }))
+
+export interface ImportRequest {
+  readonly dryRun: boolean
+  /** The realm of the document, where it is meant to be another one. */
+  readonly fromRealm?: string | undefined
+}
+
 export const createImport = ({ storage, writer, clock }: ImportParts) => {
   const { db } = storage
   return async (
     realm: string,
     body: Doc,
     caller: Caller,
-    { dryRun }: { readonly dryRun: boolean },
-  ): Promise<ChangesetReply> => {
+    { dryRun, fromRealm }: ImportRequest,
+  ): Promise<ImportReply> => {
+    refuseOther(realm, body['realm'], fromRealm)
     const sections = await sectionsIn(body)
     refuseTooManyUsers(sections)
     const placed = await operationsIn(sections)
@@ -215,7 +249,8 @@ export const createImport = ({ storage, writer, clock }: ImportParts) => {
       const impacts = dryRun
         ? await impactsOf(effects, drafts, { db, realm, now: clock.now() })
         : []
-      return { ...replyOf(effects, { revision, dryRun }), impacts }
+      const madeSecrets = dryRun ? [] : effects.flatMap(madeSecretsOf)
+      return { ...replyOf(effects, { revision, dryRun }), impacts, madeSecrets }
     } catch (error) {
       throw atTheirPlaces(error, placed)
     }

@@ -159,6 +159,13 @@ export interface UserRoleRow {
   by_default: Generated<number>
 }
 
+export interface ErasedPersonRow {
+  realm: string
+  /** A keyed hash of it. */
+  name: string
+  erased_at: number
+}
+
 export interface UserGroupRow {
   user_id: string
   group_id: string
@@ -323,6 +330,7 @@ export interface Tables {
   password_history: PasswordHistoryRow
   user_roles: UserRoleRow
   user_groups: UserGroupRow
+  erased_people: ErasedPersonRow
   sessions: SessionRow
   login_guards: LoginGuardRow
   signing_keys: SigningKeyRow

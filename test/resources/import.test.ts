@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
 import { Role } from '#schemas/kinds/role.ts'
-import type { ChangesetReply, RealmExport } from '#schemas/wire.ts'
+import type { ChangesetReply, ImportReply, RealmExport } from '#schemas/wire.ts'
 import { backends } from '../support/backends.ts'
 import { estate, fillRealm, pipeline, secretMark } from '../support/filled-realm.ts'
 import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
@@ -32,8 +32,13 @@ describe.each(backends)('import on $name', (backend) => {
 
   const exportOf = async (realm: string, query = ''): Promise<RealmExport> =>
     (await server.admin.send('GET', `/admin/realms/${realm}/export${query}`)).body
-  const send = (realm: string, body: unknown, query = '', by: Caller = server.admin) =>
-    by.send('POST', `/admin/realms/${realm}/import${query}`, body)
+  /** On purpose, where the document is of another realm. */
+  const send = (realm: string, body: unknown, query = '', by: Caller = server.admin) => {
+    const { realm: from } = body as { readonly realm?: unknown }
+    const asked = typeof from === 'string' && from !== realm ? `fromRealm=${from}` : ''
+    const all = [query.slice(1), asked].filter(Boolean).join('&')
+    return by.send('POST', `/admin/realms/${realm}/import${all && `?${all}`}`, body)
+  }
   const bring = async (...args: Parameters<typeof send>): Promise<ChangesetReply> => {
     const { status, body } = await send(...args)
     expect(status, JSON.stringify(body)).toBe(200)
@@ -72,6 +77,55 @@ describe.each(backends)('import on $name', (backend) => {
         expect(owner).toBeNull()
         expect(['manual', 'built-in']).toContain(origin)
       }
+  })
+
+  it.each(['', '?dryRun=true', '?fromRealm=third'])(
+    'refuses a document of another realm, with %s as the query, and says how to go on',
+    async (query) => {
+      await server.createRealm(`other${query.length}`)
+      const target = `other${query.length}`
+      const before = await revisionOf(target)
+      const { status, body } = await server.admin.send(
+        'POST',
+        `/admin/realms/${target}/import${query}`,
+        full,
+      )
+      expect([status, body.errors?.[0]?.field]).toEqual([400, '/realm'])
+      expect(body.detail).toContain('"full"')
+      expect(body.detail).toContain('fromRealm=full')
+      expect(await revisionOf(target)).toBe(before)
+    },
+  )
+
+  it('tells the secrets that are made for new documents, once, and they are in force', async () => {
+    await server.createRealm('told')
+    const document = {
+      formatVersion: 1,
+      clients: [
+        { clientId: 'job', serviceAccountsEnabled: true, grantTypes: ['client_credentials'] },
+        { clientId: 'page', publicClient: true },
+      ],
+      webhooks: [{ name: 'hook', url: 'https://hook.example/', eventTypes: '*' }],
+    }
+    expect(await bring('told', document, '?dryRun=true')).toMatchObject({ madeSecrets: [] })
+    const reply = (await bring('told', document)) as ImportReply
+    expect(reply.madeSecrets).toEqual([
+      { kind: 'client', key: 'job', pointer: '/secret', value: expect.any(String) },
+      { kind: 'webhook', key: 'hook', pointer: '/secret', value: expect.any(String) },
+    ])
+    const [{ value } = { value: '' }] = reply.madeSecrets
+    const fields = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'job',
+      client_secret: value,
+    })
+    const token = await server.anonymous.send('POST', '/realms/told/token', `${fields}`, {
+      'content-type': 'application/x-www-form-urlencoded',
+    })
+    expect(token.status, JSON.stringify(token.body)).toBe(200)
+    expect(await bring('told', document)).toMatchObject({ changes: [], madeSecrets: [] })
+    const events = await server.admin.send('GET', '/admin/realms/told/events?changes=true')
+    expect(JSON.stringify(events.body)).not.toContain(value)
   })
 
   it('changes nothing in the realm that it came from, owners and secrets included', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { load as parseYaml } from 'js-yaml'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
-import { formatVersion } from '#schemas/wire.ts'
+import { formatVersion, type ImportReply } from '#schemas/wire.ts'
 import type { Connection } from '../../client/connect.ts'
 import { ProblemError } from '../../client/errors.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -14,11 +14,12 @@ import { parseTemplate } from '../../load/template.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/note.ts'
 import { showChanges } from '../../views/human/show-plan.ts'
+import { printTable } from '../../views/human/table.ts'
 import { jsonText, printJson } from '../../views/json/json.ts'
 import { printOut } from '../../views/streams.ts'
 import { realmText, sectionTexts } from '../../views/yaml/realm.ts'
 import { writeBelow } from '../../write-below.ts'
-import type { Invocation } from '../invocation.ts'
+import { type Invocation, textOf } from '../invocation.ts'
 import { withRealm } from './connection.ts'
 
 interface ExportFlags {
@@ -118,6 +119,27 @@ const exists = async (api: Connection['api'], realm: string): Promise<boolean> =
   }
 }
 
+/** Before a realm is made for it. */
+const refuseOther = (document: Doc, realm: string, fromRealm: string | undefined): void => {
+  const { realm: from } = document
+  if (typeof from !== 'string' || from === realm || from === fromRealm) return
+  throw new CommandError(
+    exitCodes.invalid,
+    `the document is an export of realm ${from}, not of realm ${realm}`,
+    { hint: `give --from-realm ${from} to import it into ${realm}` },
+  )
+}
+
+/** Told once: a server that keeps hashes can never show them again. */
+const showMade = (invocation: Invocation, { madeSecrets = [] }: Partial<ImportReply>): void => {
+  if (madeSecrets.length === 0) return
+  printTable(
+    ['document', 'field', 'generated value'],
+    madeSecrets.map(({ kind, key, pointer, value }) => [`${kind} ${key}`, pointer.slice(1), value]),
+  )
+  note(invocation, 'store these secrets now; they are not shown again')
+}
+
 const importInto = async (
   invocation: Invocation,
   { api }: Connection,
@@ -125,6 +147,9 @@ const importInto = async (
   document: Doc,
 ): Promise<void> => {
   const { plan: planOnly, autoApprove } = invocation.flags
+  const fromRealm = textOf(invocation, 'fromRealm')
+  refuseOther(document, realm, fromRealm)
+  const other = fromRealm === undefined ? {} : { fromRealm }
   if (!(await exists(api, realm))) {
     if (planOnly)
       throw new CommandError(exitCodes.error, `there is no realm ${realm} to compare with`, {
@@ -133,11 +158,14 @@ const importInto = async (
     if (autoApprove !== true)
       await approve(`Make realm ${realm} at ${api.server} and import into it?`)
     await api.createRealm(realm)
-    const reply = await underWay({ realm, baseRevision: 1 }, () => api.importRealm(realm, document))
+    const reply = await underWay({ realm, baseRevision: 1 }, () =>
+      api.importRealm(realm, document, other),
+    )
     if (invocation.output !== 'human') return printJson(reply)
+    showMade(invocation, reply)
     return note(invocation, `made realm ${realm} and imported into it: revision ${reply.revision}`)
   }
-  const trial = await api.importRealm(realm, document, { dryRun: true })
+  const trial = await api.importRealm(realm, document, { dryRun: true, ...other })
   const human = invocation.output === 'human'
   if (human) showChanges(trial.changes, { ...trial, done: false })
   if (planOnly || trial.changes.length === 0) {
@@ -146,9 +174,10 @@ const importInto = async (
   }
   if (autoApprove !== true) await approve(`Import into realm ${realm} at ${api.server}?`)
   const reply = await underWay({ realm, baseRevision: trial.revision }, () =>
-    api.importRealm(realm, document),
+    api.importRealm(realm, document, other),
   )
   if (!human) return printJson(reply)
+  showMade(invocation, reply)
   note(invocation, `imported into realm ${realm}: revision ${reply.revision}`)
 }
 

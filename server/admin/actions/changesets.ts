@@ -78,6 +78,18 @@ const replyMembers = {
 
 export const changesetReply: JsonSchema = { title: 'changeset-reply', ...bodyOf(replyMembers) }
 
+export const importReply: JsonSchema = {
+  title: 'import-reply',
+  ...bodyOf({
+    ...replyMembers,
+    madeSecrets: {
+      type: 'array',
+      description: 'Secrets that were generated for new documents, told this once.',
+      items: bodyOf({ ...place, pointer: text, value: text }),
+    },
+  }),
+}
+
 export const rollbackReply: JsonSchema = {
   title: 'rollback-reply',
   ...bodyOf(

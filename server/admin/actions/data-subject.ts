@@ -2,6 +2,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import { dataExportSchema, type ExportData } from '#server/accounts/data-export.ts'
+import type { ErasedPeople } from '#server/accounts/erased-people.ts'
 import { type ErasureParts, erasureStatements } from '#server/accounts/erasure.ts'
 import { createErasureRequests } from '#server/accounts/erasure-requests.ts'
 import { isSelf } from '#server/http/caller.ts'
@@ -12,7 +13,11 @@ import { type UserParts, userEvent, userToChange } from './users.ts'
 export interface DataSubjectParts extends UserParts, ErasureParts {
   readonly storage: UserParts['storage']
   readonly exportData: ExportData
+  readonly erasedPeople: Pick<ErasedPeople, 'record'>
 }
+
+const stillDeclared =
+  'The user was declared. Remove the user from the files: until then plans and imports that would create the user again are refused.'
 
 const requestSchema = bodyOf({
   userId: { type: 'string', format: 'uuid' },
@@ -58,6 +63,17 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
     events: ['ADMIN_DELETE', 'USER_ERASED'],
     summary: 'Erases the user and all that could name them; it cannot be undone',
     reply: noContent,
+    otherReply: {
+      status: 200,
+      schema: bodyOf({
+        userId: { type: 'string', format: 'uuid' },
+        warnings: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'Of a user whom a file declares: what is left to do.',
+        },
+      }),
+    },
     handle: async (context) => {
       const user = await userToChange(parts, context)
       if (isSelf(context.caller, user.id))
@@ -66,7 +82,13 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
         statements: erasureStatements(parts, user),
         events: [userEvent(context, 'USER_ERASED', user.id)],
       }
-      if (user.managed === 1) return deleteManagedUser(parts, context, user, data)
+      if (user.managed === 1) {
+        const recorded = parts.erasedPeople.record(user, parts.clock.now())
+        const statements = [...data.statements, ...recorded]
+        await deleteManagedUser(parts, context, user, { ...data, statements })
+        context.reply.code(200)
+        return { userId: user.id, warnings: [stillDeclared] }
+      }
       return parts.recorder.commit(
         await parts.lastAdmin.aroundData(
           context.view,

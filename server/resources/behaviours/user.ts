@@ -6,6 +6,7 @@
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import type { AddressNotice } from '#server/accounts/address-notice.ts'
+import type { ErasedPeople } from '#server/accounts/erased-people.ts'
 import type { Passwords } from '#server/accounts/passwords.ts'
 import type { Ranks } from '#server/accounts/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/accounts/user-record.ts'
@@ -28,6 +29,7 @@ export interface UserBehaviourParts {
   readonly users: Users
   readonly passwords: Passwords
   readonly ranks: Ranks
+  readonly erasedPeople: Pick<ErasedPeople, 'find'>
   readonly copy: Copy
   readonly addressNotice: Pick<AddressNotice, 'statements'>
 }
@@ -54,6 +56,17 @@ const taken = (fields: readonly string[], detail: string): Problem =>
   new Problem('conflict', detail, {
     errors: fields.map((field) => ({ field, code: 'duplicate', message: 'is taken' })),
   })
+
+/** Somebody who asked to be forgotten does not come back because a file was forgotten. */
+const wasErased = (key: string, at: number, realm: string): Problem => {
+  const day = new Date(at).toISOString().slice(0, 10)
+  const message =
+    `user "${key}" was erased on ${day} (GDPR): remove the document; to declare the person again deliberately, ` +
+    `first create the user with POST /admin/realms/${realm}/users`
+  return new Problem('conflict', message, {
+    errors: [{ field: '/username', code: 'erased', message }],
+  })
+}
 
 const namesIn = ({ username_key, email_key }: UserRow): { field: string; name: string }[] => [
   { field: '/username', name: username_key },
@@ -201,6 +214,17 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
           }
       }
       for (const [draft, problem] of await takenNames(changes, tools)) refused.set(draft, problem)
+      const created = changes.flatMap(({ draft, before, after }) =>
+        after && !before ? [{ draft, after }] : [],
+      )
+      const erasures = await parts.erasedPeople.find(
+        tools.realm,
+        created.map(({ after }) => after),
+      )
+      for (const [i, at] of erasures.entries()) {
+        const draft = created[i]?.draft
+        if (draft && at !== undefined) refused.set(draft, wasErased(draft.key, at, tools.realm))
+      }
       const given = await passwordsOf(changes, tools)
       for (const [i, { errors }] of given.entries()) {
         const draft = changes[i]?.draft
@@ -208,7 +232,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       }
 
       const defaultRole = tools.drafts.settings().defaultRole
-      const made = changes.flatMap(({ before, after }) => (after && !before ? [after.id] : []))
+      const made = created.map(({ after }) => after.id)
       const beyond = await beyondCaller(defaultRole, tools, { ranks: parts.ranks, view })
       for (const [i, { row }] of given.entries()) {
         const change = changes[i]

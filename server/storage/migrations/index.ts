@@ -23,6 +23,7 @@ import { messageLimits } from './0023-message-limits.ts'
 import { commandLine } from './0024-command-line.ts'
 import { defaultRoles } from './0025-default-roles.ts'
 import { renames } from './0026-renames.ts'
+import { erasedPeople } from './0027-erased-people.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -49,4 +50,5 @@ export const migrations: readonly Migration[] = [
   commandLine,
   defaultRoles,
   renames,
+  erasedPeople,
 ]
