@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto'
 import type { Doc } from '#schemas/json-schema.ts'
 import type {
   ChangesetReply,
-  ImportReply,
   ChangesetRequest,
   CompareReply,
+  ImportReply,
   RealmExport,
   RevisionDetail,
   RevisionSummary,
