@@ -66,7 +66,7 @@ const checked = async (
 ): Promise<RealmPlan> => {
   const forged = plan.changes.find(isForged)
   if (forged) throw refusal(plan.realm, forged)
-  const counted = { ...plan, summary: summaryOf(plan.changes, plan.createRealm) }
+  const counted = { ...plan, summary: summaryOf(plan.changes) }
   if (plan.problems.length > 0 || !hasWork(plan)) return counted
   try {
     const { changes, impacts } = await engine.changeset(plan.realm, dryRunOf(plan, options))

@@ -80,7 +80,10 @@ export const addFileOptions = (command: Command): Command =>
 /** The same, of a command whose arguments are something else. */
 export const addFileFlags = (command: Command): Command =>
   addGroup(command, 'Files:', [
-    option('--overlay <path>', 'merged over the files by key; may be repeated').argParser(collect),
+    option(
+      '--overlay <path>',
+      'merged over the files by key (add: true, remove: true); may be repeated',
+    ).argParser(collect),
     option('--var <name=value>', `value of \${var:name}; may be repeated`).argParser(collect),
     option('--var-file <file>', 'YAML file of variables; may be repeated').argParser(collect),
     option('--allow-exec', `run the commands of \${exec:…} secrets`),

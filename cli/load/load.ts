@@ -147,7 +147,10 @@ export const loadRealms = async (options: LoadOptions): Promise<Loaded> => {
   let realms = whole.realms
   for (const [i, path] of overlays.entries()) {
     const over = await partsOf([path], varFiles, i + 1)
-    const laid = overlay(realms, over.realms, { addRealms: !base.namedFiles })
+    const laid = overlay(realms, over.realms, {
+      addRealms: !base.namedFiles,
+      isPart: (realm) => (whole.elsewhere.get(realm) ?? []).length > 0,
+    })
     diagnostics.push(...laid.diagnostics)
     realms = laid.realms
   }

@@ -1,11 +1,12 @@
 /**
- * An overlay on a realm: entries are found by natural key, fields replace, maps merge, other lists replace whole, new
- * entries are added, `remove: true` takes an entry out and null a field.
+ * An overlay on a realm: entries are found by natural key, fields replace, maps merge, other lists replace whole, `remove: true`
+ * takes an entry out and null a field. An entry that is not found is a slip of its key, unless `add: true` says that it is new.
  */
 
 import type { Kind } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
+import { seedOf } from '#schemas/seeds.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { didYouMean } from './nearest.ts'
 import { called, ownKey, type RealmParts } from './parts.ts'
@@ -43,6 +44,58 @@ const mergeFields = (
   return pairs
 }
 
+/** Whether the entry says `add: true`; undefined where it does not know what it wants, which is reported. */
+const isAddition = (entry: MapNode, report: Report): boolean | undefined => {
+  const pair = entry.pairs.get('add')
+  if (pair === undefined) return false
+  const { value } = pair
+  if (value.type === 'scalar' && typeof value.value === 'boolean') return value.value
+  const message = `"add" is true or false, and this is ${describe(value)}`
+  report({ severity: 'error', code: 'overlay-add', message, place: placeOfNode(value) })
+  return undefined
+}
+
+/** How the entries of a list are taken that the layers below do not have. */
+type Unfound = 'refused' | 'left-out' | 'added'
+
+interface Merging {
+  readonly report: Report
+  readonly unfound: Unfound
+}
+
+/** Whether the entry becomes part of the realm; what speaks against it is reported. */
+const isTaken = (
+  kind: Kind,
+  { key, own, entry }: { key: string; own: string; entry: MapNode },
+  known: ReadonlyMap<string, unknown>,
+  { report, unfound }: Merging,
+): boolean => {
+  const adds = isAddition(entry, report)
+  if (adds === undefined) return false
+  const isFound = known.has(own)
+  if (isFound && adds) {
+    report({
+      severity: 'error',
+      code: 'overlay-add',
+      message: `${called(kind, key)} is there already and cannot be added`,
+      place: placeOfNode(entry),
+      hint: 'leave "add: true" out to change the entry',
+    })
+    return false
+  }
+  // What every realm is born with is there, although no file names it.
+  if (isFound || adds || unfound === 'added' || seedOf(kind, key) !== undefined) return true
+  if (unfound === 'refused')
+    report({
+      severity: 'error',
+      code: 'overlay-unknown',
+      message: `${called(kind, key)} is not in the files that the overlay changes`,
+      place: placeOfNode(entry),
+      hint: didYouMean(own, known.keys()).hint ?? 'write "add: true" in the entry to add it',
+    })
+  return false
+}
+
 /** Whether the entry says `remove: true`; undefined where it does not know what it wants, which is reported. */
 const isRemoval = (kind: Kind, entry: MapNode, report: Report): boolean | undefined => {
   const pair = entry.pairs.get('remove')
@@ -73,15 +126,21 @@ const mergeEntry = (
   key: string,
   base: MapNode | undefined,
   over: MapNode,
-  report: Report,
+  merging: Merging,
 ): MapNode => {
   const children = childrenOf(kind)
   const start = base ?? { ...over, pairs: new Map<string, Pair>() }
-  const pairs = mergeFields(start, over, new Set(['remove', ...children.map((c) => c.section)]))
+  const pairs = mergeFields(
+    start,
+    over,
+    new Set(['remove', 'add', ...children.map((c) => c.section)]),
+  )
   for (const child of children) {
     const pair = over.pairs.get(child.section)
     if (pair === undefined) continue
-    pairs.set(child.section, mergeList(child, key, pairs.get(child.section), pair, report))
+    // What is below a new entry is new with it.
+    const inner: Merging = base === undefined ? { ...merging, unfound: 'added' } : merging
+    pairs.set(child.section, mergeList(child, key, pairs.get(child.section), pair, inner))
   }
   return { ...start, pairs }
 }
@@ -92,8 +151,9 @@ const mergeList = (
   parentKey: string,
   base: Pair | undefined,
   over: Pair,
-  report: Report,
+  merging: Merging,
 ): Pair => {
+  const { report } = merging
   if (over.value.type !== 'list') return over
   const below: ListNode | undefined = base?.value.type === 'list' ? base.value : undefined
   const items: (Node | undefined)[] = [...(below?.items ?? [])]
@@ -125,7 +185,8 @@ const mergeList = (
       else items[at] = undefined
       continue
     }
-    const merged = mergeEntry(kind, key, found?.type === 'map' ? found : undefined, entry, report)
+    if (!isTaken(kind, { key, own, entry }, places, merging)) continue
+    const merged = mergeEntry(kind, key, found?.type === 'map' ? found : undefined, entry, merging)
     if (at === undefined) items.push(merged)
     else items[at] = merged
   }
@@ -133,7 +194,7 @@ const mergeList = (
   return { ...(base ?? over), value: { ...(below ?? over.value), items: kept } }
 }
 
-const mergeRealm = (base: MapNode, over: MapNode, report: Report): MapNode => {
+const mergeRealm = (base: MapNode, over: MapNode, merging: Merging): MapNode => {
   const lists = sectionKinds.filter(({ shape }) => shape !== 'singleton')
   const pairs = mergeFields(base, over, new Set(['realm', ...lists.map(({ section }) => section)]))
   // A section that is null is an error in every file; it does not take the section out.
@@ -141,7 +202,7 @@ const mergeRealm = (base: MapNode, over: MapNode, report: Report): MapNode => {
   for (const kind of lists) {
     const pair = over.pairs.get(kind.section)
     if (pair !== undefined)
-      pairs.set(kind.section, mergeList(kind, '', pairs.get(kind.section), pair, report))
+      pairs.set(kind.section, mergeList(kind, '', pairs.get(kind.section), pair, merging))
   }
   return { ...base, pairs }
 }
@@ -158,7 +219,10 @@ export interface Overlaid {
 export const overlay = (
   realms: readonly RealmParts[],
   over: readonly RealmParts[],
-  { addRealms }: { readonly addRealms: boolean },
+  {
+    addRealms,
+    isPart,
+  }: { readonly addRealms: boolean; readonly isPart: (realm: string) => boolean },
 ): Overlaid => {
   const diagnostics: Diagnostic[] = []
   const report: Report = (diagnostic) => diagnostics.push(diagnostic)
@@ -179,7 +243,9 @@ export const overlay = (
       if (!addRealms) continue
     }
     const start = base ?? { realm, node: { ...node, pairs: new Map<string, Pair>() }, files: [] }
-    const result = mergeRealm(start.node, node, report)
+    // Where files were named, entries may be of those that were not.
+    const unfound = base === undefined ? 'added' : isPart(realm) ? 'left-out' : 'refused'
+    const result = mergeRealm(start.node, node, { report, unfound })
     const named = start.node.pairs.get('realm') ?? node.pairs.get('realm')
     const pairs = new Map([
       ...(named === undefined ? [] : [['realm', named] as const]),

@@ -299,6 +299,6 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
     ]),
     impacts: [],
-    summary: summaryOf(all, !actual.exists),
+    summary: summaryOf(all),
   }
 }

@@ -3,6 +3,7 @@
  * holds the value of a secret, only where each comes from.
  */
 
+import { countChanges } from '#schemas/change-counts.ts'
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Impact, LastChange, Place, SecretPlace } from '#schemas/wire.ts'
@@ -154,7 +155,7 @@ export interface RealmPlan {
 }
 
 export interface PlanSummary {
-  /** A realm that is made counts too. */
+  /** Documents: a realm that is made is none. */
   readonly add: number
   /** Updated, renamed, taken over, protected. */
   readonly change: number
@@ -193,18 +194,17 @@ export const isEmpty = ({ realms }: Plan): boolean => !realms.some(hasChanges)
 export const hasWork = ({ changes, createRealm }: RealmPlan): boolean =>
   createRealm || changes.length > 0
 
-export const summaryOf = (changes: readonly Change[], createRealm: boolean): PlanSummary => {
-  const count = (wanted: (change: Change) => boolean): number => changes.filter(wanted).length
+export const summaryOf = (changes: readonly Change[]): PlanSummary => {
   const along = new Set(
     changes.flatMap(({ cascades }) => cascades.map(({ kind, key }) => `${kind}\n${key}`)),
   )
-  const deleted = count(({ action }) => action === 'delete')
-  const added = count(({ action }) => action === 'create')
-  return {
-    add: added + (createRealm ? 1 : 0),
-    change: changes.length - added - deleted - count(isAdoption),
-    destroy: deleted + along.size,
-  }
+  const { created, updated, deleted } = countChanges([
+    ...changes
+      .filter((change) => !isAdoption(change))
+      .map(({ action }) => (action === 'adopt' ? 'update' : action)),
+    ...Array.from(along, () => 'delete' as const),
+  ])
+  return { add: created, change: updated, destroy: deleted }
 }
 
 export const totalOf = (realms: readonly RealmPlan[]): PlanSummary =>

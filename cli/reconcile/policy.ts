@@ -63,7 +63,7 @@ export const underPolicy = (plan: RealmPlan, policy: Policy): Ruled => {
   const kept = plan.changes.filter(({ kind }) => reasonFor(plan, kind, policy) === null)
   const left = held(plan, (kind) => reasonFor(plan, kind, policy))
   const isWhole = kept.length === plan.changes.length
-  const allowed = isWhole ? plan : { ...plan, changes: kept, summary: summaryOf(kept, createRealm) }
+  const allowed = isWhole ? plan : { ...plan, changes: kept, summary: summaryOf(kept) }
   const [refusal] = refusals({ realms: [allowed] }, policy)
   if (refusal !== undefined) return { plan: null, held: held(plan, () => refusal) }
   const isAllowed = hasWork(allowed) && !policy.reportOnly && !(createRealm && policy.only !== null)

@@ -41,6 +41,14 @@ const ofFiles: readonly Code[] = [
   error('duplicate-section', 'a section stands in two files in different shapes'),
   warning('overlay-realm', 'an overlay is for a realm that the files do not have'),
   error('overlay-remove', 'an overlay removes in a way that it cannot'),
+  error(
+    'overlay-add',
+    'an entry of an overlay is added that is there, or "add" is not true or false',
+  ),
+  error(
+    'overlay-unknown',
+    'an entry of an overlay fits none of the files, and does not say add: true',
+  ),
   error('overlay-remove-missing', 'an overlay removes what is not there'),
   error('variable-unknown', 'a variable has no value'),
   error('variable-name', 'a variable has a name that it cannot have'),

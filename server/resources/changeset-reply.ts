@@ -1,5 +1,6 @@
 /** What a changeset did, or would do, as its sender reads it. */
 
+import { countChanges } from '#schemas/change-counts.ts'
 import { diff, type FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { seedOf } from '#schemas/seeds.ts'
@@ -39,14 +40,5 @@ export const replyOf = (
   const changes = effects
     .filter(({ draft }) => !draft.seed)
     .map((effect) => changeOf(effect, dryRun))
-  const count = (...ops: readonly ChangesetChange['op'][]): number =>
-    changes.filter(({ op }) => ops.includes(op)).length
-  return {
-    revision,
-    dryRun,
-    created: count('create'),
-    updated: count('update', 'rename'),
-    deleted: count('delete'),
-    changes,
-  }
+  return { revision, dryRun, ...countChanges(changes.map(({ op }) => op)), changes }
 }

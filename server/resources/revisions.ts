@@ -3,8 +3,11 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
+import { figureOf } from '#schemas/change-counts.ts'
 import { diff } from '#schemas/diff.ts'
+import { contentHash } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
+import { seedOf, seeds } from '#schemas/seeds.ts'
 import type { ChangesetChange, RevisionSummary } from '#schemas/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { SealError } from '#server/platform/sealing.ts'
@@ -16,18 +19,43 @@ import type { Place, Vault } from './secrets.ts'
 
 type Counts = Pick<RevisionSummary, 'created' | 'updated' | 'deleted' | 'hidden'>
 
-const figureOf = {
-  create: 'created',
-  update: 'updated',
-  rename: 'updated',
-  delete: 'deleted',
-} as const
+const seedKeys = [...new Set(seeds.map(({ key }) => key))]
 
-const countsOf = async (
+/**
+ * Of the revision that made a realm: the documents that every realm is born with. They count where they were changed, as they do in
+ * the plan of a new realm.
+ */
+const bornWith = async (
   db: Kysely<Tables>,
   { realm, revision }: RevisionRow,
   caller: Caller,
-): Promise<Counts> => {
+): Promise<{ readonly all: number; readonly changed: number; readonly hidden: number }> => {
+  const rows = await db
+    .selectFrom('revision_operations')
+    .select(['kind', 'key', 'after'])
+    .where('realm', '=', realm)
+    .where('revision', '=', revision)
+    .where('op', '=', 'create')
+    .where('key', 'in', seedKeys)
+    .execute()
+  const figures = { all: 0, changed: 0, hidden: 0 }
+  for (const { kind: name, key, after } of rows) {
+    const kind = kindNamed(name)
+    const seed = seedOf(kind, key)
+    const kept = keptIn(after)
+    if (!seed || kept?.origin !== 'built-in') continue
+    if (!mayRead(caller, kind)) figures.hidden += 1
+    else {
+      figures.all += 1
+      const isBorn = contentHash(kept.body) === contentHash(seed.doc)
+      if (!isBorn || Object.keys(kept.secrets).length > 0) figures.changed += 1
+    }
+  }
+  return figures
+}
+
+const countsOf = async (db: Kysely<Tables>, row: RevisionRow, caller: Caller): Promise<Counts> => {
+  const { realm, revision } = row
   const rows = await db
     .selectFrom('revision_operations')
     .select(['op', 'kind', (eb) => eb.fn.countAll<number>().as('count')])
@@ -38,7 +66,14 @@ const countsOf = async (
   const counts = { created: 0, updated: 0, deleted: 0, hidden: 0 }
   for (const { op, kind, count } of rows)
     counts[mayRead(caller, kindNamed(kind)) ? figureOf[op] : 'hidden'] += Number(count)
-  return counts
+  if (revision > 1) return counts
+  const born = await bornWith(db, row, caller)
+  return {
+    created: counts.created - born.all,
+    updated: counts.updated + born.changed,
+    deleted: counts.deleted,
+    hidden: counts.hidden - born.hidden,
+  }
 }
 
 const summariesOf = async (

@@ -1,5 +1,6 @@
 /** Plans and what became of them, on stdout: they are what was asked for. */
 
+import { countChanges } from '#schemas/change-counts.ts'
 import type { ChangesetChange, Impact } from '#schemas/wire.ts'
 import type { RealmResult } from '../../apply/apply-plan.ts'
 import { failureOf } from '../../failure.ts'
@@ -26,13 +27,8 @@ export const showChanges = (
       .map((line) => lineText(line, style()))
       .join('\n')
   })
-  const count = (...ops: readonly ChangesetChange['op'][]): number =>
-    changes.filter(({ op }) => ops.includes(op)).length
-  const summary = {
-    add: count('create'),
-    change: count('update', 'rename'),
-    destroy: count('delete'),
-  }
+  const { created, updated, deleted } = countChanges(changes.map(({ op }) => op))
+  const summary = { add: created, change: updated, destroy: deleted }
   const total = done ? [] : [`Plan: ${countsText(summary)}.`]
   printOut([...blocks, ...total].join('\n\n'))
 }

@@ -30,7 +30,7 @@ describe('the loop', () => {
     const planned = await run('plan realm.yaml', '--detailed-exitcode')
     expect(planned.code).toBe(2)
     expect(planned.stdout).toContain(`+ realm ${realm}`)
-    expect(planned.stdout).toContain('Plan: 6 to add, 1 to change, 0 to destroy.')
+    expect(planned.stdout).toContain('Plan: 5 to add, 1 to change, 0 to destroy.')
     const applied = await run('apply realm.yaml --auto-approve --message First')
     expect(applied).toMatchObject({ code: 0 })
     expect(applied.stdout).toContain('Apply complete! Documents: 5 added, 1 changed, 0 destroyed.')

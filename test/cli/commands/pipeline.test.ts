@@ -157,7 +157,7 @@ describe('outputs for programs', () => {
       server: world().server.url,
       hasChanges: true,
       isApplicable: true,
-      summary: { add: 8, change: 0, destroy: 0 },
+      summary: { add: 6, change: 0, destroy: 0 },
       realms: [
         { realm, createRealm: true, baseRevision: 0, source: 'default', prune: 'owned' },
         { realm: other, createRealm: true },

@@ -37,7 +37,7 @@ describe('plan --interactive', () => {
     const estate = newEstate(world(), { 'realm.yaml': file(realm, first) })
     const { type, waitFor, exited, text } = browse(estate)
     await waitFor('a approve')
-    expect(text()).toContain('3 to add, 0 to change, 0 to destroy')
+    expect(text()).toContain('2 to add, 0 to change, 0 to destroy')
     expect(text()).toContain(`▸ + role "reader" will be created`)
     expect(text()).not.toContain('Reads everything.')
     type(down)

@@ -90,8 +90,13 @@ describe('an overlay', () => {
       '/clients/0/baseUrl',
       null,
     ],
-    ['adds an entry behind the others', 'roles: [{ name: new }]', '/roles/2', { name: 'new' }],
-    ['adds a section', 'webhooks: [{ name: w }]', '/webhooks', [{ name: 'w' }]],
+    [
+      'adds an entry behind the others',
+      'roles: [{ name: new, add: true }]',
+      '/roles/2',
+      { name: 'new' },
+    ],
+    ['adds a section', 'webhooks: [{ name: w, add: true }]', '/webhooks', [{ name: 'w' }]],
     ['removes an entry', 'roles: [{ name: support, remove: true }]', '/roles', [{ name: 'sales' }]],
     [
       'does not remove for "remove: false"',
@@ -107,7 +112,7 @@ describe('an overlay', () => {
     ],
     [
       'adds a child',
-      'clients: [{ clientId: web, roles: [{ name: writer }] }]',
+      'clients: [{ clientId: web, roles: [{ name: writer, add: true }] }]',
       '/clients/0/roles/1',
       { name: 'writer' },
     ],
@@ -119,13 +124,13 @@ describe('an overlay', () => {
     ],
     [
       'adds children of another kind',
-      'clients: [{ clientId: web, mappers: [{ name: m }] }]',
+      'clients: [{ clientId: web, mappers: [{ name: m, add: true }] }]',
       '/clients/0/mappers',
       [{ name: 'm' }],
     ],
     [
       'adds below a tree',
-      'groups: [{ name: Staff, groups: [{ name: Office, groups: [{ name: Back }] }] }]',
+      'groups: [{ name: Staff, groups: [{ name: Office, groups: [{ name: Back, add: true }] }] }]',
       '/groups/0/groups/1/groups',
       [{ name: 'Front' }, { name: 'Back' }],
     ],
@@ -156,8 +161,10 @@ describe('an overlay', () => {
 
   it('leaves everything else as it is, also the first overlay of two', async () => {
     const { realms, diagnostics } = await laid(
-      acme('roles: [{ name: new, description: One }, { name: sales, remove: true }]'),
-      acme('roles: [{ name: new, description: Two }, { name: sales, description: Back }]'),
+      acme('roles: [{ name: new, add: true, description: One }, { name: sales, remove: true }]'),
+      acme(
+        'roles: [{ name: new, description: Two }, { name: sales, add: true, description: Back }]',
+      ),
     )
     expect(diagnostics).toEqual([])
     expect(realms[0]?.value['roles']).toEqual([
@@ -170,7 +177,9 @@ describe('an overlay', () => {
 
   it('is where its words are found, and the base where its are', async () => {
     const { realms } = await laid(
-      acme('clients:\n  - clientId: web\n    attributes: { tier: new }\n    roles: [{ name: x }]'),
+      acme(
+        'clients:\n  - clientId: web\n    attributes: { tier: new }\n    roles: [{ name: x, add: true }]',
+      ),
     )
     const placeOf = (pointer: string, what?: 'key') => {
       const place = realms[0]?.placeOf(pointer, what)
@@ -189,7 +198,7 @@ describe('an overlay', () => {
       'realms/a.yaml': 'realm: a\nroles: [{ name: x }]\n---\nrealm: b\n',
       'overlays/prod/1.yaml': 'realm: a\nroles: [{ name: x, description: X }]\n',
       'overlays/prod/deep/2.yaml':
-        'realm: b\nroles: [{ name: y }]\n---\nrealm: a\nroles: [{ name: z }]\n',
+        'realm: b\nroles: [{ name: y, add: true }]\n---\nrealm: a\nroles: [{ name: z, add: true }]\n',
       'overlays/dev/1.yaml': 'realm: a\nroles: [{ name: dev }]\n',
     })
     const { realms, diagnostics } = await folder.load({ paths: ['.'], overlays: ['overlays/prod'] })
@@ -204,8 +213,8 @@ describe('an overlay', () => {
     using folder = createFolder({
       'iamctl.yaml': 'overlays: [overlays/prod]\n',
       'realms/a.yaml': 'realm: a\n',
-      'overlays/prod/a.yaml': 'realm: a\nroles: [{ name: prod }]\n',
-      'overlays/dev/a.yaml': 'realm: a\nroles: [{ name: dev }]\n',
+      'overlays/prod/a.yaml': 'realm: a\nroles: [{ name: prod, add: true }]\n',
+      'overlays/dev/a.yaml': 'realm: a\nroles: [{ name: dev, add: true }]\n',
     })
     const { realms } = await folder.load()
     expect(realms[0]?.value['roles']).toEqual([{ name: 'prod' }])
@@ -230,8 +239,8 @@ describe('an overlay is wrong when it', () => {
     ],
     [
       'removes a child of a new entry',
-      'clients: [{ clientId: new, roles: [{ name: x, remove: true }] }]',
-      '2:36 overlay-remove-missing',
+      'clients: [{ clientId: new, add: true, roles: [{ name: x, remove: true }] }]',
+      '2:47 overlay-remove-missing',
       undefined,
     ],
     [

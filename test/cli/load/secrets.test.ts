@@ -70,7 +70,7 @@ identityProviders: [{ alias: i, config: { clientSecret: "\${env:B}", clientId: "
 scimTargets: [{ name: s, token: "\${env:D}", baseUrl: "\${env:E}" }]
 subjectClaim: { salt: "\${env:F}" }
 `,
-      'over/a.yaml': `realm: a\nwebhooks: [{ name: w, secret: "\${file:w.txt}" }]\n`,
+      'over/a.yaml': `realm: a\nwebhooks: [{ name: w, add: true, secret: "\${file:w.txt}" }]\n`,
     })
     const { realms, diagnostics } = await folder.load({ overlays: ['over'] })
     expect(brief(diagnostics)).toEqual([

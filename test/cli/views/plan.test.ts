@@ -50,12 +50,12 @@ describe('a plan of several realms', () => {
     const lines = planText(together(created, unchanged, pruned), plain).split('\n')
     expect(lines.filter((line) => /^(Realm|Plan:|No changes|Total)/.test(line))).toEqual([
       'Realm new (new, source "estate"):',
-      'Plan: 2 to add, 0 to change, 0 to destroy.',
+      'Plan: 1 to add, 0 to change, 0 to destroy.',
       'Realm same (revision 7, source "estate"):',
       'No changes. The realm matches the files.',
       'Realm less (revision 7, source "estate"):',
       'Plan: 0 to add, 0 to change, 2 to destroy.',
-      'Total for 3 realms: 2 to add, 0 to change, 2 to destroy.',
+      'Total for 3 realms: 1 to add, 0 to change, 2 to destroy.',
     ])
   })
 
@@ -130,7 +130,7 @@ describe('a comment on a pull request', () => {
 
   it('counts all realms in its first line', () => {
     expect(planMarkdown(together(created, pruned)).split('\n')[0]).toBe(
-      '### iamctl plan: 2 to add, 0 to change, 2 to destroy',
+      '### iamctl plan: 1 to add, 0 to change, 2 to destroy',
     )
     expect(planMarkdown(together(unchanged)).split('\n')[0]).toBe('### iamctl plan: no changes')
   })
@@ -152,7 +152,7 @@ describe('a plan for programs', () => {
       ...plan,
       hasChanges: true,
       isApplicable: true,
-      summary: { add: 2, change: 0, destroy: 2 },
+      summary: { add: 1, change: 0, destroy: 2 },
     })
     expect(planOutput(together(unchanged))).toMatchObject({ hasChanges: false })
   })
