@@ -31,8 +31,10 @@ Examples:
 export const addSchema = (program: Command): void => {
   program
     .command('schema')
-    .description('print the JSON Schema of a realm file, of iamctl.yaml or of a kind')
-    .argument('[name]', 'realm, estate or a kind; realm unless given')
+    .description(
+      'print the JSON Schema of a realm file, of an overlay, of iamctl.yaml or of a kind',
+    )
+    .argument('[name]', 'realm, overlay, estate or a kind; realm unless given')
     .addHelpText(
       'after',
       `
@@ -41,6 +43,7 @@ For editors and other programs (JSON Schema 2020-12). In a realm file:
 
 Examples:
   iamctl schema > .iamctl/realm.schema.json
+  iamctl schema overlay > .iamctl/overlay.schema.json
   iamctl schema client`,
     )
     .action(async (name: string | undefined) => {

@@ -1,6 +1,6 @@
 /** Shows what the registry knows: in words, or as JSON Schema. */
 
-import { editorSchemas, kindSchema } from '#schemas/editor-schemas.ts'
+import { editorSchemas } from '#schemas/editor-schemas.ts'
 import { findKind } from '../../client/kind-names.ts'
 import { explain as explainWords, kindList } from '../../explain/explain.ts'
 import { showExplanation } from '../../views/human/explain.ts'
@@ -28,5 +28,7 @@ export const explain = (invocation: Invocation, words: string | undefined): void
   else showExplanation(explanation)
 }
 
-export const schema = (name = 'realm'): void =>
-  printJson(editorSchemas().get(name) ?? kindSchema(findKind(name)))
+export const schema = (name = 'realm'): void => {
+  const schemas = editorSchemas()
+  printJson(schemas.get(name) ?? schemas.get(findKind(name).kind))
+}

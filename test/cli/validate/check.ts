@@ -18,10 +18,13 @@ export interface Checked {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export const check = async (text: string): Promise<Checked> => {
+export const check = async (
+  text: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Checked> => {
   const cwd = import.meta.dirname
   const { estate } = await findEstate({ cwd })
-  const loaded = await loadRealms({ paths: ['-'], cwd, estate, env: {}, stdin: once(text) })
+  const loaded = await loadRealms({ paths: ['-'], cwd, estate, env, stdin: once(text) })
   return { loaded, diagnostics: validator.validate(loaded) }
 }
 
