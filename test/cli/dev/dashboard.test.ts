@@ -130,6 +130,14 @@ const textOf = (outcome: Partial<ApplyOutcome>): string[] =>
   outcomeLines(outcomeOf(outcome)).map(({ text }) => text)
 
 describe('the screen', () => {
+  it.each([80, 50])('shows the whole path of generated secrets, %d columns wide', (columns) => {
+    const names = Array.from({ length: 9 }, (_, i) => `ACME_SOME_LONG_SECRET_${i}`)
+    const file = '/var/folders/zz/iamctl-dev-JqPOeF/dev-secrets.json'
+    const made: Happening = { type: 'secrets-made', names, file }
+    const rows = screen(stateAfter(...started, made), columns, 30)
+    expect(rows.map((row) => row.trim()).join('')).toContain(file)
+  })
+
   const many = Array.from({ length: 60 }, (_, i) => changeOf({ key: `client-${i}` }))
 
   it('shows where to sign in and as whom, and no password that is none of its business', () => {

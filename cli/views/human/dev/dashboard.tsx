@@ -171,9 +171,11 @@ export const Screen = ({
   const pages = pageRows(state)
   const changes = fitted(state.lastApply?.lines ?? [], columns - 2)
   const events = eventRows(state.events, columns - 2)
+  // A path or an address in a note must be readable to its end.
+  const notes = state.notes.flatMap((note) => broken(note, columns - 2))
   const space = allot(rows, {
     pages: pages.length,
-    notes: state.notes.length,
+    notes: notes.length,
     changes: changes.length,
     events: events.length,
   })
@@ -182,8 +184,9 @@ export const Screen = ({
       <Header state={state} />
       <Gap />
       <Pages rows={pages} space={space.pages} />
-      {(space.notes === 0 ? [] : state.notes.slice(-space.notes)).map((note) => (
-        <Row key={note}>
+      {(space.notes === 0 ? [] : notes.slice(-space.notes)).map((note, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row of the screen, whatever note it shows
+        <Row key={i}>
           <Tinted line={{ tone: 'warning', text: note }} />
         </Row>
       ))}

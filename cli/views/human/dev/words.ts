@@ -34,7 +34,8 @@ export const noteOf = (happening: Stamped): string | undefined => {
     case 'secrets-made': {
       const { names, file } = happening
       const what = names.length === 1 ? 'a secret that is' : `${names.length} secrets that are`
-      return harmless(`made up ${what} not set: ${names.join(', ')} (in ${file})`)
+      // The path first: the list of names may be longer than the screen.
+      return harmless(`${file} holds ${what} not set and made up: ${names.join(', ')}`)
     }
     case 'server-log':
       return harmless(`server ${happening.level}: ${happening.message}`)
