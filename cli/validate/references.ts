@@ -1,5 +1,6 @@
 /** References must lead to a document of the files or one that every realm has; others may still be on the server. */
 
+import { implicitHint } from '#schemas/implicit-references.ts'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { nearest } from '#schemas/typos.ts'
@@ -83,7 +84,8 @@ export const checkReferences = (model: Model, more: More): Finding[] => {
         else known.count += 1
         continue
       }
-      const hint = hints.get(target) ?? hintFor(model, reference)
+      const implicit = implicitHint(reference.kind, reference.key)
+      const hint = implicit ? { hint: implicit } : (hints.get(target) ?? hintFor(model, reference))
       hints.set(target, hint)
       findings.push({
         severity: 'error',
@@ -100,7 +102,9 @@ export const checkReferences = (model: Model, more: More): Finding[] => {
       code: 'unchecked-reference',
       ...place,
       message: `the ${reference.kind} "${nameOf(reference)}" must exist on the server${count === 1 ? '' : ` (${count} references)`}`,
-      hint: whyUnchecked(more, listed, listed ? hintFor(model, reference).hint : undefined),
+      hint:
+        implicitHint(reference.kind, reference.key) ??
+        whyUnchecked(more, listed, listed ? hintFor(model, reference).hint : undefined),
     })
   return findings
 }

@@ -3,6 +3,7 @@
  * of a deleted document, as the mark on the field says.
  */
 
+import { implicitHint } from '#schemas/implicit-references.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { compact } from '#schemas/normalize.ts'
 import { type FieldError, Problem } from '#schemas/problems.ts'
@@ -168,5 +169,5 @@ export const danglingIn = (drafts: Drafts, draft: Draft): FieldError[] =>
     .map(({ field, kind, key }) => ({
       field,
       code: 'missing-reference',
-      message: `there is no ${kind} "${key}"`,
+      message: [`there is no ${kind} "${key}"`, implicitHint(kind, key) ?? []].flat().join('; '),
     }))

@@ -34,6 +34,23 @@ describe.each(backends)('references on $name', (backend) => {
     expect((await send('GET', '/flows/inner')).status).toBe(200)
   })
 
+  it('says of the scope openid that it is to be left out: every client may request it', async () => {
+    const posted = await send('POST', '/clients', { clientId: 'oidc', scopes: ['openid'] })
+    const operations = [
+      { op: 'put', kind: 'client', key: 'oidc', doc: { clientId: 'oidc', scopes: ['openid'] } },
+    ]
+    const applied = await send('POST', '/changesets', {
+      baseRevision: await revision(),
+      source: 'estate',
+      operations,
+    })
+    for (const { status, body } of [posted, applied]) {
+      expect(status).toBe(400)
+      expect(body.errors[0]).toMatchObject({ code: 'missing-reference' })
+      expect(body.errors[0].message).toContain('leave it out')
+    }
+  })
+
   it('lets go of a deleted role where the field allows it, in the same revision', async () => {
     const made = await send('POST', '/roles', { name: 'temporary' })
     await send('POST', '/roles', { name: 'holder', composites: ['temporary', 'user'] })

@@ -4,6 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#server/platform/ids.ts'
 import { backends } from '../support/backends.ts'
 import { respelled, weakKeys } from '../support/weak-keys.ts'
 import { type JwtWorld, openJwtWorld } from './jwt-kinds.ts'
@@ -111,7 +112,7 @@ describe.each(backends)('JWTs on $name', (backend) => {
       const { site } = world
       const { send } = await site.server.signedIn('master', 'admin')
       const { status, body } = await send('POST', '/admin/realms/acme/clients', {
-        clientId: 'weak',
+        clientId: `weak-${newId()}`,
         tokenEndpointAuthMethod: 'private_key_jwt',
         jwks: { keys: [jwk] },
       })
