@@ -74,12 +74,14 @@ describe.each(backends)('writes on $name', (backend) => {
   })
 
   it('keeps a write-only field that is absent or null, and shows whether it is set', async () => {
-    const body = { name: 'kept', url: 'https://a.example/', eventTypes: '*' }
-    expect((await send('POST', '/webhooks', body)).body.secretSet).toBe(false)
-    const set = await send('PUT', '/webhooks/kept', { ...body, secret: 'a secret' })
-    expect(set.body).toMatchObject({ secret: null, secretSet: true })
-    const kept = await send('PUT', '/webhooks/kept', { ...body, enabled: false })
-    expect(kept.body).toMatchObject({ enabled: false, secretSet: true })
+    const body = { name: 'kept', baseUrl: 'https://a.example/' }
+    expect((await send('POST', '/scim-targets', body)).body.tokenSet).toBe(false)
+    const set = await send('PUT', '/scim-targets/kept', { ...body, token: 'a secret' })
+    expect(set.body).toMatchObject({ token: null, tokenSet: true })
+    for (const token of [{}, { token: null }]) {
+      const kept = await send('PUT', '/scim-targets/kept', { ...body, enabled: false, ...token })
+      expect(kept.body).toMatchObject({ enabled: false, tokenSet: true })
+    }
   })
 
   it('answers the secret of a confidential client once', async () => {
