@@ -28,6 +28,11 @@ const removal: JsonSchema = {
   description: 'True takes the entry out; it says nothing else then.',
 }
 
+const addition: JsonSchema = {
+  type: 'boolean',
+  description: 'True adds an entry that the files do not have.',
+}
+
 /** A list of entries, or the fields of a singleton. */
 const sectionAsWritten = (schema: JsonSchema, kind: Kind, form: Form): JsonSchema => {
   if (kind.shape === 'singleton') return entryAsWritten(schema, kind, form)
@@ -52,7 +57,9 @@ const entryAsWritten = (schema: JsonSchema, kind: Kind, form: Form): JsonSchema 
       ...Object.fromEntries(
         Object.entries(properties).map(([name, inner]) => [name, fieldAsWritten(name, inner)]),
       ),
-      ...(form === 'overlay' && kind.shape !== 'singleton' ? { remove: removal } : {}),
+      ...(form === 'overlay' && kind.shape !== 'singleton'
+        ? { add: addition, remove: removal }
+        : {}),
     },
     ...(form === 'overlay'
       ? { required: required.filter((name) => kind.keyFields.includes(name)) }
