@@ -27,7 +27,7 @@ const spellings: Readonly<Record<string, (part: string) => string>> = {
   'the letters of base64': (part) => `${part.replaceAll('-', '+').replaceAll('_', '/')}=`,
 }
 
-/** A kind that is not listed belongs nowhere. */
+/** A kind that is not listed belongs nowhere, nor does any of them where a device signs. */
 const belongs: Readonly<Record<string, readonly string[]>> = {
   'client assertion': assertionPlaces,
   'client assertion, typed': assertionPlaces,
@@ -39,6 +39,13 @@ const belongs: Readonly<Record<string, readonly string[]>> = {
   'DPoP proof of userinfo': ['DPoP at /userinfo'],
   'access token of a user': [
     'bearer at /userinfo',
+    'subject_token, an access token',
+    'actor_token, an access token',
+    'token at /introspect',
+  ],
+  'access token of the account API': [
+    'bearer at /userinfo',
+    'bearer at the account API',
     'subject_token, an access token',
     'actor_token, an access token',
     'token at /introspect',
@@ -75,6 +82,10 @@ describe.each(backends)('JWTs on $name', (backend) => {
           wrong.push(`${kind} as ${place} is ${isGood ? 'refused' : 'accepted'}`)
       }
     expect(wrong).toEqual([])
+    for (const [place, take] of Object.entries(world.genuine)) {
+      expect(Object.keys(places)).toContain(place)
+      expect(await take(), place).toBe(true)
+    }
     expect(Object.keys(kinds)).toEqual(expect.arrayContaining(Object.keys(belongs)))
     expect(Object.keys(places)).toEqual(expect.arrayContaining(Object.values(belongs).flat()))
   })

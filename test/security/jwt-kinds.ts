@@ -6,6 +6,7 @@
 import { createHash, KeyObject, sign as signBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { newId } from '#server/platform/ids.ts'
+import { appOf, enrolDevice, openPhone, pushToken } from '../account/phone.ts'
 import { type OidcSite, openIssuer, type Reply } from '../oidc/fixture.ts'
 import { openLogoutPeer } from '../oidc/logout-peer.ts'
 import {
@@ -17,8 +18,10 @@ import {
   newVerifier,
   redirectUri,
 } from '../oidc/relying-party.ts'
+import { accessTokenOf, addUser, issueGrant } from '../oidc/users.ts'
 import type { Backend } from '../support/backends.ts'
 import { runJobs } from '../support/jobs.ts'
+import { send } from '../support/server.ts'
 
 export type MakeJwt = () => Promise<string>
 /** Whether the place takes the JWT for what it asks for. */
@@ -32,6 +35,8 @@ export interface JwtWorld {
   assertion: MakeJwt
   /** What the key of the client makes of any text. */
   signText(text: string): string
+  /** What a device with that key signs, where it belongs. */
+  readonly genuine: Readonly<Record<string, () => Promise<boolean>>>
   close(): Promise<void>
 }
 
@@ -48,15 +53,18 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = await exportJWK(publicKey)
   const key = KeyObject.from(privateKey)
+  const signText = (text: string | Uint8Array): string =>
+    signBytes('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
   const { issuer, server } = site
   await addPerson(site, 'alice')
-  const { id } = await site.client({
+  const hub = await site.client({
     clientId,
     tokenEndpointAuthMethod: 'private_key_jwt',
     jwks: { keys: [{ ...jwk }] },
     grantTypes: ['authorization_code', 'client_credentials', 'CIBA', 'token-exchange', 'device'],
     serviceAccountsEnabled: true,
     audiences: [`${server.baseUrl}/admin`],
+    scopes: ['account'],
     redirectUris: [redirectUri],
     userinfoSignedResponseAlg: 'RS256',
     backchannelLogoutUri: peer.url,
@@ -99,9 +107,9 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
     return headers.get('dpop-nonce') ?? ''
   }
 
-  const issued = async (dpop?: string, nonce?: string): Promise<Reply> => {
+  const issued = async (dpop?: string, nonce?: string, scope = 'openid'): Promise<Reply> => {
     const { verifier, challenge } = newVerifier()
-    const asked = { code_challenge: challenge, code_challenge_method: 'S256' }
+    const asked = { code_challenge: challenge, code_challenge_method: 'S256', scope }
     const page = await newPerson(site).signIn(authorizeUrl(site, { clientId }, asked))
     const reply = await site.post(
       '/token',
@@ -120,6 +128,8 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   const userTokens = await issued()
   const boundToken: string = (await issued('bound', await firstNonce())).body.access_token
   const userToken: string = userTokens.body.access_token
+  const accountToken: string = (await issued(undefined, undefined, 'openid account')).body
+    .access_token
 
   const service = await site.post('/token', {
     grant_type: 'client_credentials',
@@ -132,13 +142,57 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   const rows = await server.parts.storage.db
     .selectFrom('session_clients')
     .select('sid')
-    .where('client_id', '=', id)
+    .where('client_id', '=', hub.id)
     .orderBy('since', 'desc')
     .execute()
   await site.admin('DELETE', `/sessions/${rows[0]?.sid}`)
   await runJobs(server.parts.jobs, server.parts.logouts)
   const [logoutToken = ''] = peer.tokens
   const given = (jwt: string) => async () => jwt
+
+  // A device may have any key, also that of a client: what one signs must be nothing for the other.
+  const owner = await addUser(site, { username: 'bob' })
+  const phone = await openPhone(server, 'acme', 'bob', { acr: '2' })
+  const bank = await site.client({
+    clientId: 'bank',
+    grantTypes: ['client_credentials'],
+    serviceAccountsEnabled: true,
+  })
+  const bankToken = await site.token(bank)
+  const { grant } = await issueGrant(site, hub, owner)
+  const ownerToken = await accessTokenOf(site, hub, owner, grant)
+  const app = appOf(server, 'acme')
+  const deviceKey = { jwk: { ...jwk }, privateJwk: {}, sign: signText }
+  const enrolment = async (): Promise<{ deviceId: string; challenge: string }> => {
+    const { body } = await phone.send('POST', '/account/devices', { label: 'My phone' })
+    const started = await app('/device/enroll/start', { enrollmentToken: body.enrollmentToken })
+    if (started.status !== 200) throw new Error(JSON.stringify([body, started.body]))
+    return started.body
+  }
+  const { id: credentialId } = await enrolDevice(server, 'acme', phone, { key: deviceKey })
+  const enrolWith = async (signatureOf: (challenge: string) => string): Promise<boolean> => {
+    const { deviceId, challenge } = await enrolment()
+    const device = { deviceId, publicKeyJwk: deviceKey.jwk, pushToken, platform: 'android' }
+    const { status } = await app('/device/enroll', { ...device, signature: signatureOf(challenge) })
+    return status === 201
+  }
+  const signWith = async (signatureOf: (hash: Buffer) => string): Promise<boolean> => {
+    const body = { type: 'signing', payload: '{}', displayText: 'Pay', userId: phone.userId }
+    const { body: made } = await send(server.app, 'POST', '/realms/acme/tx', body, {
+      authorization: `Bearer ${bankToken}`,
+    })
+    const signature = signatureOf(Buffer.from(made.hash, 'base64url'))
+    const path = `/realms/acme/tx/${made.id}/sign`
+    const { status } = await send(
+      server.app,
+      'POST',
+      path,
+      { credentialId, signature },
+      { authorization: `Bearer ${ownerToken}` },
+    )
+    return status === 200
+  }
+  const signatureIn = (jwt: string): string => jwt.split('.')[2] ?? ''
 
   const kinds: JwtWorld['kinds'] = {
     'client assertion': assertion,
@@ -167,10 +221,15 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
         ath: createHash('sha256').update(boundToken).digest('base64url'),
       }),
     'access token of a user': given(userToken),
+    'access token of the account API': given(accountToken),
     'access token of a service': given(service.body.access_token),
     'id token': given(userTokens.body.id_token),
     'logout token': given(logoutToken),
     'JARM response': given(jarm),
+    'client assertion with what a device signed': async () => {
+      const [header, claims] = (await assertion()).split('.')
+      return [header, claims, signText((await enrolment()).challenge)].join('.')
+    },
     'signed userinfo': given(userinfo),
   }
 
@@ -237,6 +296,10 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
       const url = `${server.baseUrl}/admin/realms/acme/clients`
       return (await fetch(url, { headers: bearer(jwt) })).status !== 401
     },
+    'bearer at the account API': async (jwt) =>
+      isOk(await site.get('/account/profile', { ...bearer(jwt), accept: 'application/json' })),
+    'signature of a device that enrols': (jwt) => enrolWith(() => signatureIn(jwt)),
+    'signature of a transaction': (jwt) => signWith(() => signatureIn(jwt)),
     'DPoP at /token': async (dpop) => {
       const fields = { grant_type: 'client_credentials', ...(await authenticated()) }
       return isOk(await site.post('/token', fields, { dpop }))
@@ -255,10 +318,11 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
     kinds,
     places,
     assertion,
-    signText: (text) =>
-      signBytes('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString(
-        'base64url',
-      ),
+    signText,
+    genuine: {
+      'signature of a device that enrols': () => enrolWith(signText),
+      'signature of a transaction': () => signWith(signText),
+    },
     close: async () => {
       await peer.close()
       await site.close()
