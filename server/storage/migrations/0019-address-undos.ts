@@ -10,7 +10,7 @@ export const addressUndos: Migration = {
       realm ${text} not null references realms (name) on delete cascade,
       user_id ${text} not null references users (id) on delete cascade,
       email ${json} not null,
-      email_verified integer not null,
+      email_verified bigint not null,
       digest ${text} not null,
       created_at bigint not null,
       expires_at bigint not null)`,

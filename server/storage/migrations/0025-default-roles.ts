@@ -4,5 +4,5 @@ import type { Migration } from './migration.ts'
 
 export const defaultRoles: Migration = {
   name: '0025-default-roles',
-  statements: () => [`alter table user_roles add column by_default integer not null default 0`],
+  statements: () => [`alter table user_roles add column by_default bigint not null default 0`],
 }
