@@ -101,7 +101,7 @@ describe.each(samples)('%s', (name) => {
     expectWords(await run(['validate', '--var-file', 'v.yaml']))
     const secret = `realm: acme\nclients:\n  - { clientId: web, secret: "\${env:${name}}" }\n`
     writeFileSync(join(folder, 'realms', 'a.yaml'), secret)
-    const unset = await run(['plan'])
+    const unset = await run(['apply', '--auto-approve'])
     expect(unset.code).toBe(3)
     expect(unset.stderr).toContain(`the environment variable ${name} is not set`)
   })

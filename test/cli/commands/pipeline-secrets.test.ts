@@ -123,7 +123,9 @@ describe('texts that look like references', () => {
     const { run } = newEstate(world(), {})
     expect((await run(`export --realm ${realm} --out .`)).code).toBe(0)
     expect((await run(`apply ${realm}.yaml --auto-approve`)).code).toBe(0)
-    expect((await run(`import ${realm}.yaml --realm ${copy} --auto-approve`)).code).toBe(0)
+    expect(
+      (await run(`import ${realm}.yaml --realm ${copy} --from-realm ${realm} --auto-approve`)).code,
+    ).toBe(0)
     for (const name of [realm, copy])
       expect((await admin.send('GET', `/admin/realms/${name}/roles/odd`)).body.description).toBe(
         description,
