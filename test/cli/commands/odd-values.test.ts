@@ -106,8 +106,10 @@ describe('import', () => {
     expect((await run('apply realm.yaml --auto-approve')).code).toBe(0)
     const { stdout } = await run(`export --realm ${realm} -o json`)
     writeFileSync(join(folder, 'acme.json'), stdout)
-    expect((await run(`import acme.json --realm ${copy} --plan`)).code).toBe(1)
-    const made = await run(`import acme.json --realm ${copy} --auto-approve`)
+    expect((await run(`import acme.json --realm ${copy} --from-realm ${realm} --plan`)).code).toBe(
+      1,
+    )
+    const made = await run(`import acme.json --realm ${copy} --from-realm ${realm} --auto-approve`)
     expect(made.code, made.stderr).toBe(0)
     const { status } = await world().admin.send('GET', `/admin/realms/${copy}/roles/a`)
     expect(status).toBe(200)
