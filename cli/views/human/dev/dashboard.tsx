@@ -1,6 +1,6 @@
 /** `iamctl dev` on a terminal: one screen with pages, people, the last apply and what happens right now. */
 
-import { Box, render, Text, useInput, useWindowSize } from 'ink'
+import { Box, render, Text, useInput } from 'ink'
 import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
 import type { Controls, DevView } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
@@ -202,8 +202,14 @@ export const Screen = ({
   )
 }
 
+interface Shown {
+  readonly state: DashboardState
+  readonly columns: number
+  readonly rows: number
+}
+
 interface Store {
-  readonly get: () => DashboardState
+  readonly get: () => Shown
   readonly subscribe: (changed: () => void) => () => void
 }
 
@@ -214,8 +220,7 @@ const Dashboard = ({
   readonly store: Store
   readonly controls: Controls
 }): ReactElement => {
-  const state = useSyncExternalStore(store.subscribe, store.get)
-  const { columns, rows } = useWindowSize()
+  const { state, columns, rows } = useSyncExternalStore(store.subscribe, store.get)
   useInput((input, key) => {
     if (input === 'q' || (key.ctrl && input === 'c')) controls.quit()
     else if (input === 'r') controls.applyAgain()
@@ -224,34 +229,71 @@ const Dashboard = ({
   return <Screen state={state} columns={columns} rows={Math.max(1, rows - 1)} />
 }
 
-export const openDashboard = (controls: Controls): DevView => {
-  let state = initialState
+/** The cursor in the first cell, and nothing from there on. */
+const emptied = '\u001b[H\u001b[J'
+
+/** A terminal that does not know its size is taken for the usual one. */
+const sizeOf = ({ columns, rows }: NodeJS.WriteStream): Pick<Shown, 'columns' | 'rows'> => ({
+  columns: columns || 80,
+  rows: rows || 24,
+})
+
+export interface Streams {
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+}
+
+export const openDashboard = (
+  controls: Controls,
+  { stdin, stdout }: Streams = process,
+): DevView => {
+  let shown: Shown = { state: initialState, ...sizeOf(stdout) }
   const listeners = new Set<() => void>()
+  const change = (changed: Partial<Shown>): void => {
+    shown = { ...shown, ...changed }
+    for (const tell of listeners) tell()
+  }
   const store: Store = {
-    get: () => state,
+    get: () => shown,
     subscribe: (changed) => {
       listeners.add(changed)
       return () => listeners.delete(changed)
     },
   }
-  const app = render(<Dashboard store={store} controls={controls} />, {
+  const dashboard = <Dashboard store={store} controls={controls} />
+  const app = render(dashboard, {
+    stdin,
+    stdout,
+    // Whoever opens a dashboard has seen a terminal; Ink would draw none where the environment says CI.
+    interactive: true,
     alternateScreen: true,
     incrementalRendering: true,
     exitOnCtrlC: false,
     patchConsole: false,
   })
+  // Ink draws relative to the cursor, and on a resize first with the width that the components had before: rows that the
+  // terminal has wrapped or cut by then are where Ink does not look for them. So the screen is emptied, and the components
+  // know the new width, before Ink hears of it.
+  const resized = (): void => {
+    app.clear()
+    stdout.write(emptied)
+    change(sizeOf(stdout))
+    // At once, and not when React finds the time.
+    app.rerender(dashboard)
+  }
+  stdout.prependListener('resize', resized)
   const over = app.waitUntilExit()
   // A screen that cannot be drawn must not leave a server that nobody sees.
   over.catch(() => controls.quit())
   return {
     show(happening) {
-      state = nextState(state, happening)
-      for (const changed of listeners) changed()
+      change({ state: nextState(shown.state, happening) })
     },
     async close() {
+      stdout.off('resize', resized)
       app.unmount()
       await over
-      printOut(`iamctl dev ${state.notes.at(-1) ?? 'stopped'}`)
+      printOut(`iamctl dev ${shown.state.notes.at(-1) ?? 'stopped'}`)
     },
   }
 }
