@@ -245,7 +245,7 @@ describe('messages to users', () => {
   it('are shown with the link that is in them, to its end, else with their words', () => {
     const link = `http://127.0.0.1:8080/realms/acme/login/link?token=${'abcdefghij'.repeat(12)}`
     expect(shown({ text: `Hello,\n\nsign in:\n\n${link}\n` })).toContain(
-      `EMAIL           acme  to alice@acme.example  Sign in to acme  ${link}`,
+      `EMAIL           acme  to alice@acme.example  Sign in to acme${link}`,
     )
     expect(shown({ text: '123456 is\nyour code' })).toContain('123456 is your code')
   })

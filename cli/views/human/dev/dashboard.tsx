@@ -5,6 +5,7 @@ import { type ReactElement, type ReactNode, useSyncExternalStore } from 'react'
 import type { Controls, DevView } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
 import { eventLine, type ShownEvent } from './events.ts'
+import { hasHyperlinks, hyperlink } from './hyperlinks.ts'
 import { allot, broken, cutTo, wrapped } from './layout.ts'
 import type { Line, Tone } from './lines.ts'
 import { type PageRow, pageRows } from './pages.ts'
@@ -132,11 +133,17 @@ const LastApply = ({
   )
 }
 
-const eventRows = (events: readonly ShownEvent[], width: number): Line[] =>
+const linkRows = (link: string | undefined, width: number, hyperlinks: boolean): string[] => {
+  if (link === undefined) return []
+  return hyperlinks ? [`  ${hyperlink(link, width - 2)}`] : broken(link, width)
+}
+
+const eventRows = (events: readonly ShownEvent[], width: number, hyperlinks: boolean): Line[] =>
   events.flatMap((event) => {
     const tone = event.failed ? 'error' : 'normal'
     const text = `  ${clockOf(event.at)}  ${eventLine(event)}`
-    return (event.whole ? broken(text, width) : [text]).map((row) => ({ tone, text: row }))
+    const rows = event.whole ? broken(text, width) : [text]
+    return [...rows, ...linkRows(event.link, width, hyperlinks)].map((row) => ({ tone, text: row }))
   })
 
 const Events = ({
@@ -163,14 +170,16 @@ export const Screen = ({
   state,
   columns,
   rows,
+  hyperlinks = false,
 }: {
   readonly state: DashboardState
   readonly columns: number
   readonly rows: number
+  readonly hyperlinks?: boolean
 }): ReactElement => {
   const pages = pageRows(state)
   const changes = fitted(state.lastApply?.lines ?? [], columns - 2)
-  const events = eventRows(state.events, columns - 2)
+  const events = eventRows(state.events, columns - 2, hyperlinks)
   // A path or an address in a note must be readable to its end.
   const notes = state.notes.flatMap((note) => broken(note, columns - 2))
   const space = allot(rows, {
@@ -226,7 +235,14 @@ const Dashboard = ({
     else if (input === 'r') controls.applyAgain()
   })
   // A screen that is filled to its last line would be drawn anew from the top every time.
-  return <Screen state={state} columns={columns} rows={Math.max(1, rows - 1)} />
+  return (
+    <Screen
+      state={state}
+      columns={columns}
+      rows={Math.max(1, rows - 1)}
+      hyperlinks={hasHyperlinks(process.env)}
+    />
+  )
 }
 
 /** The cursor in the first cell, and nothing from there on. */

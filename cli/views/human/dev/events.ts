@@ -5,6 +5,7 @@
 
 import type { Stamped } from '../../../dev/happenings.ts'
 import { harmless } from '../text.ts'
+import { addressIn } from './hyperlinks.ts'
 
 export type EventHappening = Extract<Stamped, { type: 'event' }>
 export type MessageHappening = Extract<Stamped, { type: 'message' }>
@@ -15,8 +16,10 @@ export interface ShownEvent {
   readonly failed: boolean
   /** How many alike there were in a row. */
   readonly count: number
-  /** Never cut off: a link is of no use without its end. */
+  /** Never cut off: a code is of no use without its end. */
   readonly whole?: true
+  /** The address that a message asks its reader to open. */
+  readonly link?: string
   /** Those that have it in common are shown as one; null is like nothing else. */
   readonly alike: string | null
 }
@@ -53,8 +56,8 @@ export const shownEvent = (happening: EventHappening): ShownEvent => {
 /** With the link in it, else its words. */
 export const shownMessage = ({ at, message }: MessageHappening): ShownEvent => {
   const { realm, channel, to, subject, text } = message
-  const [link] = /https?:\/\/\S+/.exec(text) ?? []
-  const words = [channel.padEnd(14), realm, `to ${to}`, subject, link ?? text.trim()]
+  const link = addressIn(text)
+  const words = [channel.padEnd(14), realm, `to ${to}`, subject, link ? '' : text.trim()]
   return {
     at,
     text: harmless(
@@ -66,6 +69,7 @@ export const shownMessage = ({ at, message }: MessageHappening): ShownEvent => {
     failed: false,
     count: 1,
     whole: true,
+    ...(link === undefined ? {} : { link }),
     alike: null,
   }
 }
