@@ -106,12 +106,19 @@ const createHistory = (server: TestServer, realm: string, seed: number) => {
     async () => send('PUT', '/settings', { defaultRole: pick(await keys('role')) }),
   ]
 
-  /** Everything but ids and times: what was made again under a name since keeps its id. */
+  /**
+   * Everything but ids, times and `appliedKey`: what was made again under a name since keeps its id, and which key an apply
+   * gave last is told of the whole history.
+   */
   const state = async (query = '') => {
     const { body } = await send('GET', `/export?builtIns=true${query}`)
     const { revision: _, meta, ...sections } = body as RealmExport
     const known = Object.entries(meta.documents).flatMap(([kind, all]) =>
-      Object.entries(all).map(([key, { updatedAt: __, ...rest }]) => ({ kind, key, ...rest })),
+      Object.entries(all).map(([key, { updatedAt: __, appliedKey: ___, ...rest }]) => ({
+        kind,
+        key,
+        ...rest,
+      })),
     )
     return { sections, known }
   }
