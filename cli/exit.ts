@@ -1,4 +1,4 @@
-/** Exit codes, which are a public interface (design.md part 4), and the errors that lead to them. */
+/** Exit codes, which are a public interface (docs/commands), and the errors that lead to them. */
 
 import type { Diagnostic } from './diagnostics.ts'
 

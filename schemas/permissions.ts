@@ -1,4 +1,4 @@
-/** The fixed catalogue of admin permissions (spec part 2). Grants are edited on realm roles. */
+/** The fixed catalogue of admin permissions. Grants are edited on realm roles. */
 
 export const permissionCatalogue = [
   { key: 'realm-admin', label: 'Full realm administration' },

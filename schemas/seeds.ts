@@ -1,5 +1,5 @@
 /**
- * What every realm is born with (spec part 1, decisions.md). Shared, because a file may refer to it and names only
+ * What every realm is born with. Shared, because a file may refer to it and names only
  * what it changes of it: what an entry for a built-in document leaves out is what the document was born with.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What server and CLI say to each other about a whole realm: export, compare, changeset, revisions (design.md part 4).
+ * What server and CLI say to each other about a whole realm: export, compare, changeset, revisions.
  * The bodies that the CLI sends are checked against these schemas by the server.
  */
 

@@ -95,5 +95,5 @@ export const protocolNames = Object.keys(providerProtocols) as [ProtocolName, ..
 /** Instead of explicit values, a SAML provider may name its metadata. */
 export const samlNeedsMetadataOr = { metadata: samlMetadata, explicit: ['ssoUrl', 'idpEntityId'] }
 
-/** What the create response of an eID scheme echoes: no keys, no certificates (spec part 2). */
+/** What the create response of an eID scheme echoes: no keys, no certificates. */
 export const eidProtocols: ReadonlySet<string> = new Set(['eherkenning', 'eidas'])

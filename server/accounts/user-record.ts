@@ -1,4 +1,4 @@
-/** The user as the admin API shows it (spec part 2) and as the table holds it. */
+/** The user as the admin API shows it and as the table holds it. */
 
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { UserRow } from '#server/storage/tables.ts'
