@@ -61,7 +61,7 @@ export default defineConfig({
           include: processes,
           exclude: [...peers, ...never],
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: [chance, 'test/support/end-processes.ts'],
+          setupFiles: [chance, 'test/support/processes/end-processes.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
@@ -75,7 +75,11 @@ export default defineConfig({
           include: peers,
           exclude: never,
           globalSetup: 'test/support/global-setup.ts',
-          setupFiles: [chance, 'test/support/setup-server.ts', 'test/support/end-processes.ts'],
+          setupFiles: [
+            chance,
+            'test/support/setup-server.ts',
+            'test/support/processes/end-processes.ts',
+          ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 2 },

@@ -3,7 +3,7 @@
 import { CommanderError } from 'commander'
 import { own } from '#schemas/own.ts'
 import type { FieldError } from '#schemas/problems.ts'
-import type { ProblemError, UnreachableError, UnreachableReason } from './client/errors.ts'
+import type { ProblemError, UnreachableError, UnreachableReason } from './client/http/errors.ts'
 import type { Diagnostic } from './diagnostics.ts'
 import { CommandError, type ExitCode, exitCodes } from './exit.ts'
 

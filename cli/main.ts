@@ -14,7 +14,7 @@ module.enableCompileCache?.()
 const [word, ...others] = process.argv.slice(2)
 if ((word === '--version' || word === '-V') && others.length === 0) {
   // The parser alone takes as long to load as Node.js itself.
-  const { showVersion } = await import('./views/human/version.ts')
+  const { showVersion } = await import('./views/human/elements/version.ts')
   showVersion()
 } else {
   const isLong = word === 'server' || word === 'dev' || word === 'reconcile'

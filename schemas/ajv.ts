@@ -6,9 +6,9 @@
 
 import { _, type ErrorObject, type ValidateFunction, Ajv2020 as Validator } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { formats } from './formats.ts'
 import { type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { FieldError } from './problems.ts'
+import { formats } from './text/formats.ts'
 
 export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 

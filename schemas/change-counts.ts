@@ -3,7 +3,7 @@
  * is no document, and what a realm is born with counts only where it was changed.
  */
 
-import type { ChangesetChange } from './wire.ts'
+import type { ChangesetChange } from './wire/wire.ts'
 
 export interface ChangeCounts {
   readonly created: number

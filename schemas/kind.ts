@@ -5,8 +5,8 @@
  */
 
 import type { TObject } from 'typebox'
+import type { Permission } from './access/permissions.ts'
 import type { JsonSchema } from './json-schema.ts'
-import type { Permission } from './permissions.ts'
 
 /**
  * - `collection`: many documents, found by id or natural key.

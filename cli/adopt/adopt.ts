@@ -3,14 +3,14 @@
  * changed files are planned again: what was taken over must plan to nothing, and nothing else may plan otherwise.
  */
 
-import type { Place } from '#schemas/wire.ts'
+import type { Place } from '#schemas/wire/wire.ts'
 import { type FileOptions, loadFiles, type ReadFiles } from '../apply/files.ts'
 import { type Diagnostic, hasErrors, type Place as SourcePlace } from '../diagnostics.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
-import type { Source } from '../load/source.ts'
-import type { Actual } from '../plan/actual.ts'
-import { placeKey } from '../plan/names.ts'
-import type { Prune } from '../plan/plan.ts'
+import type { Source } from '../load/yaml/source.ts'
+import type { Actual } from '../planning/actual.ts'
+import { placeKey } from '../planning/names.ts'
+import type { Prune } from '../planning/plan.ts'
 import { createValidator } from '../validate/validate.ts'
 import { changeKey, changesOf, isSameChange, slipsOf } from './check.ts'
 import {

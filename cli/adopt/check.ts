@@ -2,10 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { LoadedRealm } from '../load/loaded.ts'
-import type { Actual } from '../plan/actual.ts'
-import { nameOf, placeKey } from '../plan/names.ts'
-import { type Change, isAdoption, type Prune } from '../plan/plan.ts'
-import { planRealm } from '../plan/plan-realm.ts'
+import type { Actual } from '../planning/actual.ts'
+import { nameOf, placeKey } from '../planning/names.ts'
+import { type Change, isAdoption, type Prune } from '../planning/plan.ts'
+import { planRealm } from '../planning/plan-realm.ts'
 import { filesOf } from './differences.ts'
 
 /** By realm and `placeKey`. */

@@ -1,15 +1,15 @@
 /** What of a realm differs from its files, and which of it is to be taken over into them. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Desired, desiredOf } from '#schemas/desired.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
-import { sectionOf } from '#schemas/realm-document.ts'
-import { seedOf } from '#schemas/seeds.ts'
-import type { Place } from '#schemas/wire.ts'
+import { type Desired, desiredOf } from '#schemas/realm/desired.ts'
+import { sectionOf } from '#schemas/realm/realm-document.ts'
+import { seedOf } from '#schemas/realm/seeds.ts'
+import type { Place } from '#schemas/wire/wire.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
-import type { Actual, ActualDocument } from '../plan/actual.ts'
-import { lineage, placeKey } from '../plan/names.ts'
-import type { DesiredRealm } from '../plan/plan-realm.ts'
+import type { Actual, ActualDocument } from '../planning/actual.ts'
+import { lineage, placeKey } from '../planning/names.ts'
+import type { DesiredRealm } from '../planning/plan-realm.ts'
 
 export type Difference =
   /** In the files and in the realm. */

@@ -1,13 +1,13 @@
 /** Where documents and lists stand in the files of a realm, in every layer. */
 
 import type { Kind } from '#schemas/kind.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
 import { ownKey } from '../load/parts.ts'
-import { type ReferenceOptions, settleReferences } from '../load/references.ts'
-import type { Source } from '../load/source.ts'
-import { placeKey } from '../plan/names.ts'
+import { type ReferenceOptions, settleReferences } from '../load/variables/references.ts'
+import type { Source } from '../load/yaml/source.ts'
+import { placeKey } from '../planning/names.ts'
 import { type Cursor, childOf, itemsOf, rootCursor } from './cursor.ts'
 import { type DocumentSyntax, syntaxOf } from './syntax.ts'
 

@@ -4,7 +4,7 @@ import { Document, isAlias, isMap, isScalar, isSeq, type Pair, Scalar } from 'ya
 import { isObject } from '#schemas/json-schema.ts'
 import { escapedInQuotes } from '../control-characters.ts'
 import { isPlain } from '../fmt/quotes.ts'
-import { escapeText } from '../load/template.ts'
+import { escapeText } from '../load/variables/template.ts'
 import { documentText } from '../views/yaml/value.ts'
 import type { Style } from './syntax.ts'
 

@@ -1,13 +1,13 @@
 /** Sends a plan: one changeset per realm, each all or nothing, and a report of every one of them. */
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type ChangesetReply, type ChangesetRequest, formatVersion } from '#schemas/wire.ts'
+import { type ChangesetReply, type ChangesetRequest, formatVersion } from '#schemas/wire/wire.ts'
 import { underWay } from '../interruption.ts'
-import { type SecretValue, toOperations } from '../plan/operations.ts'
-import { hasWork, type Plan, type RealmPlan } from '../plan/plan.ts'
-import { isUnknown } from '../plan/unknown-secrets.ts'
+import { type SecretValue, toOperations } from '../planning/operations.ts'
+import { hasWork, type Plan, type RealmPlan } from '../planning/plan.ts'
+import type { SecretOf } from '../planning/planning.ts'
+import { isUnknown } from '../planning/unknown-secrets.ts'
 import type { Engine } from './engine.ts'
-import type { SecretOf } from './planning.ts'
 
 export interface ApplyOptions {
   readonly message?: string

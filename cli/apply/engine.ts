@@ -6,7 +6,7 @@ import type {
   CompareReply,
   CompareRequest,
   RealmExport,
-} from '#schemas/wire.ts'
+} from '#schemas/wire/wire.ts'
 
 export interface ExportQuery {
   readonly builtIns?: boolean

@@ -1,10 +1,10 @@
 /** --secrets-from: secrets that a rollback cannot give back by itself, from realm files that declare them. */
 
-import type { MissingSecret, RollbackRequest } from '#schemas/wire.ts'
+import type { MissingSecret, RollbackRequest } from '#schemas/wire/wire.ts'
 import { hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { resolveSecrets, sourceOf } from '../load/secrets.ts'
-import { placeKey } from '../plan/names.ts'
+import { resolveSecrets, sourceOf } from '../load/secrets/secrets.ts'
+import { placeKey } from '../planning/names.ts'
 import { type FileOptions, loadFiles, type SecretOptions } from './files.ts'
 import { wantedOf } from './wanted.ts'
 

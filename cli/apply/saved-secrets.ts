@@ -1,16 +1,16 @@
 /** The secrets of a saved plan, from where it says that each comes: fetched before the first request. */
 
 import { splitSecrets } from '#schemas/walk.ts'
-import type { SecretPlace } from '#schemas/wire.ts'
+import type { SecretPlace } from '#schemas/wire/wire.ts'
 import { hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import type { Estate } from '../load/estate.ts'
 import { loadRealms } from '../load/load.ts'
 import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
-import { resolveSecrets } from '../load/secrets.ts'
-import type { Plan } from '../plan/plan.ts'
-import { uncompared } from '../plan/unknown-secrets.ts'
-import type { SecretOf } from './planning.ts'
+import { resolveSecrets } from '../load/secrets/secrets.ts'
+import type { Plan } from '../planning/plan.ts'
+import type { SecretOf } from '../planning/planning.ts'
+import { uncompared } from '../planning/unknown-secrets.ts'
 import { secretsAtHand } from './secrets-at-hand.ts'
 
 export interface SavedSecretOptions {

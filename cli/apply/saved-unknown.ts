@@ -4,11 +4,11 @@
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
-import { namesOf, placeKey } from '../plan/names.ts'
-import type { Plan, RealmPlan } from '../plan/plan.ts'
-import { uncompared } from '../plan/unknown-secrets.ts'
+import { namesOf, placeKey } from '../planning/names.ts'
+import type { Plan, RealmPlan } from '../planning/plan.ts'
+import type { SecretOf } from '../planning/planning.ts'
+import { uncompared } from '../planning/unknown-secrets.ts'
 import type { Engine } from './engine.ts'
-import type { SecretOf } from './planning.ts'
 import { isInitial } from './wanted.ts'
 
 /** The key that a document has before the plan is applied. */

@@ -1,7 +1,7 @@
 /** Secrets that were fetched, by the place that each is for. */
 
-import type { SecretPlace } from '#schemas/wire.ts'
-import type { SecretOf } from './planning.ts'
+import type { SecretPlace } from '#schemas/wire/wire.ts'
+import type { SecretOf } from '../planning/planning.ts'
 
 export interface FetchedSecret {
   readonly realm: string

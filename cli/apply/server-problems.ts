@@ -2,8 +2,8 @@
 
 import type { FieldError } from '#schemas/problems.ts'
 import type { Diagnostic } from '../diagnostics.ts'
-import { nameOf } from '../plan/names.ts'
-import type { RealmPlan } from '../plan/plan.ts'
+import { nameOf } from '../planning/names.ts'
+import type { RealmPlan } from '../planning/plan.ts'
 import type { Wanted } from './wanted.ts'
 
 const operationField = /^\/operations\/(\d+)(?:\/(?:doc|secrets))?(\/.*)?$/

@@ -2,12 +2,12 @@
 
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
 import type { Loaded } from '../load/loaded.ts'
-import { hasWork, type Plan } from '../plan/plan.ts'
+import { hasWork, type Plan } from '../planning/plan.ts'
+import { planWanted } from '../planning/planning.ts'
 import { applyPlan, type RealmResult } from './apply-plan.ts'
 import type { Engine } from './engine.ts'
 import { type FileOptions, readFiles, wantedRealms } from './files.ts'
 import { guardsOf } from './guards.ts'
-import { planWanted } from './planning.ts'
 
 export interface SyncOptions extends FileOptions {
   readonly engine: Engine

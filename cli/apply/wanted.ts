@@ -1,11 +1,11 @@
 /** What the files ask of one realm: its documents in canonical form, the lists that are there, and its secrets. */
 
-import { type Desired, desiredOf } from '#schemas/desired.ts'
-import { type FlatRealm, sectionOf } from '#schemas/realm-document.ts'
+import { type Desired, desiredOf } from '#schemas/realm/desired.ts'
+import { type FlatRealm, sectionOf } from '#schemas/realm/realm-document.ts'
+import { sectionHash } from '#schemas/realm/section-hash.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import { sectionHash } from '#schemas/section-hash.ts'
 import { secretFields } from '#schemas/walk.ts'
-import type { CompareRequest, SecretPlace } from '#schemas/wire.ts'
+import type { CompareRequest, SecretPlace } from '#schemas/wire/wire.ts'
 import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
 
 export interface WantedSecret extends SecretPlace {

@@ -12,12 +12,12 @@ import type {
   RevisionSummary,
   RollbackReply,
   RollbackRequest,
-} from '#schemas/wire.ts'
+} from '#schemas/wire/wire.ts'
 import type { Engine } from '../apply/engine.ts'
-import { type Call, createCall, path } from './call.ts'
 import { type DocumentCalls, documentCalls } from './documents.ts'
-import { isProblem } from './errors.ts'
-import type { Http } from './http.ts'
+import { type Call, createCall, path } from './http/call.ts'
+import { isProblem } from './http/errors.ts'
+import type { Http } from './http/http.ts'
 import { type LiveCalls, liveCalls } from './live.ts'
 import type { RealmRecord, Whoami } from './records.ts'
 import type { Session } from './session.ts'

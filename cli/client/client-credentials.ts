@@ -5,8 +5,8 @@
 
 import { CommandError, exitCodes } from '../exit.ts'
 import { discover, memberOf } from './discovery.ts'
-import { UnreachableError } from './errors.ts'
-import type { Http, HttpAnswer } from './http.ts'
+import { UnreachableError } from './http/errors.ts'
+import type { Http, HttpAnswer } from './http/http.ts'
 
 export interface ClientCredentials {
   /** The realm that knows the client. */

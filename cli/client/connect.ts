@@ -9,7 +9,7 @@ import { CommandError, exitCodes } from '../exit.ts'
 import { keptTokens } from '../sign-in/kept-tokens.ts'
 import { refusePlainHttp } from './address.ts'
 import { type Api, createApi } from './api.ts'
-import { createHttp, type Http } from './http.ts'
+import { createHttp, type Http } from './http/http.ts'
 import { createSession, type Identity } from './session.ts'
 
 export interface ConnectOptions {

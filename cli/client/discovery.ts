@@ -1,8 +1,8 @@
 /** A realm as an authorization server: where its endpoints are, as its metadata says (RFC 8414, OIDC Discovery). */
 
 import { CommandError, exitCodes } from '../exit.ts'
-import { UnreachableError } from './errors.ts'
-import type { Http, HttpAnswer } from './http.ts'
+import { UnreachableError } from './http/errors.ts'
+import type { Http, HttpAnswer } from './http/http.ts'
 
 const wellKnown = '/.well-known/openid-configuration'
 

@@ -3,7 +3,7 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import type { Call } from './call.ts'
+import type { Call } from './http/call.ts'
 import { pathOfList, pathOfOne } from './kind-names.ts'
 
 export interface Listed {

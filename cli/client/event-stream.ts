@@ -1,6 +1,6 @@
 /** A realm's audit events as they happen: server-sent events (WHATWG HTML §9.2), read as they come. */
 
-import { type Call, path } from './call.ts'
+import { type Call, path } from './http/call.ts'
 import type { EventFilter, EventRecord } from './records.ts'
 
 export interface Following {

@@ -1,6 +1,6 @@
 /** Calls about invitations into organizations. */
 
-import { type Call, path } from './call.ts'
+import { type Call, path } from './http/call.ts'
 
 export interface InvitationRecord {
   readonly id: string

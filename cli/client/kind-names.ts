@@ -1,11 +1,11 @@
 /** Kinds by whatever a person calls them, and where their documents are over REST. */
 
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { path } from './call.ts'
+import { path } from './http/call.ts'
 
 const bare = (word: string): string => word.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
 

@@ -4,9 +4,9 @@
  */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import { type Call, path } from './call.ts'
-import { isProblem } from './errors.ts'
 import { followEvents } from './event-stream.ts'
+import { type Call, path } from './http/call.ts'
+import { isProblem } from './http/errors.ts'
 import { invitationCalls } from './invitations.ts'
 import type {
   ChainPart,

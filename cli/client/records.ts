@@ -1,8 +1,8 @@
 /** What the admin API answers beside documents. */
 
-import type { AdminAccess } from '#schemas/admin-access.ts'
+import type { AdminAccess } from '#schemas/access/admin-access.ts'
+import type { Permission } from '#schemas/access/permissions.ts'
 import type { FieldChange } from '#schemas/diff.ts'
-import type { Permission } from '#schemas/permissions.ts'
 
 export interface Whoami {
   readonly userId: string

@@ -7,9 +7,9 @@
 import { CommandError, exitCodes } from '../exit.ts'
 import type { SignedInUser } from '../sign-in/user-session.ts'
 import { type ClientCredentials, createAccessTokens } from './client-credentials.ts'
-import { createJar, type Jar } from './cookies.ts'
-import { UnreachableError } from './errors.ts'
-import type { Http, HttpAnswer, HttpRequest } from './http.ts'
+import { createJar, type Jar } from './http/cookies.ts'
+import { UnreachableError } from './http/errors.ts'
+import type { Http, HttpAnswer, HttpRequest } from './http/http.ts'
 
 export interface Credentials {
   /** The realm to sign in to. */

@@ -1,6 +1,6 @@
 /** Calls about the deliveries of webhooks. */
 
-import { type Call, path } from './call.ts'
+import { type Call, path } from './http/call.ts'
 
 export interface DeliveryRecord {
   readonly id: string

@@ -30,7 +30,7 @@ Examples:
   iamctl events --realm acme --from 7d --limit all -o json > events.ndjson`,
     )
     .action(async (_flags, command: Command) => {
-      const { events: run } = await import('./run/events.ts')
+      const { events: run } = await import('./run/events/events.ts')
       await run(invocationOf(command))
     })
   const verify = events
@@ -50,7 +50,7 @@ Examples:
   iamctl events verify --realm acme --known 3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA`,
     )
     .action(async (_flags, command: Command) => {
-      const { verifyEvents } = await import('./run/verify-events.ts')
+      const { verifyEvents } = await import('./run/events/verify-events.ts')
       await verifyEvents(invocationOf(command))
     })
   for (const command of [events, verify]) {

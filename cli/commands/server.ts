@@ -1,6 +1,6 @@
 /** Runs the server and looks after it. The one place of the CLI that knows it. */
 
-import type { Finding } from '#schemas/findings.ts'
+import type { Finding } from '#schemas/wire/findings.ts'
 import { exitCodes } from '../exit.ts'
 import { showFindings } from '../views/human/findings.ts'
 import { backedUp, migrated, reset, restored, rotated, started } from '../views/human/server.ts'
@@ -10,16 +10,16 @@ import type { Invocation } from './invocation.ts'
 type Flags = Readonly<Record<string, unknown>>
 
 export const start = async (flags: Flags): Promise<void> => {
-  const { serve } = await import('#server/main.ts')
+  const { serve } = await import('#server/run/main.ts')
   await serve({ flags, env: process.env, onReady: started })
 }
 
 export const rotateMasterKey = async (flags: Flags): Promise<void> => {
-  const { rotate } = await import('#server/main.ts')
+  const { rotate } = await import('#server/run/main.ts')
   rotated(await rotate({ flags, env: process.env }))
 }
 
-const operations = () => import('#server/operations.ts')
+const operations = () => import('#server/run/operations.ts')
 
 /** As JSON on stdout, or told by a view. */
 const answer = <T>({ output }: Invocation, result: T, tell: (result: T) => void): void => {

@@ -4,7 +4,7 @@
  */
 
 import { own } from '#schemas/own.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import { serverAddress } from '../client/address.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import type { EstateContexts } from './estate.ts'

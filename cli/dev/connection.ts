@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, createApi } from '../client/api.ts'
-import { createHttp } from '../client/http.ts'
+import { createHttp } from '../client/http/http.ts'
 import { createSession } from '../client/session.ts'
 import type { Administrator, RealmLinks } from './happenings.ts'
 

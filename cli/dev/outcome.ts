@@ -3,10 +3,10 @@
 import { serverDiagnostics } from '../apply/server-problems.ts'
 import type { SyncOutcome } from '../apply/sync.ts'
 import { type Wanted, wantedOf } from '../apply/wanted.ts'
-import type { ProblemError } from '../client/errors.ts'
+import type { ProblemError } from '../client/http/errors.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { failureOf } from '../failure.ts'
-import type { PlanProblem } from '../plan/plan.ts'
+import type { PlanProblem } from '../planning/plan.ts'
 
 export interface ApplyOutcome extends SyncOutcome {
   readonly milliseconds: number

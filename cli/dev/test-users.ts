@@ -2,7 +2,7 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
-import { parseTemplate } from '../load/template.ts'
+import { parseTemplate } from '../load/variables/template.ts'
 import type { TestUser } from './happenings.ts'
 
 const eachText = (value: unknown, visit: (text: string) => void): void => {

@@ -1,10 +1,10 @@
 /** Who the server takes us for, and whether that is enough to plan and to apply. */
 
-import { error, type Finding, ok, warning } from '#schemas/findings.ts'
-import { type Permission, permissionKeys } from '#schemas/permissions.ts'
+import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
 import { kinds } from '#schemas/registry.ts'
+import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
 import type { Connection } from '../client/connect.ts'
-import { isProblem } from '../client/errors.ts'
+import { isProblem } from '../client/http/errors.ts'
 import { findingOf } from './machine.ts'
 
 /** The permissions that the kinds of a realm file ask for. */

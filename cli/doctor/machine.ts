@@ -1,7 +1,7 @@
 /** What is checked without a server: the program, what it remembers, and the files around. */
 
 import { statSync } from 'node:fs'
-import { error, type Finding, ok, warning } from '#schemas/findings.ts'
+import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type FileOptions, readFiles } from '../apply/files.ts'
 import { type Env, openStore } from '../context/store.ts'

@@ -1,10 +1,10 @@
 /** Settings of the realm that an earlier version accepted and that this one cannot use. */
 
-import { type Finding, warning } from '#schemas/findings.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { patternProblem } from '#schemas/linear-pattern.ts'
+import { patternProblem } from '#schemas/text/linear-pattern.ts'
+import { type Finding, warning } from '#schemas/wire/findings.ts'
 import type { Connection } from '../client/connect.ts'
-import { isProblem } from '../client/errors.ts'
+import { isProblem } from '../client/http/errors.ts'
 
 const settingsOf = async ({ api, target }: Connection): Promise<SettingsDoc | undefined> => {
   if (target.realm === undefined) return undefined

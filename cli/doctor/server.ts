@@ -1,12 +1,12 @@
 /** What is checked about the server from outside: the way to it, its version, its clock, its health, its certificate. */
 
-import { type Capability, capabilities } from '#schemas/capabilities.ts'
-import { error, type Finding, ok, warning } from '#schemas/findings.ts'
 import { isObject } from '#schemas/json-schema.ts'
+import { type Capability, capabilities } from '#schemas/wire/capabilities.ts'
+import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
 import { isLoopback } from '../client/address.ts'
-import { certificateOf } from '../client/certificate.ts'
-import type { Http } from '../client/http.ts'
-import { type ServerInfo, serverInfo, skewOf, skewText } from '../client/skew.ts'
+import { certificateOf } from '../client/http/certificate.ts'
+import type { Http } from '../client/http/http.ts'
+import { type ServerInfo, serverInfo, skewOf, skewText } from '../client/http/skew.ts'
 import { findingOf } from './machine.ts'
 
 const day = 86_400_000

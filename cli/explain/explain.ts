@@ -2,7 +2,7 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { type Kind, notServed } from '#schemas/kind.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
 import { findSubject, innermost, kindBelow, type Subject } from './subject.ts'
 import { limitWords, markWords, typeWords } from './words.ts'

@@ -1,13 +1,13 @@
 /** From the words of a person, `client.redirectUris`, to the schema that they are about. */
 
-import { kindSchema, realmSchema } from '#schemas/editor-schemas.ts'
-import { estateSchema } from '#schemas/estate.ts'
+import { kindSchema, realmSchema } from '#schemas/editor/editor-schemas.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { estateSchema } from '#schemas/realm/estate.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import { findKind, kindNames } from '../client/kind-names.ts'
 import { CommandError, exitCodes } from '../exit.ts'

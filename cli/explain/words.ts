@@ -1,7 +1,7 @@
 /** What a schema allows, in words: its type, its limits, and what its marks mean. */
 
-import { formats } from '#schemas/formats.ts'
 import type { JsonSchema, OnDelete } from '#schemas/json-schema.ts'
+import { formats } from '#schemas/text/formats.ts'
 
 const simple: Readonly<Record<string, string>> = {
   string: 'text',

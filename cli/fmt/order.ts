@@ -3,7 +3,7 @@
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import { type Collection, type Entry, isCollection, type Value } from './tree.ts'
 

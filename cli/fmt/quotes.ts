@@ -1,6 +1,6 @@
 /** Whether a text means itself without quotes, to every reader: YAML 1.2, YAML 1.1, and a person. */
 
-import { plainValue } from '../load/scalars.ts'
+import { plainValue } from '../load/yaml/scalars.ts'
 
 /** What YAML 1.1 takes for something else: its booleans, numbers in bases of sixty, dates. */
 const elsewhere =

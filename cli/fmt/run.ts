@@ -6,7 +6,7 @@ import type { Diagnostic } from '../diagnostics.ts'
 import type { FoundEstate } from '../load/estate.ts'
 import { findFiles } from '../load/files.ts'
 import { decodeText } from '../load/paths.ts'
-import type { Source } from '../load/source.ts'
+import type { Source } from '../load/yaml/source.ts'
 import { format } from './format.ts'
 import { replaceText } from './save.ts'
 

@@ -101,7 +101,7 @@ const shared = async (): Promise<NewFile[]> => [
   ...(await Promise.all(
     ['estate', 'realm'].map(async (name) => ({
       path: `.iamctl/${name}.schema.json`,
-      text: await read('schemas', `${name}.schema.json`),
+      text: await read('schemas/editor', `${name}.schema.json`),
     })),
   )),
 ]

@@ -3,20 +3,27 @@
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createValidators, fieldErrors } from '#schemas/ajv.ts'
-import { estateSchema } from '#schemas/estate.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { FieldError } from '#schemas/problems.ts'
+import { estateSchema } from '#schemas/realm/estate.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import type { Diagnostic } from '../diagnostics.ts'
-import type { Prune } from '../plan/plan.ts'
+import type { Prune } from '../planning/plan.ts'
 import { compiled } from './compiled.ts'
 import { estateFileName } from './files.ts'
 import { didYouMean } from './nearest.ts'
-import { readDocuments } from './nodes.ts'
 import { decodeText, reasonOf, shownPath } from './paths.ts'
-import { createSource } from './source.ts'
-import { describe, type MapNode, type Node, placeAtPointer, placeOfNode, toJson } from './tree.ts'
-import { type Variable, variablesOf } from './variables.ts'
+import { type Variable, variablesOf } from './variables/variables.ts'
+import { readDocuments } from './yaml/nodes.ts'
+import { createSource } from './yaml/source.ts'
+import {
+  describe,
+  type MapNode,
+  type Node,
+  placeAtPointer,
+  placeOfNode,
+  toJson,
+} from './yaml/tree.ts'
 
 export interface Context {
   readonly server?: string

@@ -6,7 +6,7 @@ import { basename, join, resolve } from 'node:path'
 import type { Diagnostic } from '../diagnostics.ts'
 import { type OwnFile, ownFile } from './own-files.ts'
 import { decodeText, isBelow, reasonOf, shownPath } from './paths.ts'
-import { createSource, type Source } from './source.ts'
+import { createSource, type Source } from './yaml/source.ts'
 
 /** The file that describes an estate; it is never part of a realm. */
 export const estateFileName = 'iamctl.yaml'

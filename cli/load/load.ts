@@ -2,26 +2,26 @@
 
 import { resolve } from 'node:path'
 import type { Doc } from '#schemas/json-schema.ts'
-import { flatten } from '#schemas/realm-document.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles } from './files.ts'
 import type { Loaded, LoadedRealm, RealmPart } from './loaded.ts'
 import { narrowed } from './narrowed.ts'
-import { readDocuments } from './nodes.ts'
 import { overlay } from './overlays.ts'
 import { joinParts, type RealmParts } from './parts.ts'
-import { settleReferences } from './references.ts'
-import type { Source } from './source.ts'
-import { textWhereText } from './text-places.ts'
-import { type Node, placeAtPointer, toJson } from './tree.ts'
+import { settleReferences } from './variables/references.ts'
+import { textWhereText } from './variables/text-places.ts'
 import {
   fillVariables,
   foldUnknown,
   readVariables,
   unusedVariables,
   type Variables,
-} from './variables.ts'
+} from './variables/variables.ts'
+import { readDocuments } from './yaml/nodes.ts'
+import type { Source } from './yaml/source.ts'
+import { type Node, placeAtPointer, toJson } from './yaml/tree.ts'
 
 export interface LoadOptions {
   /** From `cwd`; none: those of the estate, else its folder `realms`. */

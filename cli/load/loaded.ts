@@ -1,9 +1,9 @@
 /** Realms as they stand in a person's files, with the way back from every value to its line. */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import type { FlatRealm } from '#schemas/realm-document.ts'
+import type { FlatRealm } from '#schemas/realm/realm-document.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
-import type { MapNode } from './tree.ts'
+import type { MapNode } from './yaml/tree.ts'
 
 /** Where the value of a secret comes from; the value itself is fetched only by plan and apply. */
 export type SecretSource =

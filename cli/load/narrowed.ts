@@ -5,16 +5,16 @@
 
 import { readdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles, isRealmFile } from './files.ts'
-import { readDocuments } from './nodes.ts'
 import { joinParts, type RealmParts } from './parts.ts'
-import type { Source } from './source.ts'
-import { textWhereText } from './text-places.ts'
-import type { MapNode, Node } from './tree.ts'
-import { fillVariables, type Variables } from './variables.ts'
+import { textWhereText } from './variables/text-places.ts'
+import { fillVariables, type Variables } from './variables/variables.ts'
+import { readDocuments } from './yaml/nodes.ts'
+import type { Source } from './yaml/source.ts'
+import type { MapNode, Node } from './yaml/tree.ts'
 
 export interface Narrowing {
   readonly cwd: string

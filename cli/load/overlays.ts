@@ -4,9 +4,9 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
+import { seedOf } from '#schemas/realm/seeds.ts'
 import { childrenOf } from '#schemas/registry.ts'
-import { seedOf } from '#schemas/seeds.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { didYouMean } from './nearest.ts'
 import { called, ownKey, type RealmParts } from './parts.ts'
@@ -19,7 +19,7 @@ import {
   type Pair,
   placeOfKey,
   placeOfNode,
-} from './tree.ts'
+} from './yaml/tree.ts'
 
 type Report = (diagnostic: Diagnostic) => void
 

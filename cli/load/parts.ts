@@ -4,7 +4,7 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type Pair,
   placeOfKey,
   placeOfNode,
-} from './tree.ts'
+} from './yaml/tree.ts'
 
 export interface RealmParts {
   readonly realm: string

@@ -9,7 +9,7 @@ import {
   isAdoption,
   type RealmPlan,
   summaryOf,
-} from '../plan/plan.ts'
+} from '../planning/plan.ts'
 
 export interface Policy extends Guards {
   /** Kinds that are repaired; null: all. */

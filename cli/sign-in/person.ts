@@ -2,8 +2,8 @@
 
 import { createApi } from '../client/api.ts'
 import { discover } from '../client/discovery.ts'
-import { isProblem } from '../client/errors.ts'
-import type { Http } from '../client/http.ts'
+import { isProblem } from '../client/http/errors.ts'
+import type { Http } from '../client/http/http.ts'
 import { createSession } from '../client/session.ts'
 import type { Env, KeptIn } from '../context/store.ts'
 import { CommandError, exitCodes } from '../exit.ts'

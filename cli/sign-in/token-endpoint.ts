@@ -1,10 +1,10 @@
 /** Tokens of a person, from the realm's token endpoint: for a code, a device code or a refresh token, always with a proof. */
 
 import type { JWK } from 'jose'
-import { commandLineId } from '#schemas/command-line.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
 import { type AuthorizationServer, memberOf } from '../client/discovery.ts'
-import { UnreachableError } from '../client/errors.ts'
-import type { Http, HttpAnswer } from '../client/http.ts'
+import { UnreachableError } from '../client/http/errors.ts'
+import type { Http, HttpAnswer } from '../client/http/http.ts'
 import { openKey } from './proof-key.ts'
 
 /** What is kept of a sign-in; all of it is secret. */

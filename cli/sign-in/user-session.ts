@@ -4,7 +4,7 @@
  */
 
 import { discover } from '../client/discovery.ts'
-import type { Http, HttpAnswer, HttpRequest } from '../client/http.ts'
+import type { Http, HttpAnswer, HttpRequest } from '../client/http/http.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import type { KeptTokens } from './kept-tokens.ts'
 import { openKey } from './proof-key.ts'

@@ -1,9 +1,9 @@
 /** A sign-in on the realm's own page, with whatever it asks for there, that comes back to this machine (RFC 8252, RFC 7636). */
 
 import { createHash, randomBytes } from 'node:crypto'
-import { commandLineId } from '#schemas/command-line.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
 import type { AuthorizationServer } from '../client/discovery.ts'
-import type { Http } from '../client/http.ts'
+import type { Http } from '../client/http/http.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { type Loopback, type LoopbackAnswer, listenOnLoopback } from './loopback.ts'
 import { newKey, openKey } from './proof-key.ts'

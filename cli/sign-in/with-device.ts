@@ -1,10 +1,10 @@
 /** A sign-in on another machine: a person opens the address there, compares the code and allows it (RFC 8628). */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { commandLineId } from '#schemas/command-line.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
 import { memberOf } from '../client/discovery.ts'
-import { UnreachableError } from '../client/errors.ts'
-import type { HttpAnswer } from '../client/http.ts'
+import { UnreachableError } from '../client/http/errors.ts'
+import type { HttpAnswer } from '../client/http/http.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { newKey } from './proof-key.ts'
 import { requestTokens, TokenRefusal, type UserTokens } from './token-endpoint.ts'

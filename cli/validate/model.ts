@@ -7,8 +7,8 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { compact, complete } from '#schemas/normalize.ts'
-import type { Entry, FlatRealm } from '#schemas/realm-document.ts'
-import { seedOf, seeds } from '#schemas/seeds.ts'
+import type { Entry, FlatRealm } from '#schemas/realm/realm-document.ts'
+import { seedOf, seeds } from '#schemas/realm/seeds.ts'
 import { secretFields, splitSecrets } from '#schemas/walk.ts'
 
 /** A document that the files declare. */

@@ -1,8 +1,8 @@
 /** Names and addresses of users: each could be one, and no two are the same to the server, however they are spelt. */
 
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
-import { emailErrors, foldName, usernameErrors } from '#schemas/names.ts'
 import type { FieldError } from '#schemas/problems.ts'
+import { emailErrors, foldName, usernameErrors } from '#schemas/text/names.ts'
 import type { Finding } from './finding.ts'
 import type { Declared, Model } from './model.ts'
 

@@ -1,9 +1,9 @@
 /** References must lead to a document of the files or one that every realm has; others may still be on the server. */
 
-import { implicitHint } from '#schemas/implicit-references.ts'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { implicitHint } from '#schemas/realm/implicit-references.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import { type Reference, referencesOf } from '#schemas/walk.ts'
 import { didYouMean, type Finding } from './finding.ts'
 import type { Declared, Model } from './model.ts'

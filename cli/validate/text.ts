@@ -1,7 +1,7 @@
 /** Text that the server cannot store, in values and in names, wherever it stands. */
 
 import { isObject, pointerSegment } from '#schemas/json-schema.ts'
-import { unstorable } from '#schemas/storable-text.ts'
+import { unstorable } from '#schemas/text/storable-text.ts'
 import type { Finding } from './finding.ts'
 
 const finding = (pointer: string, at: 'key' | 'value', message: string): Finding => ({

@@ -6,7 +6,7 @@
 import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
 import { rules } from '#schemas/rules/index.ts'
 import { createOnce, type RuleContext } from '#schemas/rules/rule.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import type { Diagnostic, Place } from '../diagnostics.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
 import { didYouMean, type Finding } from './finding.ts'

@@ -1,6 +1,6 @@
 /** THE list of weak choices. Nothing here is forbidden; a person who knows why may switch a code off. */
 
-import { planScope } from '#schemas/admin-access.ts'
+import { planScope } from '#schemas/access/admin-access.ts'
 import { createClosure } from '#schemas/graph/closure.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'

@@ -4,8 +4,8 @@
  */
 
 import { isObject } from '../json-schema.ts'
-import { fillPlaceholders, placeholderErrors } from '../placeholders.ts'
 import type { FieldError } from '../problems.ts'
+import { fillPlaceholders, placeholderErrors } from '../text/placeholders.ts'
 
 /** What a gateway's template may ask for. */
 export const gatewayPlaceholders = ['to', 'from', 'fromName', 'subject', 'text', 'html'] as const

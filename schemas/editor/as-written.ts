@@ -6,7 +6,7 @@
 import { isObject, type JsonSchema } from '../json-schema.ts'
 import type { Kind } from '../kind.ts'
 import { complete } from '../normalize.ts'
-import { seeds } from '../seeds.ts'
+import { seeds } from '../realm/seeds.ts'
 
 /** Words about a field, which stay outside of the choice. */
 const annotations = new Set(['description', 'default', 'examples', 'title'])

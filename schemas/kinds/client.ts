@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { adminAccesses } from '../admin-access.ts'
+import { adminAccesses } from '../access/admin-access.ts'
 import { defineKind } from '../kind.ts'
 import {
   fields,

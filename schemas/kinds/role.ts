@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { permissionKeys } from '../access/permissions.ts'
 import { defineKind } from '../kind.ts'
 import {
   attributes,
@@ -13,7 +14,6 @@ import {
   text,
   yamlOnly,
 } from '../marks.ts'
-import { permissionKeys } from '../permissions.ts'
 
 const permission = oneOf(permissionKeys as [string, ...string[]])
 

@@ -9,7 +9,7 @@ import {
 import { Claim, type ClaimDoc } from '../kinds/claim.ts'
 import { ClientMapper, type ClientMapperDoc } from '../kinds/client-mapper.ts'
 import type { FieldError } from '../problems.ts'
-import { nearest } from '../typos.ts'
+import { nearest } from '../text/typos.ts'
 import { ruleFor } from './rule.ts'
 
 type MapperDoc = ClaimDoc | ClientMapperDoc

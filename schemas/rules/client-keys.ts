@@ -2,7 +2,7 @@
 
 import type { ClientDoc } from '../kinds/client.ts'
 import type { FieldError } from '../problems.ts'
-import { publicKeyFault } from '../public-keys.ts'
+import { publicKeyFault } from '../public-keys/public-keys.ts'
 
 export const keyErrors = ({ jwks }: ClientDoc): FieldError[] =>
   (jwks?.keys ?? []).flatMap((key, i) => {

@@ -1,7 +1,7 @@
 /** Clients: what public and confidential ones can do, and the keys that their authentication needs. */
 
-import { profileErrors } from '../client-profile.ts'
-import { commandLineErrors } from '../command-line.ts'
+import { profileErrors } from '../access/client-profile.ts'
+import { commandLineErrors } from '../access/command-line.ts'
 import { Client, type ClientDoc } from '../kinds/client.ts'
 import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'

@@ -12,7 +12,7 @@ export const flowSettings = [
   'directGrantFlow',
 ] as const satisfies readonly (keyof SettingsDoc)[]
 
-/** Flows that run under their own name: users register, and set a forgotten password anew (server/login/entries.ts). */
+/** Flows that run under their own name: users register, and set a forgotten password anew (server/sign-in/flow/entries.ts). */
 const byName = ['registration', 'reset-credentials']
 
 type Find = Pick<RuleContext, 'find'>

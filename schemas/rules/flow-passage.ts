@@ -1,7 +1,7 @@
 /**
  * Whether a sign-in can run a flow, and whether every way through it proves the user: what is asked of a user who is not known
  * or has proved nothing yet, what users who lack a factor could not get past, and what no code answers to. The server
- * runs flows by the same reading (server/login/flow/runner.ts, server/login/questions.ts).
+ * runs flows by the same reading (server/sign-in/flow/runner.ts, server/sign-in/flow/questions.ts).
  */
 
 import {

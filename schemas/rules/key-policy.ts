@@ -1,8 +1,8 @@
 /** The policy for signing keys: a key stays published as long as what it signed may be valid. */
 
-import { milliseconds } from '../durations.ts'
 import { KeyPolicy, type KeyPolicyDoc } from '../kinds/key-policy.ts'
 import { Settings } from '../kinds/settings.ts'
+import { milliseconds } from '../text/durations.ts'
 import { ruleFor } from './rule.ts'
 
 export const keyPolicy = ruleFor<KeyPolicyDoc>(

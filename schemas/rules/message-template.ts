@@ -1,7 +1,7 @@
 /** Message templates: only placeholders that stand for something, and markup only where it is shown. */
 
 import { MessageTemplate, type MessageTemplateDoc } from '../kinds/message-template.ts'
-import { placeholderErrors } from '../placeholders.ts'
+import { placeholderErrors } from '../text/placeholders.ts'
 import { ruleFor } from './rule.ts'
 
 export const messageTemplate = ruleFor<MessageTemplateDoc>(

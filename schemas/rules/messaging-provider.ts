@@ -3,9 +3,9 @@
 import { gatewayBodyErrors } from '../drivers/gateway-body.ts'
 import { type Channel, driverConfig, messagingDrivers } from '../drivers/messaging.ts'
 import { MessagingProvider, type MessagingProviderDoc } from '../kinds/messaging-provider.ts'
-import { emailErrors } from '../names.ts'
 import { own } from '../own.ts'
 import type { FieldError } from '../problems.ts'
+import { emailErrors } from '../text/names.ts'
 import { ruleFor } from './rule.ts'
 
 type Config = MessagingProviderDoc['config']

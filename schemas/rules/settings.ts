@@ -2,8 +2,8 @@
 
 import { Flow } from '../kinds/flow.ts'
 import { Settings, type SettingsDoc } from '../kinds/settings.ts'
-import { patternProblem } from '../linear-pattern.ts'
 import type { FieldError } from '../problems.ts'
+import { patternProblem } from '../text/linear-pattern.ts'
 import { bindingErrors, flowSettings } from './flow-bindings.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 

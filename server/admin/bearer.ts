@@ -7,19 +7,19 @@
  */
 
 import type { FastifyRequest } from 'fastify'
-import { isPlanOnly, planScope } from '#schemas/admin-access.ts'
+import { isPlanOnly, planScope } from '#schemas/access/admin-access.ts'
+import type { Permission } from '#schemas/access/permissions.ts'
 import { Role } from '#schemas/kinds/role.ts'
-import type { Permission } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Ranks } from '#server/accounts/permissions.ts'
-import { boundKey, type Dpop } from '#server/oidc/dpop.ts'
 import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
+import { boundKey, type Dpop } from '#server/oidc/token/dpop.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { adminAudience } from '#server/tokens/audience.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { adminMetadata } from './resource-metadata.ts'
 
 export interface AdminToken {

@@ -1,6 +1,6 @@
 /** What is running: the release, and where it was built. From source the build is not known and says so. */
 
-import { capabilities } from '#schemas/capabilities.ts'
+import { capabilities } from '#schemas/wire/capabilities.ts'
 import manifest from '../../package.json' with { type: 'json' }
 
 /** Written into the bundle by build.ts. */

@@ -1,7 +1,7 @@
 /** What an action that succeeded tells the audit: who did what to what. */
 
-import type { EventType } from '#schemas/event-types.ts'
-import type { AuditEvent } from '#server/events/audit.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { AuditEvent } from '#server/audit/audit.ts'
 import { doneBy } from '#server/http/caller.ts'
 import type { ActionContext } from './action.ts'
 

@@ -9,10 +9,10 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Forwarder } from '#server/audit/forwarder.ts'
 import type { Config } from '#server/config/index.ts'
-import type { Forwarder } from '#server/events/forwarder.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Siblings } from '#server/platform/siblings.ts'
+import type { Siblings } from '#server/platform/threads/siblings.ts'
 import type { Storage } from '#server/storage/contract.ts'
 
 /** From bad to good. */

@@ -5,9 +5,9 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import type { LandingPage } from '#server/http/pages.ts'
-import { installPageScope, type PageScopeParts } from '#server/login/page-scope.ts'
-import { pageContext, type RealmRoute } from '#server/login/visit.ts'
+import type { LandingPage } from '#server/http/pages/pages.ts'
+import { installPageScope, type PageScopeParts } from '#server/sign-in/pages/page-scope.ts'
+import { pageContext, type RealmRoute } from '#server/sign-in/pages/visit.ts'
 
 export interface LandingParts extends PageScopeParts {
   readonly master: string

@@ -5,8 +5,8 @@
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { allFigures, exposition, expositionType } from '#server/events/metrics.ts'
-import type { Siblings } from '#server/platform/siblings.ts'
+import { allFigures, exposition, expositionType } from '#server/metrics/metrics.ts'
+import type { Siblings } from '#server/platform/threads/siblings.ts'
 import { bodyOf } from './action.ts'
 import { buildInfo } from './build-info.ts'
 import { type Health, type Status, statuses, worst } from './health.ts'

@@ -13,7 +13,7 @@ import { loadConfig } from '#server/config/index.ts'
 import { eventsOf } from '#server/http/caller.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
-import { createActions } from './actions/index.ts'
+import { createActions } from './actions.ts'
 
 export interface PrintedRoute {
   readonly method: string
@@ -66,8 +66,8 @@ const declarations = (): ReadonlyMap<string, string> => {
 
 export const listRoutes = async (): Promise<PrintedRoute[]> => {
   // Above this floor, and needed by nothing but this script.
-  const { createApp } = await import('../app.ts')
-  const { createParts } = await import('../parts.ts')
+  const { createApp } = await import('#server/run/app.ts')
+  const { createParts } = await import('#server/run/parts.ts')
   const data = mkdtempSync(join(tmpdir(), 'iamctl-routes-'))
   const config = loadConfig({ flags: { data } })
   const locator = createLocator()

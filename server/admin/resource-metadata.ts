@@ -4,10 +4,10 @@
  */
 
 import type { FastifyInstance } from 'fastify'
-import { planScope } from '#schemas/admin-access.ts'
-import { publicJson, sendPublicJson } from '#server/oidc/cached-json.ts'
+import { planScope } from '#schemas/access/admin-access.ts'
 import { publicPreflight } from '#server/oidc/cors.ts'
 import { describe } from '#server/oidc/description.ts'
+import { publicJson, sendPublicJson } from '#server/oidc/discovery/cached-json.ts'
 import { dpopAlgorithms } from '#server/oidc/vocabulary.ts'
 import { adminAudience } from '#server/tokens/audience.ts'
 

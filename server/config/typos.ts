@@ -3,7 +3,7 @@
  * variables and of what Kubernetes makes up for a Service of that name.
  */
 
-import { distance } from '#schemas/typos.ts'
+import { distance } from '#schemas/text/typos.ts'
 
 const PREFIX = 'IAMCTL_'
 

@@ -1,10 +1,10 @@
 /** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
 
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
-import type { EventType } from '#schemas/event-types.ts'
+import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 
 export interface Caller {
   /** The id of the user or service account; of the administrator in a session in which one acts as a user. */

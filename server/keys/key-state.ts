@@ -4,7 +4,7 @@
  */
 
 import { timeOfId } from '#server/platform/ids.ts'
-import type { SigningKeyRow } from '#server/storage/tables.ts'
+import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 
 export interface KeyState {
   readonly row: SigningKeyRow

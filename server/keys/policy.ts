@@ -3,17 +3,17 @@
  * that no longer signs is kept. Any number of nodes may follow it at once; what is due is done by one of them.
  */
 
-import { milliseconds } from '#schemas/durations.ts'
-import type { EventType } from '#schemas/event-types.ts'
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/key-policy.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
+import { milliseconds } from '#schemas/text/durations.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import type { SigningKeyRow } from '#server/storage/tables.ts'
+import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 import {
   currentKeys,
   isLost,

@@ -5,7 +5,7 @@
  * signs later, and the one before it until then; `fresh` alone signs at once. Any number of nodes may do this at once.
  */
 
-import type { EventType } from '#schemas/event-types.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
@@ -18,7 +18,7 @@ import {
 import { touchStatements } from '#server/storage/documents/changes.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
-import type { SigningKeyRow } from '#server/storage/tables.ts'
+import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 import { type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
 
 /** What the audit is told. */

@@ -1,7 +1,7 @@
 /** A thread that signs, one signature after the other. It keeps no key. */
 
 import { type KeyObject, sign } from 'node:crypto'
-import { answerCalls } from '#server/platform/thread-answers.ts'
+import { answerCalls } from '#server/platform/threads/thread-answers.ts'
 import { digest, padded, type SigningAlgorithm } from './algorithms.ts'
 
 export interface SignatureQuestion {

@@ -5,8 +5,8 @@
  */
 
 import { availableParallelism } from 'node:os'
-import { createThreadCalls } from '#server/platform/thread-calls.ts'
-import { threadEntry } from '#server/platform/thread-entry.ts'
+import { createThreadCalls } from '#server/platform/threads/thread-calls.ts'
+import { threadEntry } from '#server/platform/threads/thread-entry.ts'
 import type { SignatureQuestion } from './signer-thread.ts'
 
 export interface Signer {

@@ -7,7 +7,7 @@ import { webcrypto } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
-import type { SigningKeyRow } from '#server/storage/tables.ts'
+import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 
 /** RSASSA-PKCS1-v1_5 with SHA-256, which is RS256 (RFC 7518 §3.3); PS256 uses the same key pair. */
 const algorithm = {

@@ -1,7 +1,7 @@
 /** Whom a message may go to, and how a log calls them. */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import { emailErrors, nameOf } from '#schemas/names.ts'
+import { emailErrors, nameOf } from '#schemas/text/names.ts'
 
 /** E.164. */
 const phoneNumber = /^\+[1-9][0-9]{6,14}$/

@@ -6,20 +6,20 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import { xsrfHeader } from '#server/http/cookies.ts'
-import { createBrowser } from '#server/login/browser.ts'
+import { xsrfHeader } from '#server/http/cookies/cookies.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
-import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import { noToken, refuseToken } from './bearer.ts'
 import type { OidcParts } from './parts.ts'
+import { noToken, refuseToken } from './token/bearer.ts'
 import {
   accountResource,
   type OwnResource,
   type UserToken,
   type UserTokenParts,
   userTokenOf,
-} from './user-token.ts'
+} from './token/user-token.ts'
 
 export interface AccountCallerParts
   extends UserTokenParts,

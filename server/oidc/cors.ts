@@ -2,7 +2,7 @@
  * Cross-origin requests. Metadata and keys are for everybody. Elsewhere the origin must be one of the web origins of
  * the client that the request is found to be from; an origin is never reflected on the word of the request alone
  * (CVE-2026-37977). Cookies never count: credentials are not allowed anywhere. Introspection and CIBA refuse public
- * clients, so that no page has a reason to call them: they answer no preflight (test/oidc/cors.test.ts has the table).
+ * clients, so that no page has a reason to call them: they answer no preflight (test/oidc/discovery/cors.test.ts has the table).
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,7 +1,7 @@
 /** What the API description says about protocol endpoints: the words that several share. */
 
-import type { EventType } from '#schemas/event-types.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 import { assertionType, errorCodes } from './vocabulary.ts'
 
 export const errorSchema: JsonSchema = {

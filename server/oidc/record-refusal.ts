@@ -3,10 +3,10 @@
  * scopes or tokens out is seen.
  */
 
-import type { EventType } from '#schemas/event-types.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 import { type OAuthError, toOAuthError } from './errors.ts'
-import { type GrantPlace, grantEvent } from './issue.ts'
 import type { OidcParts } from './parts.ts'
+import { type GrantPlace, grantEvent } from './token/issue.ts'
 
 /** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
 const noRefusals: ReadonlySet<string> = new Set([

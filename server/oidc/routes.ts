@@ -1,7 +1,7 @@
 /** The protocol surface of every realm: forms in, JSON out, errors as RFC 6749 §5.2 says. */
 
 import type { FastifyInstance } from 'fastify'
-import { createEndpoints } from './endpoints/index.ts'
+import { createEndpoints } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
 import { takeForms } from './parameters.ts'
 import type { OidcParts } from './parts.ts'

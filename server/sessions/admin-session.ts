@@ -4,7 +4,7 @@
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import type { Cookies } from '#server/http/cookies.ts'
+import type { Cookies } from '#server/http/cookies/cookies.ts'
 import type { FoundSession, Sessions } from './sessions.ts'
 
 export interface AdminSession extends FoundSession {

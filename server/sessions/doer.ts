@@ -1,6 +1,6 @@
 /** Who does what is done in a session: its user or, where an administrator acts as the user, the administrator. */
 
-import type { SessionRow } from '#server/storage/tables.ts'
+import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 export interface Doer {
   readonly actor: string

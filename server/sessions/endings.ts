@@ -1,10 +1,10 @@
 /** Ends sessions, so that the clients they led to are told: a job for each of them, made in the same transaction. */
 
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
-import { enqueueSelected } from '#server/events/jobs/store.ts'
+import { enqueueSelected } from '#server/jobs/store.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
-import type { Tables } from '#server/storage/tables.ts'
+import type { Tables } from '#server/storage/tables/tables.ts'
 
 type Sids = SelectQueryBuilder<Tables, 'sessions', { sid: string }>
 

@@ -6,14 +6,14 @@
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { printable } from '#server/accounts/names.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
-import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import { printable } from '#server/users/names.ts'
 import { tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<

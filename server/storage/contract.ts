@@ -10,7 +10,7 @@
 
 import type { Kysely } from 'kysely'
 import type { Dialect } from './dialect.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables/tables.ts'
 
 export interface Statement {
   readonly sql: string

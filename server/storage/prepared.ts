@@ -5,7 +5,7 @@
 
 import type { CompiledQuery, Kysely } from 'kysely'
 import type { Statement } from './contract.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables/tables.ts'
 
 /** What each use gives, by name. */
 type Values = Readonly<Record<string, string | number | null>>

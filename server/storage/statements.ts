@@ -3,7 +3,7 @@
 import { type CompiledQuery, type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { Statement } from './contract.ts'
 import type { Dialect } from './dialect.ts'
-import type { Tables } from './tables.ts'
+import type { Tables } from './tables/tables.ts'
 
 type Table = keyof Tables & string
 

@@ -5,7 +5,7 @@
 
 import { pointerSegment } from '#schemas/json-schema.ts'
 import type { FieldError } from '#schemas/problems.ts'
-import { unstorable } from '#schemas/storable-text.ts'
+import { unstorable } from '#schemas/text/storable-text.ts'
 import type { Statement } from './contract.ts'
 
 export type Value = string | number | bigint | boolean | null

@@ -1,9 +1,9 @@
 /**
  * Whether a client is the one that `iamctl login` signs people in with, as every realm is born with it. Writes of any other
- * form are refused (schemas/command-line.ts); that it is looked at again here makes a row that came another way worthless.
+ * form are refused (schemas/access/command-line.ts); that it is looked at again here makes a row that came another way worthless.
  */
 
-import { commandLineFaults, commandLineId } from '#schemas/command-line.ts'
+import { commandLineFaults, commandLineId } from '#schemas/access/command-line.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { TokenClient } from './client.ts'
 

@@ -13,7 +13,7 @@ import type {
   AuthorizationCodeRow,
   RefreshTokenRow,
   TokenGrantRow,
-} from '#server/storage/token-tables.ts'
+} from '#server/storage/tables/token-tables.ts'
 import { createHandles, type HandlePurpose } from './handles.ts'
 
 /** What is remembered of a grant beside its columns, for the tokens that it gives. */

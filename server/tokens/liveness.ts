@@ -7,8 +7,8 @@
 import { type Kysely, sql } from 'kysely'
 import { gathered } from '#server/storage/gathered.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
-import type { SessionRow, Tables, UserRow } from '#server/storage/tables.ts'
-import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import type { SessionRow, Tables, UserRow } from '#server/storage/tables/tables.ts'
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 
 /** What is asked about; what is left out is not. Ids are of documents and rows. */
 export interface Asked {

@@ -4,13 +4,13 @@
  */
 
 import { createHash } from 'node:crypto'
-import { fieldsOf } from '#server/accounts/user-record.ts'
 import type { SigningAlgorithm } from '#server/keys/algorithms.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource, newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { fieldsOf } from '#server/users/user-record.ts'
 import { audienceOf, ownAudiences } from './audience.ts'
 import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'

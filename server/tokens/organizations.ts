@@ -1,8 +1,8 @@
 /** The organization that tokens are for: the one that was asked for, or chosen at sign-in, or the only one. */
 
-import { type OrganizationRecord, organizationsOf } from '#server/accounts/organizations.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { type OrganizationRecord, organizationsOf } from '#server/users/organizations.ts'
 
 /** The scope that brings the claim of the same name. */
 export const organizationScope = 'organization'

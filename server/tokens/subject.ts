@@ -5,7 +5,6 @@
 
 import { SubjectClaim, type SubjectClaimDoc } from '#schemas/kinds/subject-claim.ts'
 import { own } from '#schemas/own.ts'
-import { fieldsOf } from '#server/accounts/user-record.ts'
 import { hmacSha256 } from '#server/platform/sealing.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import {
@@ -13,7 +12,8 @@ import {
   type StoredDocument,
   type StoredSecret,
 } from '#server/storage/documents/document.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { fieldsOf } from '#server/users/user-record.ts'
 import type { TokenClient } from './client.ts'
 
 /** The user has nothing that the strategy could take: no token is better than one with a made-up subject. */

@@ -1,7 +1,7 @@
 /** Access tokens of service accounts on the admin API (decisions.md): who they are, what they may, what they are not. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Permission } from '#schemas/permissions.ts'
+import type { Permission } from '#schemas/access/permissions.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { claimsOf } from '../oidc/fixture.ts'
 import { adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'

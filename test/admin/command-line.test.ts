@@ -5,7 +5,7 @@
 
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { commandLineClient, commandLineId } from '#schemas/command-line.ts'
+import { commandLineClient, commandLineId } from '#schemas/access/command-line.ts'
 import { statement } from '#server/storage/statements.ts'
 import { claimsOf, type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, newPerson, type Person, redirectUri } from '../oidc/relying-party.ts'

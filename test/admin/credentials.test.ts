@@ -1,10 +1,10 @@
 /** Second factors that an administrator sets: what is shown once, what is stored, what ends, what is refused. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recoveryCodeDigest } from '#server/accounts/recovery-codes.ts'
+import { recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
 import { newId } from '#server/platform/ids.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
-import { resealEverything } from '#server/resources/reseal.ts'
+import { resealEverything } from '#server/realm/reseal.ts'
 import { backends } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
 

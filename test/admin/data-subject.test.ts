@@ -1,7 +1,7 @@
 /** What is held about a person, and its erasure: looked for afterwards in every table of the database and in the log. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../login/world.ts'
+import { openWorld, password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 import { dumpDatabase } from '../support/database-dump.ts'
 

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { TestBrowser } from '../login/fixture.ts'
 import { foreignHashes, foreignPassword } from '../platform/foreign-hashes.ts'
+import { TestBrowser } from '../sign-in/fixture.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -1,10 +1,10 @@
 /** The policy for signing keys is carried out by the server, and a key is kept while what it signed may be valid. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { permissionKeys } from '#schemas/access/permissions.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { KeyPolicy } from '#schemas/kinds/key-policy.ts'
-import { permissionKeys } from '#schemas/permissions.ts'
-import { tidy } from '#server/housekeeping.ts'
+import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -1,8 +1,8 @@
 /** Managed users over REST: their declared fields are configuration, so that every change of them is a revision. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { permissionKeys } from '#schemas/access/permissions.ts'
 import { User } from '#schemas/kinds/user.ts'
-import { permissionKeys } from '#schemas/permissions.ts'
 import { newId } from '#server/platform/ids.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'

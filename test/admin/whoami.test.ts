@@ -1,7 +1,7 @@
 /** GET whoami: who the caller is, and what they may do in the realm they ask about. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissionKeys } from '#schemas/permissions.ts'
+import { permissionKeys } from '#schemas/access/permissions.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -9,14 +9,21 @@ const floors: readonly (readonly string[])[] = [
   ['schemas'],
   ['server/config', 'server/platform', 'server/http'],
   ['server/storage'],
-  ['server/keys', 'server/events', 'server/messaging', 'server/federation'],
-  ['server/accounts', 'server/sessions', 'server/tokens'],
-  ['server/resources', 'server/broker'],
-  ['server/login'],
+  [
+    'server/jobs',
+    'server/audit',
+    'server/metrics',
+    'server/keys',
+    'server/messaging',
+    'server/xml',
+  ],
+  ['server/users', 'server/credentials', 'server/sessions', 'server/tokens', 'server/directories'],
+  ['server/realm', 'server/webhooks', 'server/broker'],
+  ['server/sign-in'],
   ['server/oidc', 'server/saml', 'server/provisioning'],
-  ['server/account'],
+  ['server/self-service'],
   ['server/admin'],
-  ['server/app'],
+  ['server/run'],
 ]
 
 /** The protocols never import each other, in no direction. */
@@ -26,29 +33,14 @@ const strangers: ReadonlySet<string> = new Set([
   'server/provisioning',
 ])
 
-/** `server/app` is these files: they put the parts together, start and stop them. */
-const composition: ReadonlySet<string> = new Set([
-  'server/main.ts',
-  'server/start.ts',
-  'server/app.ts',
-  'server/parts.ts',
-  'server/workers.ts',
-  'server/bootstrap.ts',
-  'server/housekeeping.ts',
-  'server/operations.ts',
-  'server/check.ts',
-  'server/reset-admin.ts',
-  'server/background.ts',
-])
-
 /** The imports that break the rule on purpose: importer, imported file, and how. */
 const exceptions: readonly { from: string; to: string; how: Import['how'] }[] = [
   // The CLI starts the server only when it is asked to, and loads nothing of it before.
-  { from: 'cli/commands/server.ts', to: 'server/main.ts', how: 'dynamic' },
-  { from: 'cli/commands/server.ts', to: 'server/operations.ts', how: 'dynamic' },
+  { from: 'cli/commands/server.ts', to: 'server/run/main.ts', how: 'dynamic' },
+  { from: 'cli/commands/server.ts', to: 'server/run/operations.ts', how: 'dynamic' },
   // The list of routes is made from a server that is put together for it.
-  { from: 'server/admin/print-routes.ts', to: 'server/app.ts', how: 'dynamic' },
-  { from: 'server/admin/print-routes.ts', to: 'server/parts.ts', how: 'dynamic' },
+  { from: 'server/admin/print-routes.ts', to: 'server/run/app.ts', how: 'dynamic' },
+  { from: 'server/admin/print-routes.ts', to: 'server/run/parts.ts', how: 'dynamic' },
 ]
 
 const order = floors.flatMap((folders, floor) =>
@@ -57,7 +49,6 @@ const order = floors.flatMap((folders, floor) =>
 
 /** The folder of a file that stands in the table, or its first folder. */
 const folderOf = (path: string): string => {
-  if (composition.has(path)) return 'server/app'
   const [first = '', second = ''] = path.split('/')
   return first === 'server' ? `server/${second}` : first
 }

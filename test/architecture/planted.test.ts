@@ -16,34 +16,34 @@ const kinds = { 'schemas/kinds/client.ts': `export const Client = defineKind({ k
 const planted: Readonly<Record<string, Planted>> = {
   'a folder imports only lower floors and its left neighbours': {
     wrong: [
-      { 'schemas/kind.ts': `import { app } from '#server/app.ts'` },
+      { 'schemas/kind.ts': `import { app } from '#server/run/app.ts'` },
       { 'schemas/kind.ts': `import type { View } from '../cli/views/plan.ts'` },
       { 'server/config/http.ts': `import { newId } from '#server/platform/ids.ts'` },
       { 'server/storage/documents.ts': `export * from '../resources/write.ts'` },
-      { 'server/storage/documents.ts': `let w: import('#server/resources/write.ts').Write` },
+      { 'server/storage/documents.ts': `let w: import('#server/realm/write/write.ts').Write` },
       { 'server/storage/sqlite.ts': `new URL('../resources/thread.ts', import.meta.url)` },
-      { 'server/accounts/users.ts': `import { open } from '#server/sessions/open.ts'` },
+      { 'server/users/users.ts': `import { open } from '#server/sessions/open.ts'` },
       { 'server/oidc/token.ts': `import { sign } from '#server/saml/sign.ts'` },
       { 'server/provisioning/dcr.ts': `import { words } from '#server/oidc/vocabulary.ts'` },
-      { 'server/admin/routes.ts': `await import('#server/app.ts')` },
-      { 'cli/commands/server.ts': `import { start } from '#server/main.ts'` },
-      { 'cli/commands/server.ts': `await import('#server/app.ts')` },
-      { 'cli/commands/dev.ts': `await import('#server/main.ts')` },
-      { 'server/http/app.ts': `import { freePort } from '../../test/support/ports.ts'` },
+      { 'server/admin/routes.ts': `await import('#server/run/app.ts')` },
+      { 'cli/commands/server.ts': `import { start } from '#server/run/main.ts'` },
+      { 'cli/commands/server.ts': `await import('#server/run/app.ts')` },
+      { 'cli/commands/dev.ts': `await import('#server/run/main.ts')` },
+      { 'server/http/app.ts': `import { freePort } from '../support/processes/ports.ts'` },
     ],
     right: {
-      'cli/commands/server.ts': `const { start } = await import('#server/main.ts')`,
+      'cli/commands/server.ts': `const { start } = await import('#server/run/main.ts')`,
       'cli/version.ts': `import manifest from '../package.json' with { type: 'json' }`,
-      'cli/plan/plan.ts': `import { diff } from '#schemas/diff.ts'`,
+      'cli/planning/plan.ts': `import { diff } from '#schemas/diff.ts'`,
       'server/http/app.ts': `import '../platform/ids.ts'; import type { Http } from '#server/config/http.ts'`,
-      'server/sessions/open.ts': `import { findUser } from '#server/accounts/users.ts'`,
+      'server/sessions/open.ts': `import { findUser } from '#server/users/users.ts'`,
       'server/admin/routes.ts': `import { mint } from '#server/oidc/token.ts'; import './openapi.ts'`,
-      'server/main.ts': `import { app } from './app.ts'; import { log } from './platform/logger.ts'`,
+      'server/run/main.ts': `import { app } from './app.ts'; import { log } from './platform/logger.ts'`,
     },
   },
   'every file of the server stands on a floor': {
     wrong: [{ 'server/globals.ts': '' }, { 'server/things/thing.ts': '' }],
-    right: { 'server/main.ts': '', 'server/app.ts': '', 'server/keys/rotate.ts': '' },
+    right: { 'server/run/main.ts': '', 'server/run/app.ts': '', 'server/keys/rotate.ts': '' },
   },
   'there is no import cycle': {
     wrong: [
@@ -64,17 +64,17 @@ const planted: Readonly<Record<string, Planted>> = {
   'schemas and the plan do no input or output': {
     wrong: [
       { 'schemas/kind.ts': `import { readFileSync } from 'node:fs'` },
-      { 'cli/plan/plan.ts': `import { request } from 'undici'` },
+      { 'cli/planning/plan.ts': `import { request } from 'undici'` },
     ],
     right: {
       'schemas/hash.ts': `import { createHash } from 'node:crypto'`,
-      'schemas/generate.ts': `import { writeFileSync } from 'node:fs'`,
+      'schemas/editor/generate.ts': `import { writeFileSync } from 'node:fs'`,
       'cli/load/read.ts': `import { readFileSync } from 'node:fs'`,
     },
   },
   'a source file has at most 400 lines, a test 500': {
-    wrong: [{ 'server/app.ts': lines(401) }, { 'test/oidc/pkce.test.ts': lines(501) }],
-    right: { 'server/app.ts': lines(400), 'test/oidc/pkce.test.ts': lines(500) },
+    wrong: [{ 'server/run/app.ts': lines(401) }, { 'test/oidc/pkce.test.ts': lines(501) }],
+    right: { 'server/run/app.ts': lines(400), 'test/oidc/pkce.test.ts': lines(500) },
   },
   'no folder is a junk drawer': {
     wrong: [
@@ -88,8 +88,8 @@ const planted: Readonly<Record<string, Planted>> = {
   },
   'only views and the logger write to standard output': {
     wrong: [
-      { 'server/app.ts': `console.log('x')` },
-      { 'server/app.ts': `import { Console } from 'node:console'` },
+      { 'server/run/app.ts': `console.log('x')` },
+      { 'server/run/app.ts': `import { Console } from 'node:console'` },
       { 'schemas/kind.ts': `globalThis.console.warn('x')` },
       { 'cli/commands/plan.ts': `process.stdout.write('x')` },
       { 'cli/commands/plan.ts': `const { log } = console` },
@@ -136,27 +136,27 @@ const planted: Readonly<Record<string, Planted>> = {
   },
   'nothing but a kind and its behaviour asks which kind it is': {
     wrong: [
-      { 'server/resources/write.ts': `switch (kind) { case 'client': break }` },
-      { 'server/resources/write.ts': `if (doc.kind === 'client') go()` },
+      { 'server/realm/write/write.ts': `switch (kind) { case 'client': break }` },
+      { 'server/realm/write/write.ts': `if (doc.kind === 'client') go()` },
       { 'server/admin/actions.ts': `go('client' !== operation?.kind)` },
-      { 'cli/plan/plan.ts': `const wide = ['client', 'user'].includes(doc['kind'])` },
+      { 'cli/planning/plan.ts': `const wide = ['client', 'user'].includes(doc['kind'])` },
       { 'schemas/views.ts': 'if (kind == `client`) go()' },
     ].map((files) => ({ ...kinds, ...files })),
     right: {
       ...kinds,
-      'server/resources/behaviours/client.ts': `if (doc.kind === 'client') go()`,
-      'server/resources/write.ts': `if (doc.kind === other.kind) go(); const k = { kind: 'client' }`,
-      'cli/plan/plan.ts': `if (change.kind === 'added' || actor.type === 'client') go()`,
+      'server/realm/behaviours/client.ts': `if (doc.kind === 'client') go()`,
+      'server/realm/write/write.ts': `if (doc.kind === other.kind) go(); const k = { kind: 'client' }`,
+      'cli/planning/plan.ts': `if (change.kind === 'added' || actor.type === 'client') go()`,
     },
   },
   'no work is left behind in a comment, and no type error is hidden': {
     wrong: [
-      { 'server/app.ts': '// TODO: later' },
+      { 'server/run/app.ts': '// TODO: later' },
       { 'test/app.test.ts': '/* FIXME */' },
       { 'build.ts': '// @ts-ignore' },
       { 'cli/main.ts': '// @ts-nocheck' },
     ],
-    right: { 'server/app.ts': `const text = 'TODO'; const todo = /FIXME/ // todo lists` },
+    right: { 'server/run/app.ts': `const text = 'TODO'; const todo = /FIXME/ // todo lists` },
   },
 }
 

@@ -7,7 +7,7 @@ import { join, posix } from 'node:path'
 import { parseSync } from 'vite'
 
 export interface Import {
-  /** A path of the repository (`server/app.ts`), or the specifier of a package (`undici`, `node:http`). */
+  /** A path of the repository (`server/run/app.ts`), or the specifier of a package (`undici`, `node:http`). */
   readonly target: string
   readonly inside: boolean
   readonly how: 'value' | 'type' | 'dynamic' | 'url'

@@ -7,15 +7,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { permissionKeys } from '#schemas/permissions.ts'
-import { bootstrap } from '#server/bootstrap.ts'
+import { permissionKeys } from '#schemas/access/permissions.ts'
 import { loadConfig } from '#server/config/index.ts'
 import type { Caller } from '#server/http/caller.ts'
-import { createParts, type Parts } from '#server/parts.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
-import { freePort } from '../support/ports.ts'
-import { createDatabase, dropDatabase, type Postgres, startPostgres } from '../support/postgres.ts'
+import { bootstrap } from '#server/run/bootstrap.ts'
+import { createParts, type Parts } from '#server/run/parts.ts'
+import { freePort } from '../support/processes/ports.ts'
+import {
+  createDatabase,
+  dropDatabase,
+  type Postgres,
+  startPostgres,
+} from '../support/processes/postgres.ts'
 import { createStarter, type Running } from './processes.ts'
 
 export interface Server extends Running {

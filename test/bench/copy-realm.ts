@@ -1,7 +1,7 @@
 /** Many realms quickly: the rows of one, copied under new ids. A signing key of its own for each would cost minutes. */
 
-import type { Parts } from '#server/parts.ts'
 import { newId } from '#server/platform/ids.ts'
+import type { Parts } from '#server/run/parts.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 

@@ -6,7 +6,7 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const reaperScript = fileURLToPath(new URL('../support/reaper.ts', import.meta.url))
+const reaperScript = fileURLToPath(new URL('../support/processes/reaper.ts', import.meta.url))
 const START_MS = 60_000
 
 export interface Running {

@@ -1,11 +1,11 @@
 /** A realm with a service, a web application and a user, and what the two clients send to it. */
 
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { newUserRow } from '#server/accounts/user-record.ts'
-import type { Parts } from '#server/parts.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { restDoor } from '#server/resources/operations.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import type { Parts } from '#server/run/parts.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import { system } from './backends.ts'
 import { type Connection, connect, type Request, sendLoad } from './load.ts'
 import { cookiesOf, openForm } from './sign-in.ts'

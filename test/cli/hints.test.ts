@@ -1,6 +1,6 @@
 /** Every error says what to do next. */
 import { describe, expect, it } from 'vitest'
-import { ProblemError, problemOf, UnreachableError } from '#cli/client/errors.ts'
+import { ProblemError, problemOf, UnreachableError } from '#cli/client/http/errors.ts'
 import { failureOf } from '#cli/failure.ts'
 import { problems } from '#schemas/problems.ts'
 

@@ -1,8 +1,8 @@
 /** The queue in the database, on every database: who gets a job, when, and what is left when somebody dies. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Attempted, Job, JobHandler, NewJob, Outcome } from '#server/events/jobs/job.ts'
-import { createJobs, type Jobs, jobFigures, type RunningJobs } from '#server/events/jobs/queue.ts'
-import { recurring } from '#server/events/jobs/recurring.ts'
+import type { Attempted, Job, JobHandler, NewJob, Outcome } from '#server/jobs/job.ts'
+import { createJobs, type Jobs, jobFigures, type RunningJobs } from '#server/jobs/queue.ts'
+import { recurring } from '#server/jobs/recurring.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'

@@ -8,7 +8,7 @@ import {
   StorageUnavailableError,
 } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement, take } from '#server/storage/statements.ts'
-import type { Tables } from '#server/storage/tables.ts'
+import type { Tables } from '#server/storage/tables/tables.ts'
 import type { OpenBackend } from '../support/backends.ts'
 import {
   documentRow,

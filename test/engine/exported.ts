@@ -2,10 +2,10 @@
 
 import { expect } from 'vitest'
 import type { Api } from '#cli/client/api.ts'
-import { actualOf } from '#cli/plan/actual.ts'
-import type { RealmPlan } from '#cli/plan/plan.ts'
+import { actualOf } from '#cli/planning/actual.ts'
+import type { RealmPlan } from '#cli/planning/plan.ts'
 import { realmText } from '#cli/views/yaml/realm.ts'
-import type { Vault } from '#server/resources/secrets.ts'
+import type { Vault } from '#server/realm/rules/secrets.ts'
 import { filesOf, planOf } from './files.ts'
 import type { Sketch } from './sketch.ts'
 import { hashedSince, type State, source } from './state.ts'

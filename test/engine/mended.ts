@@ -3,7 +3,7 @@
 import { locate, segmentsOf } from '#cli/validate/locate.ts'
 import { createValidator } from '#cli/validate/validate.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
-import { flatten } from '#schemas/realm-document.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf, replaceReferences } from '#schemas/walk.ts'
 import { placeOf, realmOf, type Sketch, standing } from './sketch.ts'

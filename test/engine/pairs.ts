@@ -1,7 +1,7 @@
 /** Two realms of which the second is what the first becomes: some documents stay, change, get another name, or go. */
 
 import { isDeepStrictEqual } from 'node:util'
-import { placeKey } from '#cli/plan/names.ts'
+import { placeKey } from '#cli/planning/names.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { childrenOf, kindNamed } from '#schemas/registry.ts'
 import { type Has, mended } from './mended.ts'

@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { escapeText } from '#cli/load/template.ts'
-import { placeKey } from '#cli/plan/names.ts'
+import { escapeText } from '#cli/load/variables/template.ts'
+import { placeKey } from '#cli/planning/names.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { type Kind, parentKeyOf, type Shape } from '#schemas/kind.ts'
 import { compact } from '#schemas/normalize.ts'
-import { sectionKinds, sectionOf } from '#schemas/realm-document.ts'
+import { sectionKinds, sectionOf } from '#schemas/realm/realm-document.ts'
+import { seedOf } from '#schemas/realm/seeds.ts'
 import { childrenOf, kindNamed, kinds } from '#schemas/registry.ts'
-import { seedOf } from '#schemas/seeds.ts'
 import { type Item, itemOf } from './values.ts'
 
 export interface Sketch {

@@ -1,15 +1,15 @@
 /** Everything that a realm is, read from the tables, and what must be true of it once another realm was applied. */
 
 import { expect } from 'vitest'
-import { placeKey } from '#cli/plan/names.ts'
-import type { Prune } from '#cli/plan/plan.ts'
+import { placeKey } from '#cli/planning/names.ts'
+import type { Prune } from '#cli/planning/plan.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { compact } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf, replaceReferences } from '#schemas/walk.ts'
 import { documentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import type { CredentialRow, UserRow } from '#server/storage/tables.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { TestServer } from '../support/server.ts'
 import { isListed, listsOf } from './pairs.ts'
 import { bodyOf, placeOf, placesOf, type Sketch } from './sketch.ts'

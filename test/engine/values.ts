@@ -1,12 +1,12 @@
 /** Values made by chance that a schema accepts: of a new kind or field without a line here. */
 
 import fc from 'fast-check'
-import { commandLineId } from '#schemas/command-line.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
 import type { Doc, JsonSchema } from '#schemas/json-schema.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
 import { isStored } from '#schemas/normalize.ts'
+import { seeds } from '#schemas/realm/seeds.ts'
 import { childrenOf, kindNamed } from '#schemas/registry.ts'
-import { seeds } from '#schemas/seeds.ts'
 import { secretFields } from '#schemas/walk.ts'
 import { sampleNumbered } from '../support/samples.ts'
 import { tuned } from './tuned.ts'

@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { installCookies } from '#server/http/cookie-header.ts'
-import { createCookies } from '#server/http/cookies.ts'
+import { installCookies } from '#server/http/cookies/cookie-header.ts'
+import { createCookies } from '#server/http/cookies/cookies.ts'
 
 describe('cookies over https', () => {
   const cookies = createCookies('https://id.example')

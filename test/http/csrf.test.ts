@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createCsrf } from '#server/http/csrf.ts'
+import { createCsrf } from '#server/http/cookies/csrf.ts'
 
 describe('the CSRF token', () => {
   const csrf = createCsrf(randomBytes(32))

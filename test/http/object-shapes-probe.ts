@@ -1,7 +1,7 @@
 /** A server that is asked once at a time, with a collection in between; prints how V8 holds its last request and response. */
 import { createServer, get } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
-import { settleShapes } from '#server/http/object-shapes.ts'
+import { settleShapes } from '#server/platform/tuning/object-shapes.ts'
 
 setFlagsFromString('--allow-natives-syntax')
 const isFast = new Function('object', 'return %HasFastProperties(object)')

@@ -1,7 +1,7 @@
 /** Every door by which a request causes a message to a user: how it is opened, and how often it may be. */
 
-import type { Answer } from '../login/fixture.ts'
-import { password, SignInBrowser, type World } from '../login/world.ts'
+import type { Answer } from '../sign-in/fixture.ts'
+import { password, SignInBrowser, type World } from '../sign-in/world.ts'
 
 const login = '/realms/shop/login'
 

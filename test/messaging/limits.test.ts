@@ -4,12 +4,12 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMessageLimits } from '#server/accounts/message-limits.ts'
-import { personOf } from '../account/person.ts'
-import { enrolDevice, openPhone } from '../account/phone.ts'
-import type { Answer } from '../login/fixture.ts'
-import { openWorld, password, type World } from '../login/world.ts'
+import { createMessageLimits } from '#server/users/message-limits.ts'
 import { samplesIn, sumOf } from '../monitoring/exposition.ts'
+import { personOf } from '../self-service/person.ts'
+import { enrolDevice, openPhone } from '../self-service/phone.ts'
+import type { Answer } from '../sign-in/fixture.ts'
+import { openWorld, password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 import { anonymous, cibaClient, DistantBrowser, type Door, doors } from './doors.ts'
 

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createHealth, type HealthParts } from '#server/admin/health.ts'
-import { createSiblings, type Siblings } from '#server/platform/siblings.ts'
+import { createSiblings, type Siblings } from '#server/platform/threads/siblings.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

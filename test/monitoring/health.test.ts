@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { capabilities } from '#schemas/capabilities.ts'
-import { createApp } from '#server/app.ts'
-import type { Parts } from '#server/parts.ts'
+import { capabilities } from '#schemas/wire/capabilities.ts'
+import { createApp } from '#server/run/app.ts'
+import type { Parts } from '#server/run/parts.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { backends } from '../support/backends.ts'
 import { type Answer, send, startServer, type TestServer } from '../support/server.ts'

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { operationsIn, readDocument } from '../openapi/document.ts'
 import { backends } from '../support/backends.ts'
-import { createDatabase, type Postgres, startPostgres } from '../support/postgres.ts'
+import { createDatabase, type Postgres, startPostgres } from '../support/processes/postgres.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { type SilentProxy, startSilentProxy } from './silent-proxy.ts'
 

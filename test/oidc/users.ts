@@ -1,13 +1,13 @@
 /** Users of an issuer under test, their sessions, and grants as an authorization would leave them. */
 
-import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
 import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { SessionRow, UserRow } from '#server/storage/tables.ts'
-import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { newUserRow, type UserFields } from '#server/users/user-record.ts'
 import type { OidcSite, TestClient } from './fixture.ts'
 
 export interface IssuedGrant {

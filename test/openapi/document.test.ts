@@ -5,7 +5,7 @@ import { compileErrors, parse, validate } from '@readme/openapi-parser'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAjv } from '#schemas/ajv.ts'
 import { kinds } from '#schemas/registry.ts'
-import { createApp } from '#server/app.ts'
+import { createApp } from '#server/run/app.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { adminRoutes } from '../security/admin-routes.ts'
 import { backends } from '../support/backends.ts'

@@ -6,7 +6,7 @@ import type { AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/processes/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { operationsIn, readDocument } from './document.ts'
 

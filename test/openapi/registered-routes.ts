@@ -1,8 +1,8 @@
 /** The admin routes that are really registered, which the description must agree with. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { createApp } from '#server/app.ts'
-import type { Parts } from '#server/parts.ts'
+import { createApp } from '#server/run/app.ts'
+import type { Parts } from '#server/run/parts.ts'
 import type { AdminRoute } from '../security/admin-routes.ts'
 import { variantsOf, writableIn } from '../security/valid-bodies.ts'
 

@@ -1,6 +1,6 @@
 /** Whatever a model holds, it becomes text: every string of every example is replaced by an attack. */
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Pages } from '#server/http/pages.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { bareServer } from '../http/bare-server.ts'
 import { examples } from './examples.ts'
 import { exampleServer } from './server.ts'

@@ -1,6 +1,6 @@
 /** One filled-in example of every page, or several where it can look quite different; with a server that shows them. */
 import type { FastifyReply } from 'fastify'
-import type { FormPage, Impersonation, Pages } from '#server/http/pages.ts'
+import type { FormPage, Impersonation, Pages } from '#server/http/pages/pages.ts'
 
 type Show = (pages: Pages, reply: FastifyReply, page: FormPage) => FastifyReply
 

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/processes/browser.ts'
 import { exampleServer } from './server.ts'
 
 const { app, posted } = exampleServer({})

@@ -8,8 +8,8 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FormPage } from '#server/http/pages.ts'
-import { addVirtualAuthenticator, openBrowser } from '../support/browser.ts'
+import type { FormPage } from '#server/http/pages/pages.ts'
+import { addVirtualAuthenticator, openBrowser } from '../support/processes/browser.ts'
 import { exampleServer } from './server.ts'
 
 const { app, pages, posted } = exampleServer({})

@@ -8,10 +8,10 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { addPerson, change, password } from '../oidc/relying-party.ts'
-import { type Apache, startApache } from '../support/apache.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser } from '../support/browser.ts'
 import { runJobs } from '../support/jobs.ts'
+import { type Apache, startApache } from '../support/processes/apache.ts'
+import { openBrowser } from '../support/processes/browser.ts'
 
 /** What stands behind Apache: it shows the headers that it is sent. */
 const openApplication = async (): Promise<Server> => {

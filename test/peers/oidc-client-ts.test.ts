@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../support/processes/browser.ts'
 
 const library = readFileSync(
   new URL('../../node_modules/oidc-client-ts/dist/browser/oidc-client-ts.js', import.meta.url),

@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, it } from 'vitest'
 import { startWorld } from '../cli/commands/fixture.ts'
-import { bundle } from '../support/cli.ts'
-import { pathOf } from '../support/programs.ts'
-import { temporaryFolder } from '../support/server-process.ts'
-import { onTerminal } from '../support/terminal.ts'
+import { bundle } from '../support/processes/cli.ts'
+import { pathOf } from '../support/processes/programs.ts'
+import { temporaryFolder } from '../support/processes/server-process.ts'
+import { onTerminal } from '../support/processes/terminal.ts'
 
 const world = startWorld()
 

@@ -2,7 +2,7 @@
 
 import { getPriority } from 'node:os'
 import { threadId } from 'node:worker_threads'
-import { answerCalls } from '#server/platform/thread-answers.ts'
+import { answerCalls } from '#server/platform/threads/thread-answers.ts'
 
 export interface Told {
   readonly question: string

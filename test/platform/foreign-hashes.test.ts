@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { formats } from '#schemas/formats.ts'
+import { formats } from '#schemas/text/formats.ts'
 import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
 import { parseForeign, storableHash } from '#server/platform/passwords/foreign.ts'
 import { createHasher, HasherBusyError } from '#server/platform/passwords/hasher.ts'

@@ -2,7 +2,7 @@
 import { getHeapSpaceStatistics } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
-import { giveBackMemory } from '#server/platform/memory.ts'
+import { giveBackMemory } from '#server/platform/tuning/memory.ts'
 
 const youngBytes = (): number =>
   getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.space_size ?? 0

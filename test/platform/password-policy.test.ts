@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { matchesWhole, patternProblem } from '#schemas/linear-pattern.ts'
+import { matchesWhole, patternProblem } from '#schemas/text/linear-pattern.ts'
 import {
   checkPassword,
   normalizePassword,

@@ -1,7 +1,7 @@
 /** Calls into threads: each gets its own answer, whatever becomes of the others that travel with it. */
 import { constants, getPriority, platform } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createThreadCalls, type ThreadCalls } from '#server/platform/thread-calls.ts'
+import { createThreadCalls, type ThreadCalls } from '#server/platform/threads/thread-calls.ts'
 import type { Told } from './asked-thread.ts'
 
 const opened: ThreadCalls<string, Told>[] = []

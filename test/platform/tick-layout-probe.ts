@@ -1,7 +1,7 @@
 /** Many ticks, then a collection while there is none; prints whether V8 still has its fast code of them. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { keepTickLayout } from '#server/platform/compiled-code.ts'
+import { keepTickLayout } from '#server/platform/tuning/compiled-code.ts'
 
 setFlagsFromString('--allow-natives-syntax')
 const statusOf = new Function('of', 'return %GetOptimizationStatus(of)')

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const pathOf = (name: string): string =>
-  fileURLToPath(new URL(`../../server/platform/${name}.ts`, import.meta.url))
+  fileURLToPath(new URL(`../../server/platform/tuning/${name}.ts`, import.meta.url))
 
 // In a process of its own, because the flags are of the process.
 it('sets no flag that V8 does not know', () => {

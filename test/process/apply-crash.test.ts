@@ -8,22 +8,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from 'js-yaml'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { desiredOf } from '#schemas/desired.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import { flatten } from '#schemas/realm-document.ts'
+import { desiredOf } from '#schemas/realm/desired.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
 import { backends } from '../support/backends.ts'
 import { isLong, randomFrom, seed } from '../support/chance.ts'
-import { newHome } from '../support/cli.ts'
 import { faultsOf } from '../support/integrity.ts'
-import { spawnCli } from '../support/processes.ts'
-import { withStorage } from '../support/sealed-values.ts'
+import { newHome } from '../support/processes/cli.ts'
+import { spawnCli } from '../support/processes/processes.ts'
 import {
   adminPassword,
   newInstallation,
   type ServerProcess,
   startServerProcess,
   temporaryFolder,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
+import { withStorage } from '../support/sealed-values.ts'
 
 /** On each database. */
 const kills = isLong ? 100 : 2

@@ -7,12 +7,12 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { isLong } from '../support/chance.ts'
-import { withStorage } from '../support/sealed-values.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
+import { withStorage } from '../support/sealed-values.ts'
 
 const kills = 2
 const perRound = 40

@@ -7,9 +7,13 @@ import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import type { ApiDocument } from '../openapi/document.ts'
 import { type Backend, backends } from '../support/backends.ts'
-import { anonymous } from '../support/browserless.ts'
-import { heapOf, inspectable } from '../support/inspected-heap.ts'
-import { newInstallation, startServerProcess, withKeyPairs } from '../support/server-process.ts'
+import { anonymous } from '../support/processes/browserless.ts'
+import { heapOf, inspectable } from '../support/processes/inspected-heap.ts'
+import {
+  newInstallation,
+  startServerProcess,
+  withKeyPairs,
+} from '../support/processes/server-process.ts'
 
 /** Of an answer, headers included. A changeset is told the faults of many documents at once. */
 const mostBytes = (path: string): number => (path.endsWith('/changesets') ? 200_000 : 40_000)

@@ -4,8 +4,12 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { newHome } from '../support/cli.ts'
-import { newInstallation, startServerProcess, temporaryFolder } from '../support/server-process.ts'
+import { newHome } from '../support/processes/cli.ts'
+import {
+  newInstallation,
+  startServerProcess,
+  temporaryFolder,
+} from '../support/processes/server-process.ts'
 
 const secret = 'a secret of a pipeline, long enough & odd: %+'
 

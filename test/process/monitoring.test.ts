@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { type Sample, samplesIn, sumOf } from '../monitoring/exposition.ts'
 import { backends } from '../support/backends.ts'
-import { anonymous, type Browserless } from '../support/browserless.ts'
+import { anonymous, type Browserless } from '../support/processes/browserless.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
 
 const roles = '/admin/realms/master/roles'
 const writes = 'svc_admin_write_total'

@@ -2,14 +2,14 @@
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { signIn } from '../support/browserless.ts'
+import { signIn } from '../support/processes/browserless.ts'
 import {
   adminPassword,
   newInstallation,
   newMasterKey,
   runCli,
   startServerProcess,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
 
 describe.each(backends)('reset-admin on $name', (backend) => {
   it('gives an administrator a new password, without second factor, and nobody else', async () => {

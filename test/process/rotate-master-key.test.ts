@@ -5,9 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type Backend, backends } from '../support/backends.ts'
-import type { Browserless } from '../support/browserless.ts'
 import { isLong } from '../support/chance.ts'
-import { spawnCli } from '../support/processes.ts'
+import type { Browserless } from '../support/processes/browserless.ts'
+import { spawnCli } from '../support/processes/processes.ts'
+import {
+  type Ended,
+  type Installation,
+  newInstallation,
+  newMasterKey,
+  runCli,
+  startServerProcess,
+} from '../support/processes/server-process.ts'
 import {
   bytesOf,
   dump,
@@ -18,14 +26,6 @@ import {
   watchKidsInFile,
   withStorage,
 } from '../support/sealed-values.ts'
-import {
-  type Ended,
-  type Installation,
-  newInstallation,
-  newMasterKey,
-  runCli,
-  startServerProcess,
-} from '../support/server-process.ts'
 
 interface Keyed extends Installation {
   readonly keyFile: string

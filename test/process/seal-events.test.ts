@@ -1,17 +1,17 @@
 /** Audit events are sealed before a server ends, after it was killed, and once many have come. */
 
 import { afterAll, describe, expect, it } from 'vitest'
-import { startBackground } from '#server/background.ts'
+import { startBackground } from '#server/run/background.ts'
 import { backends } from '../support/backends.ts'
-import { newHome } from '../support/cli.ts'
-import { withStorage } from '../support/sealed-values.ts'
-import { startServer } from '../support/server.ts'
+import { newHome } from '../support/processes/cli.ts'
 import {
   adminPassword,
   newInstallation,
   type ServerProcess,
   startServerProcess,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
+import { withStorage } from '../support/sealed-values.ts'
+import { startServer } from '../support/server.ts'
 
 const home = newHome({
   IAMCTL_REALM: 'acme',

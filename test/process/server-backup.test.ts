@@ -13,7 +13,7 @@ import {
   runCli,
   startServerProcess,
   temporaryFolder,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
 
 /** What a backup holds, in an order of its own. */
 const contents = (file: string): Record<string, string[]> => {

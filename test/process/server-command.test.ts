@@ -9,7 +9,7 @@ import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ConfigError, describeConfig, loadConfig } from '#server/config/index.ts'
 import { backends } from '../support/backends.ts'
-import { freePort } from '../support/ports.ts'
+import { freePort } from '../support/processes/ports.ts'
 import {
   adminPassword,
   type Ended,
@@ -18,7 +18,7 @@ import {
   runCli,
   startServerProcess,
   temporaryFolder,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
 
 const described = describeConfig()
 

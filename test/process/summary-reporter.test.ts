@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { spawnScript } from '../support/processes.ts'
+import { spawnScript } from '../support/processes/processes.ts'
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 

@@ -4,15 +4,15 @@
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { type Browserless, signIn } from '../support/browserless.ts'
-import { withStorage } from '../support/sealed-values.ts'
-import type { Answer } from '../support/server.ts'
+import { type Browserless, signIn } from '../support/processes/browserless.ts'
 import {
   adminPassword,
   newMasterKey,
   type ServerProcess,
   startServerProcess,
-} from '../support/server-process.ts'
+} from '../support/processes/server-process.ts'
+import { withStorage } from '../support/sealed-values.ts'
+import type { Answer } from '../support/server.ts'
 
 const [postgres] = backends.filter(({ name }) => name === 'postgres')
 

@@ -1,10 +1,10 @@
 /** The deliveries of a webhook over the admin API and from the terminal: lists, sending again, trying out. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startBackground } from '#server/background.ts'
-import type { RunningJobs } from '#server/events/jobs/queue.ts'
-import { hasPlainSignature, idOf, openReceiver, type Receiver } from '../events/receiver.ts'
+import type { RunningJobs } from '#server/jobs/queue.ts'
+import { startBackground } from '#server/run/background.ts'
+import { hasPlainSignature, idOf, openReceiver, type Receiver } from '../audit/receiver.ts'
 import { backends } from '../support/backends.ts'
-import { type Home, newHome } from '../support/cli.ts'
+import { type Home, newHome } from '../support/processes/cli.ts'
 import { adminPassword, type Client, startServer, type TestServer } from '../support/server.ts'
 
 const [backend] = backends

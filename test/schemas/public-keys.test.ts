@@ -2,8 +2,8 @@
 
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { publicKeyFault } from '#schemas/public-keys.ts'
-import { hasRocaFingerprint } from '#schemas/roca.ts'
+import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
+import { hasRocaFingerprint } from '#schemas/public-keys/roca.ts'
 import { rocaModulus, weakKeys } from '../support/weak-keys.ts'
 
 describe('a public key', () => {

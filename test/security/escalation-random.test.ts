@@ -4,15 +4,19 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  effectivePermissions,
+  type Permission,
+  permissionKeys,
+} from '#schemas/access/permissions.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { Group } from '#schemas/kinds/group.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
 import { User } from '#schemas/kinds/user.ts'
-import { effectivePermissions, type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Operation } from '#server/resources/operations.ts'
+import type { Operation } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'
 import { isLong, randomFrom } from '../support/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'

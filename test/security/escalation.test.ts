@@ -1,11 +1,15 @@
 /** No permission alone, nor any few of them, leads to realm-admin: a caller grants only what they hold. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  effectivePermissions,
+  type Permission,
+  permissionKeys,
+} from '#schemas/access/permissions.ts'
 import { Client as ClientKind } from '#schemas/kinds/client.ts'
 import { Group } from '#schemas/kinds/group.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import { User } from '#schemas/kinds/user.ts'
-import { effectivePermissions, type Permission, permissionKeys } from '#schemas/permissions.ts'
 import { backends } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'

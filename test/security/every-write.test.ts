@@ -6,9 +6,13 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { commandLineId } from '#schemas/command-line.ts'
-import { effectivePermissions, type Permission, permissionKeys } from '#schemas/permissions.ts'
-import { openWorld, type World } from '../login/world.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
+import {
+  effectivePermissions,
+  type Permission,
+  permissionKeys,
+} from '#schemas/access/permissions.ts'
+import { openWorld, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 import { type AdminRoute, addressOf, adminRoutes, isWrite, parametersOf } from './admin-routes.ts'
 import { hostileBodies } from './hostile-bodies.ts'

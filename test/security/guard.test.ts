@@ -2,7 +2,11 @@
 
 import fastify, { type RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { effectivePermissions, type Permission, permissionKeys } from '#schemas/permissions.ts'
+import {
+  effectivePermissions,
+  type Permission,
+  permissionKeys,
+} from '#schemas/access/permissions.ts'
 import { insistOnDescriptions } from '#server/admin/guard.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, type Client, startServer, type TestServer } from '../support/server.ts'

@@ -6,9 +6,8 @@
 import { createHash, KeyObject, sign as signBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { newId } from '#server/platform/ids.ts'
-import { appOf, enrolDevice, openPhone, pushToken } from '../account/phone.ts'
 import { type OidcSite, openIssuer, type Reply } from '../oidc/fixture.ts'
-import { openLogoutPeer } from '../oidc/logout-peer.ts'
+import { openLogoutPeer } from '../oidc/logout/logout-peer.ts'
 import {
   addPerson,
   answerOf,
@@ -19,6 +18,7 @@ import {
   redirectUri,
 } from '../oidc/relying-party.ts'
 import { accessTokenOf, addUser, issueGrant } from '../oidc/users.ts'
+import { appOf, enrolDevice, openPhone, pushToken } from '../self-service/phone.ts'
 import type { Backend } from '../support/backends.ts'
 import { runJobs } from '../support/jobs.ts'
 import { send } from '../support/server.ts'

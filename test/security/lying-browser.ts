@@ -1,8 +1,8 @@
 /** A browser behind a proxy that lies, or that speaks to the server itself as if it were one: every header that could name a host. */
 
 import type { InjectOptions } from 'fastify'
-import type { Sent } from '../login/fixture.ts'
-import { SignInBrowser } from '../login/world.ts'
+import type { Sent } from '../sign-in/fixture.ts'
+import { SignInBrowser } from '../sign-in/world.ts'
 import type { TestServer } from '../support/server.ts'
 
 export const evil = 'evil.example'

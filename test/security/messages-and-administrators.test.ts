@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissionKeys } from '#schemas/permissions.ts'
-import { openReceiver, type Receiver } from '../events/receiver.ts'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { permissionKeys } from '#schemas/access/permissions.ts'
+import { openReceiver, type Receiver } from '../audit/receiver.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 
 const realm = 'shop'

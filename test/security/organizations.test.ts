@@ -10,8 +10,8 @@ import {
   nextOf,
   type OrganizationWorld,
   openOrganizationWorld,
-} from '../login/organization-world.ts'
-import { password } from '../login/world.ts'
+} from '../sign-in/organization-world.ts'
+import { password } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 
 const [backend] = backends

@@ -1,11 +1,11 @@
 /** Every address that an administrator can write and the server calls: how it is written, and what makes the server call it. */
 
 import { generateKeyPair, SignJWT } from 'jose'
-import { forwardQueue } from '#server/events/forwarder.ts'
-import { cibaPings } from '#server/oidc/ciba-ping.ts'
+import { forwardQueue } from '#server/audit/forwarder.ts'
+import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
 import { newId } from '#server/platform/ids.ts'
 import { statement } from '#server/storage/statements.ts'
-import { eventsSettled } from '../events/settled.ts'
+import { eventsSettled } from '../audit/settled.ts'
 import type { OidcSite } from '../oidc/fixture.ts'
 import { addPerson, hiddenFields, newPerson } from '../oidc/relying-party.ts'
 import { addUser, openSession, visit } from '../oidc/users.ts'

@@ -1,8 +1,8 @@
 /** What a permission does not let read is not read by way of another one; and a lock ends, whatever the clock was. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../login/world.ts'
-import { put, senderTo } from '../resources/changeset.ts'
+import { put, senderTo } from '../realm/changeset.ts'
+import { openWorld, password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 
 const webhook = { name: 'mine', url: 'https://hooks.example/all', eventTypes: '*' }

@@ -3,8 +3,8 @@
  * realm. `lost` tells what of the administrator, or of anybody's permissions, is no longer as it was.
  */
 
-import type { Permission } from '#schemas/permissions.ts'
-import { password, SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import type { Permission } from '#schemas/access/permissions.ts'
+import { password, SignInBrowser, tokenIn, type World } from '../sign-in/world.ts'
 import type { Client } from '../support/server.ts'
 import { gains, grantsOf, type Principal, principalsOf } from './powers.ts'
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'
-import { newPasskey } from '../account/passkey.ts'
-import { personOf } from '../account/person.ts'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { newPasskey } from '../self-service/passkey.ts'
+import { personOf } from '../self-service/person.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 import { evil, LyingBrowser, lies } from './lying-browser.ts'
 

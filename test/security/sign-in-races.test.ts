@@ -1,9 +1,9 @@
 /** Proofs that are good once, given fifty times at the same moment: one of them counts (CVE-2026-37982 and its like). */
 
 import { describe, expect, it } from 'vitest'
-import type { Answer } from '../login/fixture.ts'
-import { withNewcomers } from '../login/newcomers.ts'
-import { type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import type { Answer } from '../sign-in/fixture.ts'
+import { withNewcomers } from '../sign-in/newcomers.ts'
+import { type SignInBrowser, tokenIn, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 
 const login = '/realms/shop/login'

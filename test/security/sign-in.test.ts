@@ -1,8 +1,8 @@
 /** Advisories about sign-in, recovery and second factors of comparable products, as attacks on a running server. */
 
 import { describe, expect, it } from 'vitest'
-import { withNewcomers } from '../login/newcomers.ts'
-import { password, type SignInBrowser, tokenIn, type World } from '../login/world.ts'
+import { withNewcomers } from '../sign-in/newcomers.ts'
+import { password, type SignInBrowser, tokenIn, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 
 const [backend] = backends

@@ -147,7 +147,7 @@ describe.each(backends)('realms on $name', (backend) => {
         .map(({ id }) => id),
     )
     const user = (await world.user('acme')).id
-    // A stream has no end to wait for; what it brings is tested in test/events/audit-stream.test.ts.
+    // A stream has no end to wait for; what it brings is tested in test/audit/audit-stream.test.ts.
     for (const route of routes.filter(
       (one) =>
         one.method === 'GET' &&

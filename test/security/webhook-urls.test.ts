@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSender } from '#server/events/webhooks/sender.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
-import { openReceiver, type Receiver } from '../events/receiver.ts'
+import { createSender } from '#server/webhooks/sender.ts'
+import { openReceiver, type Receiver } from '../audit/receiver.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

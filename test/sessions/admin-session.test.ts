@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import { createCookies } from '#server/http/cookies.ts'
+import { createCookies } from '#server/http/cookies/cookies.ts'
 import { createResolveAdminSession } from '#server/sessions/admin-session.ts'
 import { createSessions } from '#server/sessions/sessions.ts'
+import { backends, type OpenBackend } from '../support/backends.ts'
 import {
   type Accounts,
   addRealm,
   addUser,
   createAccounts,
   defaultSettings,
-} from '../accounts/fixture.ts'
-import { backends, type OpenBackend } from '../support/backends.ts'
+} from '../users/fixture.ts'
 
 describe.each(backends)('the session of an admin request on $name', (backend) => {
   let open: OpenBackend

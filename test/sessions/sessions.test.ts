@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { changedUserRow } from '#server/accounts/user-record.ts'
 import { createSessions, csrfBinding, type Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import type { SessionRow, UserRow } from '#server/storage/tables.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import { changedUserRow } from '#server/users/user-record.ts'
+import { backends, type OpenBackend } from '../support/backends.ts'
 import {
   type Accounts,
   addRealm,
   addUser,
   createAccounts,
   defaultSettings,
-} from '../accounts/fixture.ts'
-import { backends, type OpenBackend } from '../support/backends.ts'
+} from '../users/fixture.ts'
 
 const settings = defaultSettings({ ssoSessionIdleTimeout: 600, ssoSessionMaxLifespan: 3600 })
 

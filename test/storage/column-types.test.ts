@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
 import { openStorage } from '#server/storage/open.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { createDatabase } from '../support/processes/postgres.ts'
 
 it('has no column that a backup would leave out', async () => {
   const url = await createDatabase(inject('postgresUrl'), `types_${process.pid}`)

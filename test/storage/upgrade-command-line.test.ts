@@ -1,10 +1,10 @@
 /** Realms that were born without the client of the command line have it after the next start. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { commandLineId } from '#schemas/command-line.ts'
+import { commandLineId } from '#schemas/access/command-line.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { contentHash } from '#schemas/normalize.ts'
-import { seedOf } from '#schemas/seeds.ts'
+import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 import { faultsOf } from '../support/integrity.ts'

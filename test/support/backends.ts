@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
-import { createDatabase, dropDatabase } from './postgres.ts'
+import { createDatabase, dropDatabase } from './processes/postgres.ts'
 
 export interface TestDatabase {
   readonly url: string

@@ -1,12 +1,12 @@
 /** A realm with a document of every kind, each with all the secrets it can have, made from the schemas alone. */
 
+import { permissionKeys } from '#schemas/access/permissions.ts'
 import { isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Group } from '#schemas/kinds/group.ts'
-import { permissionKeys } from '#schemas/permissions.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
-import type { Door } from '#server/resources/operations.ts'
+import type { Door } from '#server/realm/write/operations.ts'
 import { bodyWithReferences, leastBody } from './samples.ts'
 import type { TestServer } from './server.ts'
 

@@ -10,7 +10,7 @@ import { build } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { openStorage } from '#server/storage/open.ts'
 import { type KeyPair, makeKeyPairs } from './key-pairs.ts'
-import { createDatabase, startPostgres } from './postgres.ts'
+import { createDatabase, startPostgres } from './processes/postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

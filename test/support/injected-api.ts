@@ -1,7 +1,7 @@
 /** The CLI's own client of the admin API on a server in this process; every request is counted, as a user's are. */
 
 import { type Api, createApi } from '#cli/client/api.ts'
-import type { HttpAnswer, HttpRequest } from '#cli/client/http.ts'
+import type { HttpAnswer, HttpRequest } from '#cli/client/http/http.ts'
 import type { Client, TestServer } from './server.ts'
 
 const textOf = async (body: HttpRequest['body']): Promise<string | undefined> => {

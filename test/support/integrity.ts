@@ -21,7 +21,7 @@ import type {
   UserNameRow,
   UserRoleRow,
   UserRow,
-} from '#server/storage/tables.ts'
+} from '#server/storage/tables/tables.ts'
 
 type EventRow = Selectable<AuditEventRow>
 

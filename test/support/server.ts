@@ -1,28 +1,28 @@
 /**
  * A whole server in this process on an empty database, and clients that are signed in to it. Sign-in itself is
- * tested in test/login; here a session is opened directly, which spares a password hash per client.
+ * tested in test/sign-in; here a session is opened directly, which spares a password hash per client.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import type { Permission } from '#schemas/permissions.ts'
-import { newUserRow } from '#server/accounts/user-record.ts'
-import { createApp } from '#server/app.ts'
-import { bootstrap } from '#server/bootstrap.ts'
+import type { Permission } from '#schemas/access/permissions.ts'
 import { loadConfig } from '#server/config/index.ts'
-import { createCookies } from '#server/http/cookies.ts'
-import { createCsrf } from '#server/http/csrf.ts'
-import { createParts, type Parts } from '#server/parts.ts'
+import { createCookies } from '#server/http/cookies/cookies.ts'
+import { createCsrf } from '#server/http/cookies/csrf.ts'
 import { type Clock, systemClock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
+import { createApp } from '#server/run/app.ts'
+import { bootstrap } from '#server/run/bootstrap.ts'
+import { createParts, type Parts } from '#server/run/parts.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
 import { insertRows } from '#server/storage/statements.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import type { Backend } from './backends.ts'
-import { freePort } from './ports.ts'
+import { freePort } from './processes/ports.ts'
 
 export interface Answer {
   readonly status: number

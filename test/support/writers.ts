@@ -2,9 +2,10 @@
  * Clients that write without end, each to documents of its own, and know what must be there: everything that was
  * acknowledged, and of the write that was under way when the server died either all or nothing.
  */
-import type { Browserless } from './browserless.ts'
+
 import type { Random } from './chance.ts'
 import { type Expected, moved, namesOf, readUserLine, userLine } from './expected-state.ts'
+import type { Browserless } from './processes/browserless.ts'
 
 export interface Writer {
   /** Before the hyphen in all its names. */

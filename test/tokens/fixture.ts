@@ -1,15 +1,15 @@
 /** A realm with a client and a user, below any endpoint: what tokens are made of and checked against. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
-import { newUserRow, type UserFields } from '#server/accounts/user-record.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { SessionRow, UserRow } from '#server/storage/tables.ts'
-import type { TokenGrantRow } from '#server/storage/token-tables.ts'
+import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import { newUserRow, type UserFields } from '#server/users/user-record.ts'
 import type { Backend } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

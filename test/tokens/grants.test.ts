@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { codeGuard, refreshGuard } from '#server/tokens/grants-store.ts'
 import { backends } from '../support/backends.ts'

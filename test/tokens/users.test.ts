@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
 import { claimsOf } from '../oidc/fixture.ts'

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { idleSince } from '#server/sessions/sessions.ts'
 import { statement } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { backends } from '../support/backends.ts'

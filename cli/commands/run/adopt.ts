@@ -1,26 +1,26 @@
 /** Writes what is live into the files: asks for the realms as they are, edits, checks, saves. */
 
-import { sectionOf } from '#schemas/realm-document.ts'
+import { sectionOf } from '#schemas/realm/realm-document.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import type { Place } from '#schemas/wire.ts'
+import type { Place } from '#schemas/wire/wire.ts'
 import { type AdoptOutcome, adopt } from '../../adopt/adopt.ts'
 import { filesOf } from '../../adopt/differences.ts'
 import { saveFiles } from '../../adopt/save.ts'
 import { readFiles } from '../../apply/files.ts'
 import { defaultSource } from '../../apply/sync.ts'
 import type { Api } from '../../client/api.ts'
-import { isProblem } from '../../client/errors.ts'
+import { isProblem } from '../../client/http/errors.ts'
 import { hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import type { LoadedRealm } from '../../load/loaded.ts'
-import { type Actual, actualOf } from '../../plan/actual.ts'
-import { nameOf } from '../../plan/names.ts'
-import { parseTarget } from '../../plan/target.ts'
+import { type Actual, actualOf } from '../../planning/actual.ts'
+import { fileOptions, listOf, refuseInvalid } from '../../planning/estate.ts'
+import { nameOf } from '../../planning/names.ts'
+import { parseTarget } from '../../planning/target.ts'
 import { showAdopted, showDiffs } from '../../views/human/adopt.ts'
 import { printAdopted } from '../../views/json/adopt.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 import { withConnection } from './connection.ts'
-import { fileOptions, listOf, refuseInvalid } from './estate.ts'
 
 const placesOf = (names: readonly string[]): Place[] =>
   names.map((name) => {

@@ -1,7 +1,7 @@
 /** Goes on only with --yes, or with the yes of a person. */
 
 import { CommandError, exitCodes } from '../../exit.ts'
-import { confirm } from '../../views/human/prompt.ts'
+import { confirm } from '../../views/human/elements/prompt.ts'
 import type { Invocation } from '../invocation.ts'
 
 export const agreed = async ({ flags }: Invocation, question: string): Promise<void> => {

@@ -5,7 +5,6 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { type ApplyOptions, applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
 import { guardsOf, isDestructive, refusals } from '../../apply/guards.ts'
 import { makeSecrets } from '../../apply/made-secrets.ts'
-import type { SecretOf } from '../../apply/planning.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { checkSaved } from '../../apply/saved-check.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
@@ -18,15 +17,6 @@ import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
 import { findEstate } from '../../load/estate.ts'
 import { estateFileName } from '../../load/files.ts'
-import { hasWork, isEmpty, type Plan } from '../../plan/plan.ts'
-import { parsePlan } from '../../plan/saved.ts'
-import { approve } from '../../views/human/approval.ts'
-import { note } from '../../views/human/note.ts'
-import { runSteps } from '../../views/human/progress.ts'
-import { showApplied, showPlan } from '../../views/human/show-plan.ts'
-import { printJsonLine } from '../../views/json/json.ts'
-import { type Invocation, textOf } from '../invocation.ts'
-import { withConnection } from './connection.ts'
 import {
   type EstateFiles,
   failTogether,
@@ -38,7 +28,17 @@ import {
   refuseProblems,
   type Unplanned,
   validFiles,
-} from './estate.ts'
+} from '../../planning/estate.ts'
+import { hasWork, isEmpty, type Plan } from '../../planning/plan.ts'
+import type { SecretOf } from '../../planning/planning.ts'
+import { parsePlan } from '../../planning/saved.ts'
+import { approve } from '../../views/human/approval.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { runSteps } from '../../views/human/elements/progress.ts'
+import { showApplied, showPlan } from '../../views/human/show-plan.ts'
+import { printJsonLine } from '../../views/json/json.ts'
+import { type Invocation, textOf } from '../invocation.ts'
+import { withConnection } from './connection.ts'
 
 /** What is to be applied, with the secrets that it needs. */
 export interface Ready {

@@ -1,8 +1,8 @@
 /** The secret of a client: printed alone, so that a script can take it from standard output. */
 
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
-import { printValue } from '../../views/human/secret.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printValue } from '../../views/human/elements/secret.ts'
 import { printJson } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 import { agreed } from './agreement.ts'

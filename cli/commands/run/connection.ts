@@ -1,13 +1,13 @@
 /** A connection for the time of one command, and the realm that it is about. */
 
 import { type Connection, type ConnectOptions, connect } from '../../client/connect.ts'
-import { orUnusable, ProblemError } from '../../client/errors.ts'
-import type { Http } from '../../client/http.ts'
-import { serverInfo, skewOf, skewText } from '../../client/skew.ts'
+import { orUnusable, ProblemError } from '../../client/http/errors.ts'
+import type { Http } from '../../client/http/http.ts'
+import { serverInfo, skewOf, skewText } from '../../client/http/skew.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
-import { askHidden } from '../../views/human/prompt.ts'
-import { traceLine } from '../../views/human/trace.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { askHidden } from '../../views/human/elements/prompt.ts'
+import { traceLine } from '../../views/human/elements/trace.ts'
 import { isInteractive } from '../../views/streams.ts'
 import { type Invocation, isOn, numberOf } from '../invocation.ts'
 

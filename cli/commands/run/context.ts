@@ -1,14 +1,14 @@
 /** Contexts: servers and realms by name. Those of `iamctl.yaml` are the estate's, the others this machine's. */
 
 import { own } from '#schemas/own.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import { serverAddress } from '../../client/address.ts'
 import { type EstateContexts, readEstateContexts } from '../../context/estate.ts'
 import { type Context, contextOf, openStore } from '../../context/store.ts'
 import { targetOf } from '../../context/target.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
-import { printTable } from '../../views/human/table.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printTable } from '../../views/human/elements/table.ts'
 import { printJson } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 

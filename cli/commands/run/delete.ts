@@ -2,7 +2,7 @@
 
 import { findKind } from '../../client/kind-names.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
+import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { agreed } from './agreement.ts'

@@ -1,7 +1,7 @@
 /** Looks for what is wrong, from here to the server, and shows all of it. */
 
 import { existsSync } from 'node:fs'
-import { type Finding, ok } from '#schemas/findings.ts'
+import { type Finding, ok } from '#schemas/wire/findings.ts'
 import { isLoopback } from '../../client/address.ts'
 import { type Connection, connect } from '../../client/connect.ts'
 import { checkAccess } from '../../doctor/access.ts'

@@ -1,10 +1,6 @@
 /** Shows what differs from the files, and who changed it. */
 
 import { exitCodes } from '../../exit.ts'
-import { isEmpty } from '../../plan/plan.ts'
-import { withDocument } from '../../views/markdown/document.ts'
-import type { Invocation } from '../invocation.ts'
-import { withConnection } from './connection.ts'
 import {
   planFiles,
   planningOptions,
@@ -13,7 +9,11 @@ import {
   refuseProblems,
   refuseUnplanned,
   validFiles,
-} from './estate.ts'
+} from '../../planning/estate.ts'
+import { isEmpty } from '../../planning/plan.ts'
+import { withDocument } from '../../views/markdown/document.ts'
+import type { Invocation } from '../invocation.ts'
+import { withConnection } from './connection.ts'
 import { showAnyPlan } from './plan.ts'
 
 const driftAndShow = async (

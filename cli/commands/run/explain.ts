@@ -1,10 +1,10 @@
 /** Shows what the registry knows: in words, or as JSON Schema. */
 
-import { editorSchemas } from '#schemas/editor-schemas.ts'
+import { editorSchemas } from '#schemas/editor/editor-schemas.ts'
 import { findKind } from '../../client/kind-names.ts'
 import { explain as explainWords, kindList } from '../../explain/explain.ts'
+import { printTable } from '../../views/human/elements/table.ts'
 import { showExplanation } from '../../views/human/explain.ts'
-import { printTable } from '../../views/human/table.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 

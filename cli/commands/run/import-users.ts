@@ -3,12 +3,16 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { ProblemError } from '../../client/errors.ts'
+import { ProblemError } from '../../client/http/errors.ts'
 import type { UserImportReply } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { type ImportedUsers, importedUsers, type UserFile } from '../../load/imported-users.ts'
-import { note } from '../../views/human/note.ts'
-import { runSteps } from '../../views/human/progress.ts'
+import {
+  type ImportedUsers,
+  importedUsers,
+  type UserFile,
+} from '../../load/users/imported-users.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { runSteps } from '../../views/human/elements/progress.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { formats } from '#schemas/formats.ts'
+import { formats } from '#schemas/text/formats.ts'
 import { serverAddress } from '../../client/address.ts'
 import { defaultServer } from '../../context/target.ts'
 import { CommandError, exitCodes } from '../../exit.ts'

@@ -1,9 +1,9 @@
 /** Invitations into organizations: who has one, sending and revoking them. */
 
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
-import { printTable } from '../../views/human/table.ts'
-import { moment } from '../../views/human/values.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printTable } from '../../views/human/elements/table.ts'
+import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'

@@ -1,11 +1,11 @@
 /** The signing keys of a realm, or of a client that has its own. */
 
-import { isProblem } from '../../client/errors.ts'
+import { isProblem } from '../../client/http/errors.ts'
 import type { KeyOwner } from '../../client/live.ts'
 import type { KeyRecord } from '../../client/records.ts'
-import { note } from '../../views/human/note.ts'
-import { printTable } from '../../views/human/table.ts'
-import { moment } from '../../views/human/values.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printTable } from '../../views/human/elements/table.ts'
+import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 import { agreed } from './agreement.ts'

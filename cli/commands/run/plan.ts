@@ -2,10 +2,20 @@
 
 import type { Api } from '../../client/api.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { isEmpty, type Plan } from '../../plan/plan.ts'
-import { serializePlan } from '../../plan/saved.ts'
+import {
+  type EstateFiles,
+  planFiles,
+  planningOptions,
+  refuseEmpty,
+  refuseLacking,
+  refuseProblems,
+  refuseUnplanned,
+  validFiles,
+} from '../../planning/estate.ts'
+import { isEmpty, type Plan } from '../../planning/plan.ts'
+import { serializePlan } from '../../planning/saved.ts'
 import { hasScreen } from '../../views/human/dev/screen.ts'
-import { note } from '../../views/human/note.ts'
+import { note } from '../../views/human/elements/note.ts'
 import { showPlan, showSaved } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
 import { planOutput } from '../../views/json/plan.ts'
@@ -16,16 +26,6 @@ import { writeHere } from '../../write-below.ts'
 import type { Invocation } from '../invocation.ts'
 import { applyApproved, readyFrom } from './apply.ts'
 import { withConnection } from './connection.ts'
-import {
-  type EstateFiles,
-  planFiles,
-  planningOptions,
-  refuseEmpty,
-  refuseLacking,
-  refuseProblems,
-  refuseUnplanned,
-  validFiles,
-} from './estate.ts'
 
 export const showAnyPlan = ({ output }: Invocation, plan: Plan): void => {
   if (output === 'json') printJson(planOutput(plan))

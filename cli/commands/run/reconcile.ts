@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import { kinds } from '#schemas/registry.ts'
-import { nearest } from '#schemas/typos.ts'
+import { nearest } from '#schemas/text/typos.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { estateOf } from '../../apply/files.ts'
 import { guardsOf } from '../../apply/guards.ts'
@@ -10,19 +10,19 @@ import { provenanceOf } from '../../apply/provenance.ts'
 import { defaultSource } from '../../apply/sync.ts'
 import { connect } from '../../client/connect.ts'
 import { CommandError, type ExitCode, exitCodes } from '../../exit.ts'
-import type { Prune } from '../../plan/plan.ts'
+import { fileOptions, listOf } from '../../planning/estate.ts'
+import type { Prune } from '../../planning/plan.ts'
 import { takeLock } from '../../reconcile/lock.ts'
 import { runLoop } from '../../reconcile/loop.ts'
 import { pull } from '../../reconcile/pull.ts'
 import type { RoundOptions, RoundReport } from '../../reconcile/round.ts'
 import { openStatus } from '../../reconcile/status.ts'
-import { note } from '../../views/human/note.ts'
+import { note } from '../../views/human/elements/note.ts'
 import { showRound } from '../../views/human/reconcile.ts'
 import { printJsonLine } from '../../views/json/json.ts'
 import { type Invocation, textOf } from '../invocation.ts'
 import type { Listen } from '../reconcile.ts'
 import { connectOptions } from './connection.ts'
-import { fileOptions, listOf } from './estate.ts'
 
 const onlyOf = ({ flags }: Invocation): ReadonlySet<string> | null => {
   const names = listOf(flags['only'])

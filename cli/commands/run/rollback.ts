@@ -1,18 +1,18 @@
 /** Makes a realm what it was: shows what that changes and what comes back without its secret, asks, and sends it. */
 
-import type { MissingSecret } from '#schemas/wire.ts'
+import type { MissingSecret } from '#schemas/wire/wire.ts'
 import { secretsFrom } from '../../apply/rollback-secrets.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { underWay } from '../../interruption.ts'
-import { nameOf } from '../../plan/names.ts'
+import { fileOptions } from '../../planning/estate.ts'
+import { nameOf } from '../../planning/names.ts'
 import { approve } from '../../views/human/approval.ts'
-import { note } from '../../views/human/note.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { showWarning } from '../../views/human/elements/warning.ts'
 import { showApplied, showChanges } from '../../views/human/show-plan.ts'
-import { showWarning } from '../../views/human/warning.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'
-import { fileOptions } from './estate.ts'
 
 const textOf = ({ kind, key, pointers, reason }: MissingSecret): string =>
   reason === 'moved'

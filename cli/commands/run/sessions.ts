@@ -1,12 +1,12 @@
 /** Sessions of people: who is signed in, and ending it. */
 
 import type { Connection } from '../../client/connect.ts'
-import { isProblem } from '../../client/errors.ts'
+import { isProblem } from '../../client/http/errors.ts'
 import type { SessionRecord } from '../../client/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { note } from '../../views/human/note.ts'
-import { printTable } from '../../views/human/table.ts'
-import { ago, moment } from '../../views/human/values.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printTable } from '../../views/human/elements/table.ts'
+import { ago, moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { agreed } from './agreement.ts'

@@ -14,7 +14,7 @@ import {
   showDiagnostics,
   showValid,
 } from '../../views/human/diagnostics.ts'
-import { printTable } from '../../views/human/table.ts'
+import { printTable } from '../../views/human/elements/table.ts'
 import { printReport, reportOf } from '../../views/json/diagnostics.ts'
 import { printJson } from '../../views/json/json.ts'
 import { printOut } from '../../views/streams.ts'

@@ -1,7 +1,7 @@
 /** Who the server takes us for, and what it lets us do. */
 
-import { permissionCatalogue } from '#schemas/permissions.ts'
-import { printFields } from '../../views/human/fields.ts'
+import { permissionCatalogue } from '#schemas/access/permissions.ts'
+import { printFields } from '../../views/human/elements/fields.ts'
 import { printJson } from '../../views/json/json.ts'
 import type { Invocation } from '../invocation.ts'
 import { withConnection } from './connection.ts'

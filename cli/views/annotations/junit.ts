@@ -4,7 +4,7 @@
  */
 
 import type { Diagnostic } from '../../diagnostics.ts'
-import { harmless, harmlessLines } from '../human/text.ts'
+import { harmless, harmlessLines } from '../human/elements/text.ts'
 
 export interface JunitOptions {
   readonly files: readonly string[]

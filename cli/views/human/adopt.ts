@@ -2,9 +2,9 @@
 
 import type { AdoptOutcome, NotAdopted } from '../../adopt/adopt.ts'
 import { unifiedDiff } from '../../adopt/unified.ts'
-import { nameOf, namesOf } from '../../plan/names.ts'
+import { nameOf, namesOf } from '../../planning/names.ts'
 import { printErr, printOut } from '../streams.ts'
-import { harmless, harmlessLines, onErr, onOut } from './text.ts'
+import { harmless, harmlessLines, onErr, onOut } from './elements/text.ts'
 
 const colours = { '+': 'green', '-': 'red', '@': 'cyan' } as const
 

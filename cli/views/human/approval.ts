@@ -2,7 +2,7 @@
 
 import { CommandError, exitCodes } from '../../exit.ts'
 import { isInteractive, printErr } from '../streams.ts'
-import { askText } from './prompt.ts'
+import { askText } from './elements/prompt.ts'
 
 /** What must be typed: `yes`, or the names of the realms in which something is destroyed. */
 export const approve = async (

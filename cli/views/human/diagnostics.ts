@@ -4,7 +4,7 @@ import type { styleText } from 'node:util'
 import type { Diagnostic, Place } from '../../diagnostics.ts'
 import { createFrames, type Frames } from '../../validate/code-frame.ts'
 import { printErr, printOut } from '../streams.ts'
-import { harmless, onErr, onOut } from './text.ts'
+import { harmless, onErr, onOut } from './elements/text.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
 

@@ -3,8 +3,8 @@
 import { type Doc, isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { printOut } from '../streams.ts'
-import { printTable } from './table.ts'
-import { cellOf } from './values.ts'
+import { printTable } from './elements/table.ts'
+import { cellOf } from './elements/values.ts'
 
 export interface Row {
   readonly key: string

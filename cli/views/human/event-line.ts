@@ -3,7 +3,7 @@
 import type { FieldChange } from '#schemas/diff.ts'
 import type { EventRecord } from '../../client/records.ts'
 import { printOut } from '../streams.ts'
-import { harmless, onOut } from './text.ts'
+import { harmless, onOut } from './elements/text.ts'
 
 /** So much of a change is told in a line; `iamctl history` has the rest. */
 const mostFields = 5

@@ -2,8 +2,8 @@
 
 import type { Explanation, FieldSummary } from '../../explain/explain.ts'
 import { printOut } from '../streams.ts'
-import { tableLines } from './table.ts'
-import { harmless, onOut } from './text.ts'
+import { tableLines } from './elements/table.ts'
+import { harmless, onOut } from './elements/text.ts'
 
 const shown = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value))
 

@@ -3,8 +3,8 @@
 import type { Diagnostic } from '../../diagnostics.ts'
 import type { Failure } from '../../failure.ts'
 import { printErr } from '../streams.ts'
+import { harmless, harmlessLines, onErr } from './elements/text.ts'
 import { movedLines } from './moved.ts'
-import { harmless, harmlessLines, onErr } from './text.ts'
 
 const placeOf = ({ place }: Diagnostic): string =>
   place === undefined ? '' : `${place.file}:${place.line}:${place.column}: `

@@ -1,8 +1,8 @@
 /** What checks have found: a line each, and below those that are not well what to do about them. */
 
-import type { Finding } from '#schemas/findings.ts'
+import type { Finding } from '#schemas/wire/findings.ts'
 import { printOut } from '../streams.ts'
-import { harmlessLines, onOut } from './text.ts'
+import { harmlessLines, onOut } from './elements/text.ts'
 
 const marks = { ok: '✓', warning: '!', error: '✗' } as const
 const colours = { ok: 'green', warning: 'yellow', error: 'red' } as const

@@ -3,7 +3,7 @@
 import type { FmtOutcome } from '../../fmt/run.ts'
 import { printErr, printFile, printOut } from '../streams.ts'
 import { showDiagnostics } from './diagnostics.ts'
-import { harmless, onErr } from './text.ts'
+import { harmless, onErr } from './elements/text.ts'
 
 const count = (number: number, word: string): string =>
   `${number} ${word}${number === 1 ? '' : 's'}`

@@ -1,7 +1,7 @@
 /** What `iamctl init` has written, and the way on from there. */
 
 import { printErr, printOut } from '../streams.ts'
-import { harmless, onErr } from './text.ts'
+import { harmless, onErr } from './elements/text.ts'
 
 export interface Begun {
   readonly folder: string

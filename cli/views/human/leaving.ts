@@ -1,7 +1,7 @@
 /** What a command says when a signal ends it: on stderr, on a terminal with the cursor that a spinner has hidden. */
 
 import { writeSync } from 'node:fs'
-import { harmless, onErr } from './text.ts'
+import { harmless, onErr } from './elements/text.ts'
 
 const showCursor = '\u001b[?25h'
 

@@ -1,8 +1,8 @@
 /** What others did to a realm meanwhile, as the refusal of a stale change tells it: who, when, through what, and what. */
 
 import { isObject } from '#schemas/json-schema.ts'
-import { harmless } from './text.ts'
-import { cellOf, moment } from './values.ts'
+import { harmless } from './elements/text.ts'
+import { cellOf, moment } from './elements/values.ts'
 
 const mostRevisions = 10
 const mostDocuments = 5

@@ -7,13 +7,13 @@ import {
   type Plan,
   type RealmPlan,
   totalOf,
-} from '../../plan/plan.ts'
+} from '../../planning/plan.ts'
 import { changeLines, documentName, signOf } from '../plan/change-lines.ts'
 import { counted, type Line, type Sign } from '../plan/lines.ts'
 import { quoted } from '../plan/text.ts'
 import { adoptionText, summaryText, totalText } from '../plan/words.ts'
-import type { Style } from './style.ts'
-import { harmless } from './text.ts'
+import type { Style } from './elements/style.ts'
+import { harmless } from './elements/text.ts'
 
 /** How many documents that nobody manages are named. */
 const mostUnmanaged = 20

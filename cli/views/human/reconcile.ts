@@ -1,12 +1,12 @@
 /** A round of the loop on a few lines: when, how it ended, what it changed and what it left. */
 
 import type { Failure } from '../../failure.ts'
-import { nameOf } from '../../plan/names.ts'
+import { nameOf } from '../../planning/names.ts'
 import type { Held } from '../../reconcile/policy.ts'
 import type { Outcome, RealmRound, RoundReport } from '../../reconcile/round.ts'
 import { printOut } from '../streams.ts'
 import { diagnosticsText } from './diagnostics.ts'
-import { harmless, onOut } from './text.ts'
+import { harmless, onOut } from './elements/text.ts'
 
 const colours = {
   unchanged: 'dim',

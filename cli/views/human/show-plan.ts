@@ -1,16 +1,16 @@
 /** Plans and what became of them, on stdout: they are what was asked for. */
 
 import { countChanges } from '#schemas/change-counts.ts'
-import type { ChangesetChange, Impact } from '#schemas/wire.ts'
+import type { ChangesetChange, Impact } from '#schemas/wire/wire.ts'
 import type { RealmResult } from '../../apply/apply-plan.ts'
 import { failureOf } from '../../failure.ts'
-import type { Plan } from '../../plan/plan.ts'
+import type { Plan } from '../../planning/plan.ts'
 import { toldLines } from '../plan/told-lines.ts'
 import { appliedText, countsText } from '../plan/words.ts'
 import { printErr, printOut } from '../streams.ts'
+import { createStyle } from './elements/style.ts'
+import { harmless, onErr, onOut } from './elements/text.ts'
 import { lineText, planText } from './plan.ts'
-import { createStyle } from './style.ts'
-import { harmless, onErr, onOut } from './text.ts'
 
 const style = () => createStyle({ isTTY: process.stdout.isTTY === true, env: process.env })
 

@@ -1,6 +1,6 @@
 /** A plan as JSON, for programs: the plan itself, whether there is anything to do, and the sum of its realms. */
 
-import { isApplicable, isEmpty, type Plan, type PlanSummary, totalOf } from '../../plan/plan.ts'
+import { isApplicable, isEmpty, type Plan, type PlanSummary, totalOf } from '../../planning/plan.ts'
 
 export interface PlanOutput extends Plan {
   readonly hasChanges: boolean

@@ -1,6 +1,6 @@
 /** Text of files and servers inside of Markdown: it can neither end its block nor mention anybody. */
 
-import { harmless } from '../human/text.ts'
+import { harmless } from '../human/elements/text.ts'
 
 /** Text inside of `<code>`, on one line; what could be markup, or a mention, is written by its number. */
 export const code = (text: string): string =>

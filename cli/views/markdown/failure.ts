@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from '../../diagnostics.ts'
 import type { Failure } from '../../failure.ts'
-import { harmless } from '../human/text.ts'
+import { harmless } from '../human/elements/text.ts'
 import { counted } from '../plan/lines.ts'
 import { fenced } from './code.ts'
 

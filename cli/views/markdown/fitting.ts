@@ -3,7 +3,7 @@
  * are shown whole or not at all, so that what is left out can be counted.
  */
 
-import type { Action } from '../../plan/plan.ts'
+import type { Action } from '../../planning/plan.ts'
 import { counted } from '../plan/lines.ts'
 
 /** A part of a realm's plan that may be left out. */

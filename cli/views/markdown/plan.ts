@@ -4,8 +4,8 @@
  * is counted.
  */
 
-import { isAdoption, isEmpty, type Plan, type RealmPlan, totalOf } from '../../plan/plan.ts'
-import { harmless } from '../human/text.ts'
+import { isAdoption, isEmpty, type Plan, type RealmPlan, totalOf } from '../../planning/plan.ts'
+import { harmless } from '../human/elements/text.ts'
 import { changeLines, documentName } from '../plan/change-lines.ts'
 import type { Line } from '../plan/lines.ts'
 import { quoted } from '../plan/text.ts'

@@ -1,6 +1,6 @@
 /** Values as they are printed in a plan: like JSON, harmless for a terminal, and not longer than a person reads. */
 
-import { harmless } from '../human/text.ts'
+import { harmless } from '../human/elements/text.ts'
 
 /** Longer text is shortened. */
 const longest = 100

@@ -1,8 +1,8 @@
 /** The sentences around a plan. Pipelines search for some of them: their form is an interface. */
 
-import { namesOf } from '../../plan/names.ts'
-import { hasChanges, isAdoption, type PlanSummary, type RealmPlan } from '../../plan/plan.ts'
-import { harmless } from '../human/text.ts'
+import { namesOf } from '../../planning/names.ts'
+import { hasChanges, isAdoption, type PlanSummary, type RealmPlan } from '../../planning/plan.ts'
+import { harmless } from '../human/elements/text.ts'
 import { counted } from './lines.ts'
 
 export const countsText = ({ add, change, destroy }: PlanSummary): string =>

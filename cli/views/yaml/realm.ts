@@ -3,9 +3,9 @@
 import { Document, isMap, visit } from 'yaml'
 import type { Kind } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
-import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm-document.ts'
-import type { RealmExport } from '#schemas/wire.ts'
-import { escapeText } from '../../load/template.ts'
+import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm/realm-document.ts'
+import type { RealmExport } from '#schemas/wire/wire.ts'
+import { escapeText } from '../../load/variables/template.ts'
 import { documentText } from './value.ts'
 
 interface Row {

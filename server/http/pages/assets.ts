@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { type Branding, brandStyle } from '../branding.ts'
+import { type Branding, brandStyle } from './branding.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',

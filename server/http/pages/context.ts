@@ -1,6 +1,6 @@
 /** What every page is told, whatever it shows. */
 
-import type { Branding } from '../branding.ts'
+import type { Branding } from './branding.ts'
 
 export interface PageContext {
   /** Name of the realm; stands in for a missing display name. */

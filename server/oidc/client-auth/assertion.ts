@@ -7,16 +7,16 @@
  */
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
-import { isFapi } from '#schemas/client-profile.ts'
+import { isFapi } from '#schemas/access/client-profile.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { clientSigningAlgorithms, signingAlgorithmsFor } from '../client-keys.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { OidcParts } from '../parts.ts'
-import { typeOf, type VerifyJwt } from '../verify-jwt.ts'
 import { assertionType } from '../vocabulary.ts'
+import { clientSigningAlgorithms, signingAlgorithmsFor } from './client-keys.ts'
 import type { Attempt, Presented } from './method.ts'
+import { typeOf, type VerifyJwt } from './verify-jwt.ts'
 
 export type AssertionParts = Pick<OidcParts, 'storage' | 'grantsStore' | 'clock'>
 

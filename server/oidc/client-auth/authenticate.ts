@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
-import type { Recorder } from '#server/events/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'

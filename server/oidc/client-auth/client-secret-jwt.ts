@@ -6,7 +6,6 @@
 import { createSecretKey } from 'node:crypto'
 import { errors } from 'jose'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { type VerifyJwt, verifyWith } from '../verify-jwt.ts'
 import {
   type AssertionParts,
   createAssertionCheck,
@@ -15,6 +14,7 @@ import {
 } from './assertion.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 import { createPreviousSecret, pointer, type SecretParts } from './secret.ts'
+import { type VerifyJwt, verifyWith } from './verify-jwt.ts'
 
 export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuthMethod => {
   const { vault } = parts

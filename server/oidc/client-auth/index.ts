@@ -1,7 +1,7 @@
 /** THE list of the ways clients authenticate. */
 
-import type { ClientKeys } from '../client-keys.ts'
 import type { OidcParts } from '../parts.ts'
+import type { ClientKeys } from './client-keys.ts'
 import { clientSecretBasic } from './client-secret-basic.ts'
 import { clientSecretJwt } from './client-secret-jwt.ts'
 import { clientSecretPost } from './client-secret-post.ts'

@@ -2,8 +2,8 @@
 
 import { errors } from 'jose'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
-import { type ClientKeys, clientSigningAlgorithms } from '../client-keys.ts'
 import { type AssertionParts, createAssertionCheck, presentedAssertion } from './assertion.ts'
+import { type ClientKeys, clientSigningAlgorithms } from './client-keys.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
 export interface PrivateKeyJwtParts extends AssertionParts {

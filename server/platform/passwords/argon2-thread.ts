@@ -1,7 +1,7 @@
 /** A thread that makes and checks Argon2id hashes, one after the other. */
 
 import { hashSync, verifySync } from '@node-rs/argon2'
-import { answerCalls } from '../thread-answers.ts'
+import { answerCalls } from '../threads/thread-answers.ts'
 import { ARGON2ID } from './phc.ts'
 
 export interface Argon2Question {

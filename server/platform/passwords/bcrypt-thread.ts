@@ -1,7 +1,7 @@
 /** A thread that compares passwords with bcrypt hashes: in JavaScript, so it must not run where requests are answered. */
 
 import bcrypt from 'bcryptjs'
-import { answerCalls } from '../thread-answers.ts'
+import { answerCalls } from '../threads/thread-answers.ts'
 
 export interface Comparison {
   readonly hash: string

@@ -1,7 +1,7 @@
 /** bcrypt in a thread of its own, which is started by the first hash that asks for it and only then. */
 
-import { createThreadCalls } from '../thread-calls.ts'
-import { threadEntry } from '../thread-entry.ts'
+import { createThreadCalls } from '../threads/thread-calls.ts'
+import { threadEntry } from '../threads/thread-entry.ts'
 import type { Comparison } from './bcrypt-thread.ts'
 
 export interface Bcrypt {

@@ -4,8 +4,8 @@
  */
 
 import { availableParallelism } from 'node:os'
-import { createThreadCalls } from '../thread-calls.ts'
-import { threadEntry } from '../thread-entry.ts'
+import { createThreadCalls } from '../threads/thread-calls.ts'
+import { threadEntry } from '../threads/thread-entry.ts'
 import type { Argon2Question } from './argon2-thread.ts'
 import { ARGON2ID, formatPhc, parsePhc } from './phc.ts'
 

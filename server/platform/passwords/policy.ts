@@ -3,7 +3,7 @@
  * check need stored or outside data and are not here.
  */
 
-import { matchesWhole, patternProblem } from '#schemas/linear-pattern.ts'
+import { matchesWhole, patternProblem } from '#schemas/text/linear-pattern.ts'
 
 export interface PasswordPolicy {
   length?: number | undefined

@@ -4,7 +4,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { complete } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { SealedValue } from '#server/platform/sealing.ts'
-import type { DocumentRow, Origin } from '../tables.ts'
+import type { DocumentRow, Origin } from '../tables/tables.ts'
 
 /** A secret at rest: sealed, so that it can be opened, or a keyed hash, so that it can be compared. */
 export type StoredSecret = SealedValue | { readonly hmac: string }

@@ -2,7 +2,7 @@
 
 import type { Kysely } from 'kysely'
 import { inSlices } from '../statements.ts'
-import type { DocumentRow, RealmRow, Tables } from '../tables.ts'
+import type { DocumentRow, RealmRow, Tables } from '../tables/tables.ts'
 import { refusal } from '../values.ts'
 import { documentOf, type StoredDocument } from './document.ts'
 

@@ -14,7 +14,7 @@ import {
 import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables/tables.ts'
 import { checkStatements } from '../values.ts'
 import { WriteDoubt } from '../write-doubt.ts'
 import { adoptRestored } from './adopt.ts'

@@ -1,6 +1,6 @@
 /** A thread that reads; entry of a worker, a bundle of its own. Its connection is opened by the first question. */
 
-import { answerCalls } from '#server/platform/thread-answers.ts'
+import { answerCalls } from '#server/platform/threads/thread-answers.ts'
 import { StorageUnavailableError } from '../contract.ts'
 import { openReading } from './connections.ts'
 import { reading } from './failures.ts'

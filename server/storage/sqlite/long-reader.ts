@@ -11,10 +11,10 @@ import {
   type QueryResult,
   SqliteIntrospector,
 } from 'kysely'
-import { createThreadCalls, type ThreadCalls } from '#server/platform/thread-calls.ts'
-import { threadEntry } from '#server/platform/thread-entry.ts'
+import { createThreadCalls, type ThreadCalls } from '#server/platform/threads/thread-calls.ts'
+import { threadEntry } from '#server/platform/threads/thread-entry.ts'
 import { StorageUnavailableError } from '../contract.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables/tables.ts'
 import type { LongAnswer, LongRead } from './long-reader-thread.ts'
 import { ReaderAdapter, ReaderCompiler } from './reader.ts'
 

@@ -20,7 +20,7 @@ import {
   ValueNode,
 } from 'kysely'
 import type { RunPrepared } from '../prepared.ts'
-import type { Tables } from '../tables.ts'
+import type { Tables } from '../tables/tables.ts'
 import { openReading } from './connections.ts'
 import { reading } from './failures.ts'
 import { bindChecked, type Prepare, statementCache } from './statements.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { giveBackMemory, SETTLED_MS } from '#server/platform/memory.ts'
+import { giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { runGroup, type WriteConnection, writeConnection } from './group.ts'

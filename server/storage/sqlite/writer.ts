@@ -4,8 +4,8 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import { threadLimits } from '#server/platform/memory.ts'
-import { threadEntry } from '#server/platform/thread-entry.ts'
+import { threadEntry } from '#server/platform/threads/thread-entry.ts'
+import { threadLimits } from '#server/platform/tuning/memory.ts'
 import {
   ConstraintError,
   GuardFailedError,

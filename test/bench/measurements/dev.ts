@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../../support/ports.ts'
+import { freePort } from '../../support/processes/ports.ts'
 import type { Measurement } from '../measurement.ts'
 import { median, quantile } from '../statistics.ts'
 

@@ -1,8 +1,8 @@
 /** Filtered pages over 1,000,000 audit events. */
 
-import { eventTypes } from '#schemas/event-types.ts'
-import type { Parts } from '#server/parts.ts'
+import { eventTypes } from '#schemas/wire/event-types.ts'
 import { newId } from '#server/platform/ids.ts'
+import type { Parts } from '#server/run/parts.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, type Server, system } from '../backends.ts'

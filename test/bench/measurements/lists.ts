@@ -2,8 +2,8 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
-import type { Parts } from '#server/parts.ts'
-import { type Operation, restDoor } from '#server/resources/operations.ts'
+import { type Operation, restDoor } from '#server/realm/write/operations.ts'
+import type { Parts } from '#server/run/parts.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, type Server, system } from '../backends.ts'
 import { connect } from '../load.ts'

@@ -1,7 +1,7 @@
 /** What a realm that searches and verifies its audit trail does to others: their p99 beside it, against that without. */
 
 import { sql } from 'kysely'
-import type { Parts } from '#server/parts.ts'
+import type { Parts } from '#server/run/parts.ts'
 import { statement } from '#server/storage/statements.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, system } from '../backends.ts'

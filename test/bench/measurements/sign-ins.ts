@@ -1,10 +1,10 @@
 /** Sign-ins through the page, against how fast the engine alone can hash. */
 
 import { availableParallelism } from 'node:os'
-import { newUserRow } from '#server/accounts/user-record.ts'
-import type { Parts } from '#server/parts.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine, type PasswordEngine } from '#server/platform/passwords/engine.ts'
+import type { Parts } from '#server/run/parts.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import type { Database, Server } from '../backends.ts'
 import { connect, type Load, type LoadOptions, type Request, runLoad, sendLoad } from '../load.ts'
 import type { Measurement } from '../measurement.ts'

@@ -1,7 +1,7 @@
 /** From the start of the process to its first sign-in page, its CPU, and the memory it then has, with 1 and 1,000 realms. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Parts } from '#server/parts.ts'
+import type { Parts } from '#server/run/parts.ts'
 import { type Database, type Server, system } from '../backends.ts'
 import { realmCopier } from '../copy-realm.ts'
 import { connect, sendLoad } from '../load.ts'

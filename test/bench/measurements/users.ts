@@ -1,9 +1,9 @@
 /** Prefix search over 100,000 users. */
 
-import { newUserRow } from '#server/accounts/user-record.ts'
-import type { Parts } from '#server/parts.ts'
 import { newId } from '#server/platform/ids.ts'
+import type { Parts } from '#server/run/parts.ts'
 import { insertRows } from '#server/storage/statements.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, type Server, system } from '../backends.ts'
 import { sendLoad } from '../load.ts'

@@ -4,10 +4,10 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createApi } from '#cli/client/api.ts'
-import { createHttp } from '#cli/client/http.ts'
+import { createHttp } from '#cli/client/http/http.ts'
 import { findKind } from '#cli/client/kind-names.ts'
 import { createSession } from '#cli/client/session.ts'
-import type { ChangesetRequest } from '#schemas/wire.ts'
+import type { ChangesetRequest } from '#schemas/wire/wire.ts'
 
 interface Sent {
   readonly line: string

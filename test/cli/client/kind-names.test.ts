@@ -1,7 +1,7 @@
 /** Kinds under every name that people give them, and the paths of their documents. */
 import { describe, expect, it } from 'vitest'
 import { findKind, kindWord, pathOfList, pathOfOne } from '#cli/client/kind-names.ts'
-import { sectionKinds } from '#schemas/realm-document.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
 
 describe('a kind', () => {

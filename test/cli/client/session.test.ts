@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createJar } from '#cli/client/cookies.ts'
-import { createHttp } from '#cli/client/http.ts'
+import { createJar } from '#cli/client/http/cookies.ts'
+import { createHttp } from '#cli/client/http/http.ts'
 import { createSession, type Identity } from '#cli/client/session.ts'
 
 /** A server that knows sessions, and nothing else: each sign-in makes session s1, s2 … with token t1, t2 … */

@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { newHome } from '../../support/cli.ts'
+import { newHome } from '../../support/processes/cli.ts'
 
 /** Answers every request with these bytes. */
 const startServer = async (answer: (socket: Socket) => void): Promise<string> => {

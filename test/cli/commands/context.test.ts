@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { newHome } from '../../support/cli.ts'
-import { adminPassword } from '../../support/server-process.ts'
+import { newHome } from '../../support/processes/cli.ts'
+import { adminPassword } from '../../support/processes/server-process.ts'
 import { credentials, freshHome, startWorld } from './fixture.ts'
 
 const world = startWorld()

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
 import { makeCertificate } from '../../platform/certificates.ts'
-import { freePort } from '../../support/ports.ts'
-import { temporaryFolder } from '../../support/server-process.ts'
+import { freePort } from '../../support/processes/ports.ts'
+import { temporaryFolder } from '../../support/processes/server-process.ts'
 import { alicePassword, credentials, freshHome, startWorld } from './fixture.ts'
 
 const world = startWorld()

@@ -1,8 +1,8 @@
 /** `get` and `delete`: documents of a realm, for people and for programs. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { bundle } from '../../support/cli.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { bundle } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 import { credentials, freshHome, startWorld } from './fixture.ts'
 
 const world = startWorld()

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { CliResult } from '../../support/cli.ts'
+import type { CliResult } from '../../support/processes/cli.ts'
 import { adminHome, type World } from './fixture.ts'
 
 export interface Estate {

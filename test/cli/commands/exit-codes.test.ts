@@ -1,7 +1,7 @@
 /** Exit codes are an interface (design.md part 4): each of them, the way that leads to it, and that nothing was changed. */
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../../support/cli.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { bundle } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 import { newEstate, newRealm } from './estate.ts'
 import { freshHome, startWorld } from './fixture.ts'
 

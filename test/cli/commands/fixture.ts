@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
-import type { Browserless } from '../../support/browserless.ts'
-import { type Home, newHome } from '../../support/cli.ts'
+import type { Browserless } from '../../support/processes/browserless.ts'
+import { type Home, newHome } from '../../support/processes/cli.ts'
 import {
   adminPassword,
   type ServerProcess,
   startServerProcess,
-} from '../../support/server-process.ts'
+} from '../../support/processes/server-process.ts'
 
 export const alicePassword = 'alices own long password 7'
 

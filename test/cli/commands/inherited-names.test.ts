@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type CliResult, newHome } from '../../support/cli.ts'
+import { type CliResult, newHome } from '../../support/processes/cli.ts'
 
 const names = Object.getOwnPropertyNames(Object.prototype)
 /** A function, one that is called, one that checks, and the one that is an accessor: each has been a fault of its own kind. */

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bundle, type Home } from '../../support/cli.ts'
-import { adminPassword } from '../../support/server-process.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { bundle, type Home } from '../../support/processes/cli.ts'
+import { adminPassword } from '../../support/processes/server-process.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 import {
   adminHome,
   alicePassword,

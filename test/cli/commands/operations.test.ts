@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { signIn } from '../../support/browserless.ts'
-import { bundle, type Cli } from '../../support/cli.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { signIn } from '../../support/processes/browserless.ts'
+import { bundle, type Cli } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 import { startWorld } from './fixture.ts'
 
 const world = startWorld()

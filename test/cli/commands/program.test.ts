@@ -7,8 +7,8 @@ import type { Command } from 'commander'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createProgram } from '#cli/program.ts'
 import manifest from '../../../package.json' with { type: 'json' }
-import { bundle, newHome } from '../../support/cli.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { bundle, newHome } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 
 const home = () => {
   const made = newHome()

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
-import { bundle, newHome } from '../../support/cli.ts'
-import { onTerminal } from '../../support/terminal.ts'
+import { bundle, newHome } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 import { startRecordingServer } from './recording-server.ts'
 
 const numbers = [0x00, 0x07, 0x08, 0x0d, 0x1b, 0x7f, 0x80, 0x85, 0x9b, 0x9d, 0x9f, 0x61c, 0x200e]

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Happening, Stamped } from '#cli/dev/happenings.ts'
 import { openDashboard, Screen, type Streams } from '#cli/views/human/dev/dashboard.tsx'
 import { initialState, nextState } from '#cli/views/human/dev/state.ts'
-import { type OnResize, ScreenModel, silentKeyboard } from '../../support/screen-model.ts'
+import { type OnResize, ScreenModel, silentKeyboard } from '../../support/processes/screen-model.ts'
 
 const at = new Date(2026, 0, 31, 12, 34, 56)
 const url = 'http://127.0.0.1:8080'

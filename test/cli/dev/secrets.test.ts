@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeSecret, openMadeUpSecrets } from '#cli/dev/made-up-secrets.ts'
 import { environmentNames, testUsers } from '#cli/dev/test-users.ts'
 import type { Loaded } from '#cli/load/loaded.ts'
-import { flatten } from '#schemas/realm-document.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
 
 const emptyFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-secrets-'))

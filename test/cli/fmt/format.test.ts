@@ -4,9 +4,9 @@ import { parseAllDocuments } from 'yaml'
 import { commentsOf } from '#cli/fmt/comments.ts'
 import { format } from '#cli/fmt/format.ts'
 import { isPlain } from '#cli/fmt/quotes.ts'
-import { readDocuments } from '#cli/load/nodes.ts'
-import { createSource } from '#cli/load/source.ts'
-import { toJson } from '#cli/load/tree.ts'
+import { readDocuments } from '#cli/load/yaml/nodes.ts'
+import { createSource } from '#cli/load/yaml/source.ts'
+import { toJson } from '#cli/load/yaml/tree.ts'
 import { awkward } from './awkward.ts'
 
 const formatted = (text: string): string => {

@@ -2,9 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
-import { readDocuments } from '#cli/load/nodes.ts'
-import { createSource } from '#cli/load/source.ts'
-import { eachScalar, toJson } from '#cli/load/tree.ts'
+import { readDocuments } from '#cli/load/yaml/nodes.ts'
+import { createSource } from '#cli/load/yaml/source.ts'
+import { eachScalar, toJson } from '#cli/load/yaml/tree.ts'
 
 const corpus: Readonly<Record<string, string>> = {
   'nested flow in block': 'a: {b: [1, {c: d}, [e]], f: }\ng: [x: 1, y]\n',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findEstate } from '#cli/load/estate.ts'
 import { createAjv } from '#schemas/ajv.ts'
-import { estateSchema } from '#schemas/estate.ts'
+import { estateSchema } from '#schemas/realm/estate.ts'
 import { brief, createFolder } from './folder.ts'
 
 const find = async (text: string) => {

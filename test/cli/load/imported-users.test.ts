@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import type { Diagnostic } from '#cli/diagnostics.ts'
 import { CommandError, exitCodes } from '#cli/exit.ts'
-import { importedUsers } from '#cli/load/imported-users.ts'
+import { importedUsers } from '#cli/load/users/imported-users.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parseForeign, verifyForeign } from '#server/platform/passwords/foreign.ts'
 

@@ -1,8 +1,8 @@
 /** Text -> values with places: what YAML says, where it says it, and what is wrong with it. */
 import { describe, expect, it } from 'vitest'
-import { readDocuments } from '#cli/load/nodes.ts'
-import { createSource } from '#cli/load/source.ts'
-import { placeAtPointer, toJson } from '#cli/load/tree.ts'
+import { readDocuments } from '#cli/load/yaml/nodes.ts'
+import { createSource } from '#cli/load/yaml/source.ts'
+import { placeAtPointer, toJson } from '#cli/load/yaml/tree.ts'
 
 const read = (text: string) => readDocuments(createSource('a.yaml', text))
 

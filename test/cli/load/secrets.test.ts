@@ -3,7 +3,7 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { SecretSource } from '#cli/load/loaded.ts'
-import { resolveSecrets, sourceOf } from '#cli/load/secrets.ts'
+import { resolveSecrets, sourceOf } from '#cli/load/secrets/secrets.ts'
 import { brief, createFolder } from './folder.ts'
 
 const client = (secret: string): string =>

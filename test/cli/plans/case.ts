@@ -9,16 +9,16 @@ import { load } from 'js-yaml'
 import { LineCounter, parseDocument } from 'yaml'
 import type { Place as SourcePlace } from '#cli/diagnostics.ts'
 import type { SecretSource } from '#cli/load/loaded.ts'
-import { type Actual, actualOf, actualOfNewRealm } from '#cli/plan/actual.ts'
-import { placeKey } from '#cli/plan/names.ts'
-import type { Prune, RealmPlan } from '#cli/plan/plan.ts'
-import { type DesiredRealm, type PlanOptions, planRealm } from '#cli/plan/plan-realm.ts'
-import { parseTarget } from '#cli/plan/target.ts'
-import { desiredOf } from '#schemas/desired.ts'
+import { type Actual, actualOf, actualOfNewRealm } from '#cli/planning/actual.ts'
+import { placeKey } from '#cli/planning/names.ts'
+import type { Prune, RealmPlan } from '#cli/planning/plan.ts'
+import { type DesiredRealm, type PlanOptions, planRealm } from '#cli/planning/plan-realm.ts'
+import { parseTarget } from '#cli/planning/target.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { contentHash } from '#schemas/normalize.ts'
-import { flatten, nest, withSecretFlags } from '#schemas/realm-document.ts'
-import { seeds } from '#schemas/seeds.ts'
+import { desiredOf } from '#schemas/realm/desired.ts'
+import { flatten, nest, withSecretFlags } from '#schemas/realm/realm-document.ts'
+import { seeds } from '#schemas/realm/seeds.ts'
 import {
   type DocumentMeta,
   type DocumentOrigin,
@@ -27,7 +27,7 @@ import {
   type LastChange,
   type Place,
   type RealmExport,
-} from '#schemas/wire.ts'
+} from '#schemas/wire/wire.ts'
 
 /** By `kind/key`. */
 type ByName<T> = Readonly<Record<string, T>>

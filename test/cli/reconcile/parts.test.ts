@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { RealmPlan } from '#cli/plan/plan.ts'
+import type { RealmPlan } from '#cli/planning/plan.ts'
 import { takeLock } from '#cli/reconcile/lock.ts'
 import { type Policy, underPolicy } from '#cli/reconcile/policy.ts'
 import { delayOf } from '#cli/reconcile/waiting.ts'

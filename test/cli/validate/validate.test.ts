@@ -6,7 +6,7 @@ import { codes } from '#cli/validate/codes.ts'
 import { createValidator } from '#cli/validate/validate.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { kinds } from '#schemas/registry.ts'
-import { distance, nearest } from '#schemas/typos.ts'
+import { distance, nearest } from '#schemas/text/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { createFolder } from '../load/folder.ts'
 import { check, lineOf } from './check.ts'
@@ -134,7 +134,8 @@ describe('the list of codes', () => {
 
   it('has every code that the files are given when they are read', () => {
     const folder = join(root, 'cli/load')
-    const text = readdirSync(folder)
+    const text = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(folder, name), 'utf8'))
       .join('\n')
     const words = text.matchAll(

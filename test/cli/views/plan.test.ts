@@ -1,17 +1,17 @@
 /** What plans look like beyond the golden ones: several realms, colours, limits. */
 
 import { describe, expect, it } from 'vitest'
-import { actualOf, actualOfNewRealm } from '#cli/plan/actual.ts'
-import type { Plan, RealmPlan } from '#cli/plan/plan.ts'
-import { planRealm } from '#cli/plan/plan-realm.ts'
+import { actualOf, actualOfNewRealm } from '#cli/planning/actual.ts'
+import type { Plan, RealmPlan } from '#cli/planning/plan.ts'
+import { planRealm } from '#cli/planning/plan-realm.ts'
+import { createStyle, plain } from '#cli/views/human/elements/style.ts'
 import { planText } from '#cli/views/human/plan.ts'
-import { createStyle, plain } from '#cli/views/human/style.ts'
 import { planOutput } from '#cli/views/json/plan.ts'
 import { planMarkdown } from '#cli/views/markdown/plan.ts'
 import { appliedText } from '#cli/views/plan/words.ts'
-import { desiredOf } from '#schemas/desired.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import { flatten } from '#schemas/realm-document.ts'
+import { desiredOf } from '#schemas/realm/desired.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
 import { exportOf } from '../plans/case.ts'
 
 const planOf = (value: Doc, actual: Doc | null): RealmPlan => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { findEstate } from '#cli/load/estate.ts'
 import { loadRealms } from '#cli/load/load.ts'
 import { realmText, sectionTexts } from '#cli/views/yaml/realm.ts'
-import { formatVersion, type RealmExport } from '#schemas/wire.ts'
+import { formatVersion, type RealmExport } from '#schemas/wire/wire.ts'
 
 const exported = (sections: Readonly<Record<string, unknown>>): RealmExport => ({
   formatVersion,

@@ -1,7 +1,7 @@
 /** Tables: aligned, never broken at a terminal, never cut in a pipe, and harmless. */
 import { describe, expect, it } from 'vitest'
-import { tableLines, widthOf } from '#cli/views/human/table.ts'
-import { harmless, harmlessLines } from '#cli/views/human/text.ts'
+import { tableLines, widthOf } from '#cli/views/human/elements/table.ts'
+import { harmless, harmlessLines } from '#cli/views/human/elements/text.ts'
 
 const headings = ['name', 'what', 'where']
 const rows = [

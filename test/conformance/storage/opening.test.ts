@@ -8,7 +8,7 @@ import { type Storage, StorageUnavailableError } from '#server/storage/contract.
 import { migrations } from '#server/storage/migrations/index.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { backends } from '../../support/backends.ts'
-import { freePort } from '../../support/ports.ts'
+import { freePort } from '../../support/processes/ports.ts'
 
 const refusalOf = async (url: string): Promise<string> => {
   const error = await openStorage({ url }).catch((reason: unknown) => reason)

@@ -11,7 +11,7 @@ import {
 import { openStorage } from '#server/storage/open.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import { backends, type OpenBackend } from '../../support/backends.ts'
-import { dropDatabase } from '../../support/postgres.ts'
+import { dropDatabase } from '../../support/processes/postgres.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { eventRow, insertMeta, insertRealm, metaNames, realmNames, realmRow } from './rows.ts'
 

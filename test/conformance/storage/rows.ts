@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
-import type { AuditEventRow, DocumentRow, RealmRow, Tables } from '#server/storage/tables.ts'
+import type { AuditEventRow, DocumentRow, RealmRow, Tables } from '#server/storage/tables/tables.ts'
 
 type Db = Kysely<Tables>
 

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { signIn } from '../../support/browserless.ts'
-import { spawnCli } from '../../support/processes.ts'
-import { temporaryFolder } from '../../support/server-process.ts'
+import { signIn } from '../../support/processes/browserless.ts'
+import { spawnCli } from '../../support/processes/processes.ts'
+import { temporaryFolder } from '../../support/processes/server-process.ts'
 import {
   type DevProcess,
   isListening,

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
-import { freePort } from '../../support/ports.ts'
-import { type CliProcess, type SpawnOptions, spawnCli } from '../../support/processes.ts'
-import { temporaryFolder, withKeyPairs } from '../../support/server-process.ts'
+import { freePort } from '../../support/processes/ports.ts'
+import { type CliProcess, type SpawnOptions, spawnCli } from '../../support/processes/processes.ts'
+import { temporaryFolder, withKeyPairs } from '../../support/processes/server-process.ts'
 
 /** A line of `--output json`. */
 export interface Told {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../support/ports.ts'
+import { freePort } from '../../support/processes/ports.ts'
 import { clientText, isListening, newEstate } from './dev-process.ts'
 
 const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))

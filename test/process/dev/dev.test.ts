@@ -3,8 +3,8 @@ import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { signIn } from '../../support/browserless.ts'
-import { temporaryFolder } from '../../support/server-process.ts'
+import { signIn } from '../../support/processes/browserless.ts'
+import { temporaryFolder } from '../../support/processes/server-process.ts'
 import { clientText, type DevProcess, newEstate, startDev, type Told } from './dev-process.ts'
 
 const example = fileURLToPath(new URL('../../../realms.example', import.meta.url))

@@ -9,18 +9,18 @@ import { type Schema, Validator } from '@cfworker/json-schema'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { placeKey } from '#cli/plan/names.ts'
+import { placeKey } from '#cli/planning/names.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import { flatten } from '#schemas/realm-document.ts'
-import { born } from '../../cli/plan/paper-server.ts'
-import { mended, rawRealm, settled } from '../../cli/plan/realms.ts'
+import { flatten } from '#schemas/realm/realm-document.ts'
+import { born } from '../../cli/planning/paper-server.ts'
+import { mended, rawRealm, settled } from '../../cli/planning/realms.ts'
 import { check } from '../../cli/validate/check.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
 const validators = new Map<string, Validator>()
 const validatorOf = (name: string): Validator => {
-  const text = readFileSync(join(root, `schemas/${name}.schema.json`), 'utf8')
+  const text = readFileSync(join(root, `schemas/editor/${name}.schema.json`), 'utf8')
   const validator =
     validators.get(name) ?? new Validator(JSON.parse(text) as Schema, '2020-12', false)
   validators.set(name, validator)
@@ -46,7 +46,7 @@ const schemaOf = (name: string, value: Record<string, unknown>): string =>
       : 'realm'
 
 const realmSections = (
-  JSON.parse(readFileSync(join(root, 'schemas/realm.schema.json'), 'utf8')) as {
+  JSON.parse(readFileSync(join(root, 'schemas/editor/realm.schema.json'), 'utf8')) as {
     properties: Record<string, unknown>
   }
 ).properties

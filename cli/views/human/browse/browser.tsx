@@ -2,11 +2,11 @@
 
 import { Box, type Key, render, Text, useInput, useWindowSize } from 'ink'
 import { type ReactElement, useEffect, useState } from 'react'
-import { isApplicable, type Plan, totalOf } from '../../../plan/plan.ts'
+import { isApplicable, type Plan, totalOf } from '../../../planning/plan.ts'
 import { countsText } from '../../plan/words.ts'
+import { plain } from '../elements/style.ts'
+import { harmless } from '../elements/text.ts'
 import { lineText } from '../plan.ts'
-import { plain } from '../style.ts'
-import { harmless } from '../text.ts'
 import { type Item, itemsOf } from './items.ts'
 import {
   type Browsing,

@@ -1,10 +1,10 @@
 /** A plan as a list that can be gone through: an item for every change, warning and error, with lines below it. */
 
-import { isAdoption, type Plan, type RealmPlan } from '../../../plan/plan.ts'
+import { isAdoption, type Plan, type RealmPlan } from '../../../planning/plan.ts'
 import { changeLines, signOf } from '../../plan/change-lines.ts'
 import type { Line, Sign } from '../../plan/lines.ts'
 import { quoted } from '../../plan/text.ts'
-import { harmless } from '../text.ts'
+import { harmless } from '../elements/text.ts'
 
 export interface Item {
   readonly sign: Sign | '!'

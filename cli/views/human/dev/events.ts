@@ -4,7 +4,7 @@
  */
 
 import type { Stamped } from '../../../dev/happenings.ts'
-import { harmless } from '../text.ts'
+import { harmless } from '../elements/text.ts'
 import { addressIn } from './hyperlinks.ts'
 
 export type EventHappening = Extract<Stamped, { type: 'event' }>

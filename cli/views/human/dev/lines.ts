@@ -3,10 +3,10 @@
 import type { FieldChange } from '#schemas/diff.ts'
 import type { ApplyOutcome } from '../../../dev/outcome.ts'
 import type { Diagnostic, Place } from '../../../diagnostics.ts'
-import { nameOf } from '../../../plan/names.ts'
-import type { Change, PlanSummary, RealmPlan } from '../../../plan/plan.ts'
+import { nameOf } from '../../../planning/names.ts'
+import type { Change, PlanSummary, RealmPlan } from '../../../planning/plan.ts'
 import { createFrames, type Frames } from '../../../validate/code-frame.ts'
-import { harmless } from '../text.ts'
+import { harmless } from '../elements/text.ts'
 
 export type Tone = 'add' | 'change' | 'remove' | 'error' | 'warning' | 'quiet' | 'normal'
 

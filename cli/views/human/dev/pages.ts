@@ -1,6 +1,6 @@
 /** Where to go and as whom, as rows of the dashboard: the most useful first, since the last are cut off. */
 
-import { harmless } from '../text.ts'
+import { harmless } from '../elements/text.ts'
 import type { DashboardState } from './state.ts'
 import { passwordOf } from './words.ts'
 

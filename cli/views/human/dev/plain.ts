@@ -2,7 +2,7 @@
 
 import type { DevView, Stamped } from '../../../dev/happenings.ts'
 import { printOut } from '../../streams.ts'
-import { harmless, onOut } from '../text.ts'
+import { harmless, onOut } from '../elements/text.ts'
 import { eventLine, isWorthShowing, type ShownEvent, shownEvent, withEvent } from './events.ts'
 import { headlineOf, type Line, outcomeLines, type Tone } from './lines.ts'
 import { clockOf, noteOf, occasionText, passwordOf, secondsOf } from './words.ts'

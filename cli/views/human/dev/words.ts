@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path'
 import type { Occasion, Stamped, TestUser } from '../../../dev/happenings.ts'
-import { harmless } from '../text.ts'
+import { harmless } from '../elements/text.ts'
 
 const two = (value: number): string => String(value).padStart(2, '0')
 

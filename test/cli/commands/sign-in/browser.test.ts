@@ -1,7 +1,7 @@
 /** The sign-in of a person at a terminal in a real browser, under the policies that the pages are sent with. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openBrowser } from '../../../support/browser.ts'
+import { openBrowser } from '../../../support/processes/browser.ts'
 import { freshHome, startWorld } from '../fixture.ts'
 import { addAdmin, fakeBrowser, password } from './fixture.ts'
 

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret, TOTP } from 'otpauth'
-import { anonymous, type Browserless } from '../../../support/browserless.ts'
-import type { CliResult, Home } from '../../../support/cli.ts'
+import { anonymous, type Browserless } from '../../../support/processes/browserless.ts'
+import type { CliResult, Home } from '../../../support/processes/cli.ts'
 import type { World } from '../fixture.ts'
 
 export const password = 'an administrators long password 7'

@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Home } from '../../../support/cli.ts'
-import { spawnCli } from '../../../support/processes.ts'
+import type { Home } from '../../../support/processes/cli.ts'
+import { spawnCli } from '../../../support/processes/processes.ts'
 import { freshHome, startWorld } from '../fixture.ts'
 import {
   type Admin,

@@ -1,0 +1,252 @@
+/**
+ * Requests to one server: connections that stay open, time limits, answers as values, and a second try where it can do
+ * no harm. Who is signed in is none of its business (session.ts). No other file of the CLI makes requests.
+ */
+
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { versionHeader } from '#schemas/wire/capabilities.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { CommandError, exitCodes } from '../../exit.ts'
+import { isLoopback } from '../address.ts'
+import { ProblemError, problemOf, UnreachableError } from './errors.ts'
+import { unreachable } from './failures.ts'
+import { isTooDeep } from './json-depth.ts'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Below the server's address, with its query. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Headers that are made anew for every try, such as a proof that is good once. */
+  readonly freshHeaders?: () => Promise<Readonly<Record<string, string>>>
+  /** Text, or a function that makes its parts anew for every try. */
+  readonly body?: string | (() => AsyncIterable<string>)
+  /** Whether sending it twice is the same as once; a GET always is. */
+  readonly repeatable?: boolean
+  /** The answer may take minutes. */
+  readonly slow?: boolean
+  /** Signing in and out does not count. */
+  readonly uncounted?: boolean
+  /** Where the answer is a stream of events, it is told as it comes, and there is no body at its end. */
+  readonly stream?: AnswerStream
+}
+
+export interface AnswerStream {
+  readonly onOpen: () => void
+  readonly onText: (text: string) => void
+  /** Ends it. */
+  readonly signal: AbortSignal
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Parsed where it is JSON, else text. */
+  readonly body: unknown
+}
+
+export interface Http {
+  readonly server: string
+  /** How many were sent, those of a sign-in aside. */
+  readonly requests: () => number
+  /** Whether any answer has come yet. */
+  readonly hasAnswered: () => boolean
+  /** As its answers told so far. */
+  readonly serverVersion: () => string | undefined
+  /** Whatever the status is. */
+  readonly send: (request: HttpRequest) => Promise<HttpAnswer>
+  readonly close: () => Promise<void>
+}
+
+export interface HttpOptions {
+  readonly server: string
+  /** For the first byte of an answer, and between two parts of it. */
+  readonly timeoutMs: number
+  readonly slowTimeoutMs: number
+  /** Told of every answer; never of what is in it. */
+  readonly trace?: ((line: string) => void) | undefined
+  readonly env?: Readonly<Record<string, string | undefined>>
+}
+
+/** A JavaScript string cannot hold much more. */
+const largestAnswer = 400 * 1024 * 1024
+const tries = 3
+const connectTimeoutMs = 10_000
+
+const createDispatcher = ({ server, env = {} }: HttpOptions): Dispatcher => {
+  const options = { connect: { timeout: connectTimeoutMs }, keepAliveTimeout: 10_000 }
+  const proxied = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'].some(
+    (name) => env[name],
+  )
+  // What is for this machine never goes through a proxy.
+  return proxied && !isLoopback(server) ? new EnvHttpProxyAgent(options) : new Agent(options)
+}
+
+const read = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > largestAnswer)
+      throw new CommandError(
+        exitCodes.error,
+        `the answer has more than ${largestAnswer / 1024 / 1024} MiB`,
+        { hint: 'ask for less at a time, such as one section' },
+      )
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const isStream = (type: unknown): boolean => /^text\/event-stream\b/.test(String(type))
+
+const pass = async (body: AsyncIterable<Buffer>, stream: AnswerStream): Promise<''> => {
+  const decoder = new TextDecoder()
+  stream.onOpen()
+  try {
+    for await (const chunk of body) stream.onText(decoder.decode(chunk, { stream: true }))
+  } catch (error) {
+    if (!stream.signal.aborted) throw error
+  }
+  return ''
+}
+
+const isJson = (type: unknown): boolean => /^application\/([\w.-]+\+)?json\b/.test(String(type))
+
+const parse = (server: string, text: string): unknown => {
+  if (isTooDeep(text))
+    throw new UnreachableError(server, 'stranger', `${server} answers JSON that is nested too deep`)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UnreachableError(server, 'stranger', `${server} answers broken JSON`, error)
+  }
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3). */
+const retryAfterMs = (header: unknown): number | undefined => {
+  if (typeof header !== 'string') return undefined
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}
+
+/** 429 did nothing yet; 503 may stand for an outcome that nobody knows. */
+const mayComeBack = ({ status }: HttpAnswer, repeatable: boolean): boolean =>
+  status === 429 || (status === 503 && repeatable)
+
+/** Worth another try: the server restarts, or closed a connection that was idle for too long. */
+const isPassing = (error: UnreachableError): boolean =>
+  error.reason === 'refused' || error.reason === 'closed'
+
+export const createHttp = (options: HttpOptions): Http => {
+  const { server, trace } = options
+  const dispatcher = createDispatcher(options)
+  let counted = 0
+  let underWay = 0
+  let answered = false
+  let version: string | undefined
+
+  const once = async (asked: HttpRequest): Promise<HttpAnswer> => {
+    const { method, path, headers = {}, body: sent, slow = false, uncounted = false } = asked
+    const timeout = slow ? options.slowTimeoutMs : options.timeoutMs
+    const fresh = await asked.freshHeaders?.()
+    const started = performance.now()
+    if (!uncounted) counted += 1
+    underWay += 1
+    const say = (outcome: string): void =>
+      trace?.(`${method} ${path} ${outcome} ${Math.round(performance.now() - started)} ms`)
+    try {
+      const { origin, pathname, search } = new URL(server + path)
+      const answer = await dispatcher.request({
+        origin,
+        path: pathname + search,
+        method,
+        headersTimeout: timeout,
+        ...(asked.stream ? { signal: asked.stream.signal } : {}),
+        bodyTimeout: timeout,
+        headers: {
+          'user-agent': `iamctl/${manifest.version}`,
+          accept: 'application/json, application/problem+json',
+          ...headers,
+          ...fresh,
+        },
+        ...(sent === undefined
+          ? {}
+          : {
+              body: typeof sent === 'string' ? sent : Readable.from(sent(), { objectMode: false }),
+            }),
+      })
+      const { stream } = asked
+      const text =
+        stream && isStream(answer.headers['content-type'])
+          ? await pass(answer.body, stream)
+          : await read(answer.body)
+      answered = true
+      say(String(answer.statusCode))
+      const told = answer.headers[versionHeader]
+      if (typeof told === 'string') version = told
+      const body =
+        isJson(answer.headers['content-type']) && text !== '' ? parse(server, text) : text
+      return { status: answer.statusCode, headers: answer.headers, body }
+    } catch (error) {
+      const failure = unreachable(server, error) ?? error
+      say(failure instanceof Error ? failure.message : 'failed')
+      throw failure
+    } finally {
+      underWay -= 1
+    }
+  }
+
+  const send = async (asked: HttpRequest): Promise<HttpAnswer> => {
+    const repeatable = asked.repeatable ?? asked.method === 'GET'
+    const patience = Date.now() + (asked.slow ? options.slowTimeoutMs : options.timeoutMs)
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        const answer = await once(asked)
+        const wait = mayComeBack(answer, repeatable)
+          ? retryAfterMs(answer.headers['retry-after'])
+          : undefined
+        if (wait === undefined || Date.now() + wait > patience) return answer
+        await sleep(wait)
+      } catch (error) {
+        if (!(error instanceof UnreachableError && isPassing(error))) throw error
+        if (!repeatable || attempt === tries) throw error
+        await sleep(100 * attempt ** 2)
+      }
+  }
+
+  return {
+    server,
+    requests: () => counted,
+    hasAnswered: () => answered,
+    serverVersion: () => version,
+    send,
+    // To break off makes an error for every connection, with a stack trace, which takes its time.
+    close: () => (underWay === 0 ? dispatcher.close() : dispatcher.destroy()),
+  }
+}
+
+const stranger = (server: string, message: string): UnreachableError =>
+  new UnreachableError(server, 'stranger', message)
+
+/** The answer, if it is one of success; else the problem that it tells, or that nobody of ours answered. */
+export const succeeded = (server: string, answer: HttpAnswer): HttpAnswer => {
+  const { status, headers, body } = answer
+  if (status >= 200 && status < 300) return answer
+  if (typeof body === 'object' && body !== null && !Array.isArray(body))
+    throw new ProblemError(problemOf(status, body as Record<string, unknown>))
+  if (status >= 300 && status < 400) {
+    const target = URL.parse(String(headers['location'] ?? ''), server)
+    const elsewhere = target !== null && target.origin !== new URL(server).origin
+    throw stranger(
+      server,
+      elsewhere ? `${server} sends its visitors to ${target.origin}` : `${server} redirects`,
+    )
+  }
+  throw stranger(
+    server,
+    `what answers at ${server} is no iamctl server, or its server is away (${status})`,
+  )
+}

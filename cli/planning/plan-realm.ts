@@ -1,0 +1,304 @@
+/**
+ * `planRealm(desired, actual, options)`: what has to happen so that a realm is what its files say. Pure: the same files
+ * and the same realm give the same plan, in whatever order they were read.
+ */
+
+import { type Kind, notServed } from '#schemas/kind.ts'
+import { User } from '#schemas/kinds/user.ts'
+import type { Desired } from '#schemas/realm/desired.ts'
+import { type Listing, sectionOf } from '#schemas/realm/realm-document.ts'
+import { kindNamed } from '#schemas/registry.ts'
+import { foldName } from '#schemas/text/names.ts'
+import type { Place, SecretPlace } from '#schemas/wire/wire.ts'
+import type { Place as SourcePlace } from '../diagnostics.ts'
+import type { SecretSource } from '../load/loaded.ts'
+import type { Actual, ActualDocument } from './actual.ts'
+import {
+  type ChangeContext,
+  changeOf,
+  immutableProblems,
+  movedProblems,
+  newerProblems,
+  secretKey,
+} from './changes.ts'
+import {
+  isDoomed,
+  type Left,
+  leftOut,
+  narrowedWarning,
+  placeOf,
+  unmanagedIn,
+  warningsAbout,
+} from './left-out.ts'
+import { byPlace, nameOf, namesOf } from './names.ts'
+import { inApplyOrder } from './order/apply-order.ts'
+import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
+import {
+  type Change,
+  type PlanProblem,
+  type PlanWarning,
+  type Prune,
+  type RealmPlan,
+  summaryOf,
+  type UnknownSecret,
+} from './plan.ts'
+import { follow } from './renames/follow.ts'
+import { followHandRenames, lookalikes } from './renames/likely-renames.ts'
+import { type Matching, match } from './renames/match.ts'
+import { type Scope, scopeOf } from './target.ts'
+
+/** How many unmanaged documents a plan names. */
+const mostUnmanaged = 200
+
+/** What the files say of a realm. */
+export interface DesiredRealm {
+  readonly desired: readonly Desired[]
+  readonly listings: readonly Listing[]
+}
+
+export interface PlanOptions {
+  readonly source: string
+  readonly prune: Prune
+  /** Only these, with what is below them and what they need; none: everything. */
+  readonly targets?: readonly Place[]
+  /** Also change what another source owns. */
+  readonly takeOver?: boolean
+  /** As `compare` told. Of a document that is renamed, under its old or its new key. */
+  readonly differingSecrets: readonly SecretPlace[]
+  /** Not compared: their values are not known. */
+  readonly unknownSecrets?: readonly UnknownSecret[]
+  /** As `compare` told: owned documents in sections that the export was not asked for. */
+  readonly orphaned?: readonly Place[]
+  /** Files of the estate that were not read and hold more of the realm: nothing is pruned. */
+  readonly elsewhere?: readonly string[]
+  /** Both take a JSON pointer into the realm value. */
+  readonly placeOf: (pointer: string) => SourcePlace | undefined
+  readonly secretSourceOf: (pointer: string) => SecretSource
+}
+
+/** Sections of the files that the caller may not read: what is in them would seem to be missing. */
+const unreadable = (
+  { desired, listings }: DesiredRealm,
+  { omitted }: Actual,
+  place: PlanOptions['placeOf'],
+): PlanProblem[] => {
+  const kinds = new Map<string, Kind>()
+  for (const { kind } of [...listings, ...desired])
+    if (omitted.has(sectionOf(kind)) && !kinds.has(sectionOf(kind)))
+      kinds.set(sectionOf(kind), kind)
+  return [...kinds].map(([section, { kind }]) => ({
+    code: 'unreadable',
+    kind,
+    key: '',
+    message: `the section ${section} cannot be planned: you may not read it`,
+    place: place(`/${section}`) ?? null,
+  }))
+}
+
+const ownershipProblems = (changes: readonly Change[]): PlanProblem[] =>
+  changes.flatMap(({ kind, key, takenFrom, place }): PlanProblem[] =>
+    takenFrom === null
+      ? []
+      : [
+          {
+            code: 'owned',
+            kind,
+            key,
+            message: `${nameOf(kind, key)} belongs to the source ${JSON.stringify(takenFrom)}; take it out of one of the estates, or give --take-over`,
+            place,
+          },
+        ],
+  )
+
+/** Old keys that are there (again) beside the new ones. */
+const renameConflicts = (
+  { undone }: Matching,
+  doomed: ReadonlySet<ActualDocument>,
+  place: PlanOptions['placeOf'],
+): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
+  const problems: PlanProblem[] = []
+  const warnings: PlanWarning[] = []
+  for (const { desired, document } of undone) {
+    const { kind, key, renamedFrom, pointer } = desired
+    const name = nameOf(kind.kind, key)
+    const old = { kind: kind.kind, key: renamedFrom ?? '' }
+    const both = `${name} exists, and so does ${nameOf(old.kind, old.key)}`
+    if (doomed.has(document))
+      problems.push({
+        code: 'rename-conflict',
+        kind: kind.kind,
+        key,
+        message: `${both}: it cannot be renamed to it; take \`renamedFrom\` away to delete the old one`,
+        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
+      })
+    else
+      warnings.push({
+        code: 'rename-not-done',
+        message: `${both}, which stays as it is`,
+        documents: [old],
+      })
+  }
+  return { problems, warnings }
+}
+
+/** The server knows users by their names in one case: to make one beside the other would be refused. */
+const sameNames = (changes: readonly Change[], left: readonly Left[]): PlanProblem[] => {
+  const made = changes.filter(({ action, kind }) => action === 'create' && kind === User.kind)
+  if (made.length === 0) return []
+  const others = new Map(
+    left
+      .filter(({ document }) => document.kind.kind === User.kind)
+      .map(({ key }) => [foldName(key), key]),
+  )
+  return made.flatMap(({ kind, key, place }): PlanProblem[] => {
+    const other = others.get(foldName(key))
+    if (other === undefined) return []
+    const message =
+      `${nameOf(kind, key)} is the same name to the server as ${nameOf(kind, other)}, which exists; ` +
+      `write \`renamedFrom: ${other}\` to rename that user`
+    return [{ code: 'same-name', kind, key, message, place }]
+  })
+}
+
+const renameFindings = (
+  { findings }: Matching,
+  place: PlanOptions['placeOf'],
+): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
+  const problems: PlanProblem[] = []
+  const warnings: PlanWarning[] = []
+  for (const { desired, code, message } of findings) {
+    const { kind, key, pointer } = desired
+    const at = { kind: kind.kind, key }
+    if (code === 'rename-source-missing') warnings.push({ code, message, documents: [at] })
+    else
+      problems.push({
+        code,
+        ...at,
+        message,
+        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
+      })
+  }
+  return { problems, warnings }
+}
+
+const sorted = (problems: readonly PlanProblem[]): readonly PlanProblem[] =>
+  problems.toSorted((a, b) => byPlace(a, b) || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
+
+const targeted = (targets: readonly Place[]): PlanWarning[] =>
+  targets.length === 0
+    ? []
+    : [
+        {
+          code: 'targeted',
+          message: `only a part is planned, everything else is left alone: ${namesOf(targets)}`,
+          documents: targets,
+        },
+      ]
+
+/** A plan says of what it writes that nothing in this version uses it. */
+const unserved = (changes: readonly Change[]): PlanWarning[] => {
+  const places = changes.filter(
+    ({ kind, action }) => action !== 'delete' && !kindNamed(kind).isServed,
+  )
+  return places.length === 0
+    ? []
+    : [
+        {
+          code: 'not-served',
+          message: `${notServed}: ${namesOf(places)}`,
+          documents: places.map(({ kind, key }) => ({ kind, key })),
+        },
+      ]
+}
+
+export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
+  const { source, targets = [], takeOver = false, elsewhere = [] } = options
+  const prune = elsewhere.length === 0 ? options.prune : 'none'
+  const { asked, omitted } = actual
+  const isKnown = (kind: Kind): boolean =>
+    (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
+  const known = files.desired.filter(({ kind }) => isKnown(kind))
+  const scope: Scope = scopeOf(known, actual, targets)
+  const byHand = followHandRenames(scope.desired, actual, source, files.desired)
+  const matching = match(byHand.desired, actual, files.desired)
+  const following = follow(matching.moved)
+  const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
+    new Set(secrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)))
+  const context: ChangeContext = {
+    ...options,
+    following,
+    differing: keysOf(options.differingSecrets),
+    unknown: keysOf(options.unknownSecrets ?? []),
+    deleted: actual.deleted,
+  }
+
+  // What targets need is made or renamed for them: what would only change is left alone.
+  const isAsked = ({ action, kind, key }: Change): boolean =>
+    action === 'create' || action === 'rename' || scope.isInScope({ kind, key })
+  const planned = matching.matches.flatMap((one) => {
+    const change = changeOf(one, context)
+    return change && isAsked(change) ? [{ match: one, change }] : []
+  })
+  const changes = planned.map(({ change }) => change)
+  const matched = new Set(matching.matches.map((one) => one.actual))
+  const keyOf = (document: ActualDocument): string => matching.moved.get(document) ?? document.key
+  const left = leftOut(
+    actual.documents.values(),
+    (document) => matched.has(document),
+    keyOf,
+    files.listings,
+  )
+  const doomed = left.filter((one) => isDoomed(one, prune, source) && scope.isInScope(placeOf(one)))
+  const standing = () => [
+    ...left.map((one) => ({ ...one, body: following.bodyOf(one.document) })),
+    ...matching.matches.flatMap(({ desired, actual: document }) =>
+      document ? [{ document, key: desired.key, body: desired.body }] : [],
+    ),
+  ]
+  const deletions =
+    doomed.length === 0 ? [] : referrersFirst(withCascades(doomed, standing()), following.bodyOf)
+  const gone = new Set(
+    deletions.flatMap(({ left: one, along }) => [one, ...along].map(({ document }) => document)),
+  )
+  const isWhole = targets.length === 0 && elsewhere.length === 0
+  const staying = isWhole ? left.filter(({ document }) => !gone.has(document)) : []
+  const unmanaged = unmanagedIn(staying, source)
+  const conflicts = renameConflicts(matching, gone, options.placeOf)
+  const renames = renameFindings(matching, options.placeOf)
+  const ordered = inApplyOrder(changes, matching)
+  const all = [...ordered, ...deletions.map((one) => deletionOf(one, source, following.bodyOf))]
+  return {
+    realm: actual.realm,
+    baseRevision: actual.revision,
+    createRealm: !actual.exists,
+    source,
+    prune,
+    changes: all,
+    unmanaged: unmanaged.slice(0, mostUnmanaged),
+    unmanagedCount: unmanaged.length,
+    warnings: [
+      ...byHand.warnings,
+      ...lookalikes(all),
+      ...renames.warnings,
+      ...conflicts.warnings,
+      ...(isWhole ? warningsAbout(staying, source, options.orphaned ?? []) : []),
+      ...targeted(targets),
+      ...narrowedWarning(elsewhere),
+      ...unserved(all),
+    ],
+    problems: sorted([
+      ...unreadable(files, actual, options.placeOf),
+      ...scope.problems,
+      ...renames.problems,
+      ...sameNames(changes, left),
+      ...conflicts.problems,
+      ...planned.flatMap(({ match: one }) => immutableProblems(one, context)),
+      ...planned.flatMap(({ match: one }) => movedProblems(one, context)),
+      ...planned.flatMap(({ match: one, change }) => newerProblems(one, change, context)),
+      ...(takeOver ? [] : ownershipProblems(changes)),
+      ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
+    ]),
+    impacts: [],
+    summary: summaryOf(all),
+  }
+}

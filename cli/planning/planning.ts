@@ -1,0 +1,175 @@
+/**
+ * From files to a plan, in as few requests as it takes: one comparison where nothing is to be done; otherwise also the
+ * realm as it is and, for what a change reaches, a dry run. A realm that does not exist is planned on its seeds.
+ */
+
+import type { CompareReply, Place, SecretPlace } from '#schemas/wire/wire.ts'
+import { dryRunOf } from '../apply/apply-plan.ts'
+import type { Engine } from '../apply/engine.ts'
+import { isDestructive } from '../apply/guards.ts'
+import { mayRaise, riseWarnings } from '../apply/rises.ts'
+import { unkeptWarnings } from '../apply/unkept-secrets.ts'
+import { comparison, sectionsOf, type Wanted } from '../apply/wanted.ts'
+import type { LoadedRealm } from '../load/loaded.ts'
+import { actualOf, actualOfNewRealm } from './actual.ts'
+import { narrowedWarning, orphanWarning } from './left-out.ts'
+import { namesOf } from './names.ts'
+import {
+  hasWork,
+  type PlanWarning,
+  type Prune,
+  type RealmPlan,
+  type UnknownSecret,
+} from './plan.ts'
+import { planRealm } from './plan-realm.ts'
+import { unknownWarnings } from './unknown-secrets.ts'
+
+export interface PlanningOptions {
+  readonly source: string
+  readonly prune: Prune
+  readonly targets: readonly Place[]
+  readonly takeOver: boolean
+  /** Ask who changed what, as drift does. */
+  readonly history: boolean
+  /** Ask the server what would happen: of every change, or only where something is destroyed or may be granted. */
+  readonly dryRun: 'always' | 'destructive' | 'never'
+}
+
+/** The value of a secret, fetched before the first request. */
+export type SecretOf = (realm: string, secret: SecretPlace) => string
+
+const nothingDiffers = (reply: CompareReply, { prune, targets, history }: PlanningOptions) =>
+  targets.length === 0 &&
+  !history &&
+  reply.differingSections.length === 0 &&
+  reply.differingSecrets.length === 0 &&
+  (prune !== 'all' || reply.unmanagedCount === 0)
+
+const unchanged = (
+  { realm, elsewhere }: LoadedRealm,
+  reply: CompareReply,
+  { source, prune }: PlanningOptions,
+): RealmPlan => ({
+  realm,
+  baseRevision: reply.revision,
+  createRealm: false,
+  source,
+  prune: elsewhere.length === 0 ? prune : 'none',
+  changes: [],
+  unmanaged: elsewhere.length === 0 ? reply.unmanaged : [],
+  unmanagedCount: elsewhere.length === 0 ? reply.unmanagedCount : 0,
+  warnings:
+    elsewhere.length === 0
+      ? orphanWarning(reply.orphaned, reply.orphanedCount)
+      : narrowedWarning(elsewhere),
+  problems: [],
+  impacts: [],
+  summary: { add: 0, change: 0, destroy: 0 },
+})
+
+const unknownOf = ({ secrets }: Pick<Wanted, 'secrets'>): UnknownSecret[] =>
+  secrets
+    .filter(({ isUnknown }) => isUnknown)
+    .map(({ kind, key, pointer, source }) => ({ kind, key, pointer, source }))
+
+/** What is used only when a document is made is never compared. */
+const comparable = (secrets: Wanted['secrets']): UnknownSecret[] =>
+  unknownOf({ secrets: secrets.filter(({ initial }) => !initial) })
+
+const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
+  const sources = new Map(secrets.map(({ sourcePointer, source }) => [sourcePointer, source]))
+  return {
+    ...options,
+    elsewhere: loaded.elsewhere,
+    unknownSecrets: comparable(secrets),
+    placeOf: (pointer: string) => loaded.placeOf(pointer),
+    secretSourceOf: (pointer: string) => {
+      const source = sources.get(pointer)
+      if (!source) throw new Error(`no secret stands at ${pointer} of realm ${loaded.realm}`)
+      return source
+    },
+  }
+}
+
+const lacking = ({ withoutCredentials = [] }: CompareReply): PlanWarning[] =>
+  withoutCredentials.length === 0
+    ? []
+    : [
+        {
+          code: 'without-credentials',
+          message:
+            'users came back by a rollback and cannot sign in: they have no credentials. Set a password with ' +
+            `\`iamctl users set-password\`: ${namesOf(withoutCredentials)}`,
+          documents: withoutCredentials,
+        },
+      ]
+
+const withWarnings = (plan: RealmPlan, more: readonly PlanWarning[]): RealmPlan =>
+  more.length === 0 ? plan : { ...plan, warnings: [...plan.warnings, ...more] }
+
+const drafted = async (
+  engine: Engine,
+  wanted: Wanted,
+  secretOf: SecretOf,
+  options: PlanningOptions,
+): Promise<RealmPlan> => {
+  const { realm } = wanted.loaded
+  const reply = await engine.compare(
+    realm,
+    comparison(wanted, options.source, (secret) => secretOf(realm, secret)),
+  )
+  // What there is of secrets that are not known, the realm itself tells.
+  if (reply !== null && comparable(wanted.secrets).length === 0 && nothingDiffers(reply, options))
+    return withWarnings(unchanged(wanted.loaded, reply, options), lacking(reply))
+  const tools = wanting(wanted, options)
+  if (reply === null)
+    // A realm is born without secrets: the built-in documents that its files name have none of theirs yet.
+    return planRealm(wanted, actualOfNewRealm(realm), {
+      ...tools,
+      differingSecrets: wanted.secrets,
+    })
+  const sections = sectionsOf(wanted)
+  const exported = await engine.exportRealm(realm, {
+    builtIns: true,
+    sections,
+    ...(options.history ? { history: true } : {}),
+  })
+  const { differingSecrets, orphaned: left } = reply
+  const plan = planRealm(wanted, actualOf(exported, sections), {
+    ...tools,
+    differingSecrets,
+    orphaned: left,
+  })
+  return withWarnings(plan, lacking(reply))
+}
+
+const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
+  plan.problems.length === 0 &&
+  hasWork(plan) &&
+  (dryRun === 'always' || (dryRun === 'destructive' && (isDestructive(plan) || mayRaise(plan))))
+
+/** The plan of one realm; who wants it before the server is asked what would happen is told. */
+export const planWanted = async (
+  engine: Engine,
+  wanted: Wanted,
+  secretOf: SecretOf,
+  options: PlanningOptions,
+  onDraft?: (plan: RealmPlan) => void,
+): Promise<RealmPlan> => {
+  const draft = await drafted(engine, wanted, secretOf, options)
+  const unknownSecrets = unknownOf(wanted)
+  const plan: RealmPlan = {
+    ...draft,
+    ...(unknownSecrets.length > 0 ? { unknownSecrets } : {}),
+    warnings: [
+      ...draft.warnings,
+      ...unkeptWarnings(draft),
+      ...unknownWarnings({ ...draft, unknownSecrets: comparable(wanted.secrets) }),
+    ],
+  }
+  onDraft?.(plan)
+  if (!asksServer(plan, options)) return plan
+  const request = dryRunOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
+  const { impacts } = await engine.changeset(plan.realm, request)
+  return { ...plan, impacts, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
+}

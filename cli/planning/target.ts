@@ -1,0 +1,113 @@
+/**
+ * A plan of some documents only: those that are named, what stands below them in the files, and the parents and
+ * references they need that do not exist yet. Everything else is left alone.
+ */
+
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import type { Desired } from '#schemas/realm/desired.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import type { Place } from '#schemas/wire/wire.ts'
+import type { Actual } from './actual.ts'
+import { lineage, nameOf, placeKey } from './names.ts'
+import type { PlanProblem } from './plan.ts'
+
+/** `client/web`, `group/Staff/Helpdesk`, `settings`; null where there is no such kind. */
+export const parseTarget = (text: string): Place | null => {
+  const cut = text.indexOf('/')
+  const name = cut < 0 ? text : text.slice(0, cut)
+  const kind = kinds.find((one) => one.kind === name)
+  if (!kind) return null
+  if (kind.shape === 'singleton') return { kind: name, key: kind.kind }
+  const key = cut < 0 ? '' : text.slice(cut + 1)
+  if (key === '') return null
+  return { kind: name, key: kind.shape === 'tree' && !key.startsWith('/') ? `/${key}` : key }
+}
+
+export interface Scope {
+  readonly desired: readonly Desired[]
+  /** Whether a document that left the files may be deleted. */
+  isInScope(place: Place): boolean
+  readonly problems: readonly PlanProblem[]
+}
+
+/** What an entry cannot be without: what is above it, and everything it names with what is above that. */
+const needsOf = ({ kind, key, body }: Desired): string[] => [
+  ...lineage(kind, key).slice(1),
+  ...referencesOf(kind, body, key).flatMap((reference) =>
+    lineage(kindNamed(reference.kind), reference.key),
+  ),
+]
+
+export const scopeOf = (
+  desired: readonly Desired[],
+  actual: Actual,
+  targets: readonly Place[],
+): Scope => {
+  if (targets.length === 0) return { desired, isInScope: () => true, problems: [] }
+  const byKey = new Map(desired.map((one) => [placeKey(one.kind.kind, one.key), one]))
+  const byFrom = new Map(
+    desired.flatMap((one): [string, Desired][] =>
+      one.renamedFrom === null ? [] : [[placeKey(one.kind.kind, one.renamedFrom), one]],
+    ),
+  )
+  /** The key that a place has before the documents above it are renamed. */
+  const former = (kind: Kind, key: string): string => {
+    const parentKey = parentKeyOf(kind, key)
+    if (parentKey === null) return key
+    const parentKind = kindNamed(kind.parentKind ?? '')
+    const place = placeKey(parentKind.kind, parentKey)
+    const renamedFrom = actual.documents.has(place) ? null : byKey.get(place)?.renamedFrom
+    return (renamedFrom ?? former(parentKind, parentKey)) + key.slice(parentKey.length)
+  }
+  const isMissing = ({ kind, key }: Desired): boolean =>
+    ![key, former(kind, key)].some((one) => actual.documents.has(placeKey(kind.kind, one)))
+  const leaverOf = ({ kind, key }: Desired): Desired | undefined =>
+    byFrom.get(placeKey(kind.kind, key))
+  /** Whether an entry gets its key by this plan: it is free, or becomes so. */
+  const isTaking = (one: Desired, asking: readonly Desired[] = []): boolean => {
+    const leaver = leaverOf(one)
+    if (isMissing(one) || !leaver || asking.includes(one)) return isMissing(one)
+    return isTaking(leaver, [...asking, one])
+  }
+  /** Who takes the key that a rename leaves, and who must leave before a key can be taken. */
+  const inChain = (one: Desired): (Desired | undefined)[] => {
+    const leaver = leaverOf(one)
+    return [
+      one.renamedFrom !== null && isTaking(one)
+        ? byKey.get(placeKey(one.kind.kind, one.renamedFrom))
+        : undefined,
+      leaver && isTaking(leaver) ? leaver : undefined,
+    ]
+  }
+  const roots = new Set<string>()
+  const problems: PlanProblem[] = []
+  for (const { kind, key } of targets) {
+    const place = placeKey(kind, key)
+    const entry = byKey.get(place) ?? byFrom.get(place)
+    if (entry) roots.add(placeKey(kind, entry.key))
+    else if (actual.documents.has(place)) roots.add(place)
+    else
+      problems.push({
+        code: 'unknown-target',
+        kind,
+        key,
+        message: `there is no ${nameOf(kind, key)}, neither in the files nor in the realm`,
+        place: null,
+      })
+  }
+  const isBelow = (kind: Kind, key: string): boolean =>
+    lineage(kind, key).some((place) => roots.has(place))
+
+  const chosen = new Set(desired.filter(({ kind, key }) => isBelow(kind, key)))
+  for (const one of chosen) {
+    const needed = needsOf(one).map((place) => byKey.get(place))
+    for (const other of needed) if (other && isMissing(other)) chosen.add(other)
+    for (const other of inChain(one)) if (other) chosen.add(other)
+  }
+  return {
+    desired: desired.filter((one) => chosen.has(one)),
+    isInScope: ({ kind, key }) => isBelow(kindNamed(kind), key),
+    problems,
+  }
+}

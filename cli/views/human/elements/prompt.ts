@@ -1,0 +1,67 @@
+/** Questions to a person at a terminal, on stderr: stdout belongs to the result. */
+
+import { createInterface, type Interface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { CommandError, exitCodes } from '../../../exit.ts'
+import { isInteractive } from '../../streams.ts'
+import { harmless } from './text.ts'
+
+/** How a shell reports what Ctrl-C has ended. */
+const interrupted = 130
+
+const answerOf = (reader: Interface, question: string): Promise<string> =>
+  new Promise((resolve) => {
+    let answered = false
+    // A screen that was shown before has let go of the keyboard: nobody would wait for the answer.
+    process.stdin.ref()
+    // While it reads, the terminal sends Ctrl-C as a character and no signal.
+    reader.once('SIGINT', () => {
+      reader.close()
+      process.stderr.write('\n')
+      process.exit(interrupted)
+    })
+    reader.once('close', () => {
+      if (!answered) resolve('')
+    })
+    reader.question(question, (text) => {
+      answered = true
+      resolve(text)
+    })
+  })
+
+const ask = async (question: string): Promise<string> => {
+  const reader = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await answerOf(reader, question)).trim()
+  } finally {
+    reader.close()
+  }
+}
+
+/** The callers ask `isInteractive` first: each knows what to say where nobody is there. */
+export const askText = (question: string): Promise<string> => ask(harmless(question))
+
+/** Nothing of what is typed is shown, not even how long it is. */
+export const askHidden = async (question: string): Promise<string> => {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  // Before the question is seen the terminal must have stopped to show what is typed.
+  const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  process.stderr.write(harmless(question))
+  try {
+    return await answerOf(reader, '')
+  } finally {
+    reader.close()
+    process.stderr.write('\n')
+  }
+}
+
+/** True only for a clear yes. */
+export const confirm = async (question: string): Promise<boolean> => {
+  if (!isInteractive())
+    throw new CommandError(
+      exitCodes.error,
+      'this must be confirmed, and nobody can be asked: this is not a terminal',
+      { hint: 'give --yes if you are sure' },
+    )
+  return /^y(es)?$/i.test(await ask(`${harmless(question)} [y/N] `))
+}

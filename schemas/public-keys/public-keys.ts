@@ -1,0 +1,74 @@
+/**
+ * Whether a public key that a client brings can be trusted: public, readable, in its one spelling, and not weak. The same
+ * rule for keys in a document, keys that are fetched, and the key of a DPoP proof.
+ */
+
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import type { FieldError } from '../problems.ts'
+import { hasRocaFingerprint } from './roca.ts'
+
+export type PublicKeyFault = Pick<FieldError, 'code' | 'message'>
+
+type Key = Readonly<Record<string, unknown>>
+
+/** What only the holder of a key has, whatever its type (RFC 7518 §6). */
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
+const publicMembers = ['n', 'e', 'x', 'y']
+
+/** RFC 7518 §3.3, §3.5. */
+const shortestModulus = 2048
+
+const readable = (key: Key): KeyObject | undefined => {
+  try {
+    return createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+const unusable = (message: string): PublicKeyFault => ({ code: 'unusable-key', message })
+
+/** Another spelling of a number would be the same key under another thumbprint (RFC 7638 §7). */
+const spellingFault = (key: Key, read: KeyObject): PublicKeyFault | undefined => {
+  const canonical: Key = { ...read.export({ format: 'jwk' }) }
+  const odd = publicMembers.filter((name) => name in canonical && canonical[name] !== key[name])
+  return odd.length === 0
+    ? undefined
+    : unusable(`${odd.join(' and ')} must be base64url without padding, in as few bytes as needed`)
+}
+
+const modulusOf = (read: KeyObject): bigint => {
+  const { n = '' } = read.export({ format: 'jwk' })
+  return BigInt(`0x${Buffer.from(String(n), 'base64url').toString('hex')}`)
+}
+
+const rsaFault = (read: KeyObject): PublicKeyFault | undefined => {
+  const { modulusLength = 0, publicExponent = 0n } = read.asymmetricKeyDetails ?? {}
+  if (modulusLength < shortestModulus)
+    return unusable(
+      `has ${modulusLength} bits: an RSA key must have ${shortestModulus} at least (RFC 7518 §3.3)`,
+    )
+  // With e = 1 everything is its own signature; an even e has no inverse (RFC 8017 §3.1).
+  if (publicExponent < 3n || publicExponent % 2n === 0n)
+    return unusable(`has the exponent ${publicExponent}: it must be odd and 3 at least`)
+  const modulus = modulusOf(read)
+  if (modulus % 2n === 0n) return unusable('has an even modulus: it is not an RSA key')
+  return hasRocaFingerprint(modulus)
+    ? unusable('can be factored (ROCA, CVE-2017-15361): make a new pair with other software')
+    : undefined
+}
+
+export const publicKeyFault = (key: Key): PublicKeyFault | undefined => {
+  const secret = privateMembers.filter((name) => name in key)
+  if (secret.length > 0)
+    return {
+      code: 'private-key',
+      message: `must be a public key: leave out ${secret.join(', ')}, and use the pair no longer`,
+    }
+  const read = readable(key)
+  if (!read)
+    return unusable(
+      'must be a key that can be read: kty RSA, EC or OKP with its members (RFC 7518 §6)',
+    )
+  return spellingFault(key, read) ?? (read.asymmetricKeyType === 'rsa' ? rsaFault(read) : undefined)
+}

@@ -1,0 +1,111 @@
+/**
+ * What every realm is born with. Shared, because a file may refer to it and names only
+ * what it changes of it: what an entry for a built-in document leaves out is what the document was born with.
+ */
+
+import englishMessages from '../../templates/messages/en.json' with { type: 'json' }
+import { commandLineClient } from '../access/command-line.ts'
+import type { Doc } from '../json-schema.ts'
+import { type Kind, keyOf } from '../kind.ts'
+import { Client } from '../kinds/client.ts'
+import { ClientScope } from '../kinds/client-scope.ts'
+import { Flow } from '../kinds/flow.ts'
+import { MessageTemplate } from '../kinds/message-template.ts'
+import { Provisioning } from '../kinds/provisioning.ts'
+import { Role } from '../kinds/role.ts'
+import { Settings } from '../kinds/settings.ts'
+import { SubjectClaim } from '../kinds/subject-claim.ts'
+import { compact } from '../normalize.ts'
+
+const roles = [
+  {
+    name: 'admin',
+    description: 'Administers the realm.',
+    permissions: ['realm-admin'],
+  },
+  {
+    name: 'auditor',
+    description: 'Sees clients, users and events.',
+    permissions: ['view-clients', 'view-events', 'view-users'],
+  },
+  { name: 'user', description: 'Everybody.' },
+]
+
+const scopes = [
+  { name: 'profile', description: 'Your name and profile' },
+  { name: 'email', description: 'Your email address' },
+  { name: 'roles', description: 'Your roles' },
+  { name: 'groups', description: 'Your groups' },
+  { name: 'organization', description: 'The organization that you act for' },
+  { name: 'account', description: 'See and change your account' },
+  { name: 'offline_access', description: 'Access while you are away' },
+]
+
+const run = (authenticator: string, requirement = 'REQUIRED') => ({ authenticator, requirement })
+const sub = (flowAlias: string, requirement: string) => ({ flowAlias, requirement })
+
+const flows = [
+  {
+    alias: 'browser-second-factor',
+    description: 'A second factor, of users who have one.',
+    topLevel: false,
+    authenticationExecutions: [
+      run('condition-user-has-factor'),
+      run('totp', 'ALTERNATIVE'),
+      run('webauthn', 'ALTERNATIVE'),
+      run('push', 'ALTERNATIVE'),
+      run('recovery-code', 'ALTERNATIVE'),
+    ],
+  },
+  {
+    alias: 'browser',
+    description: 'Sign-in in a browser.',
+    authenticationExecutions: [
+      run('username-password'),
+      sub('browser-second-factor', 'CONDITIONAL'),
+    ],
+  },
+  {
+    alias: 'registration',
+    description: 'Users who register themselves.',
+    authenticationExecutions: [run('register')],
+  },
+  {
+    alias: 'reset-credentials',
+    description: 'A forgotten password.',
+    authenticationExecutions: [run('identify'), run('email-link'), run('reset-password')],
+  },
+  {
+    alias: 'first-broker-login',
+    description: 'The first sign-in through an identity provider.',
+    authenticationExecutions: [run('broker-review-profile'), run('broker-link-or-create')],
+  },
+]
+
+const sections: readonly (readonly [Kind, readonly Doc[]])[] = [
+  [Settings, [{}]],
+  [SubjectClaim, [{}]],
+  [Provisioning, [{}]],
+  [Role, roles],
+  [ClientScope, scopes],
+  [Client, [commandLineClient]],
+  [Flow, flows],
+  // English only: other languages are files of the server until a realm has its own (server/messaging/built-in.ts).
+  [MessageTemplate, englishMessages.map((template) => ({ locale: 'en', ...template }))],
+]
+
+export interface Seed {
+  readonly kind: Kind
+  readonly key: string
+  /** In its compact form. */
+  readonly doc: Doc
+}
+
+export const seeds: readonly Seed[] = sections.flatMap(([kind, docs]) =>
+  docs.map((doc) => ({ kind, key: keyOf(kind, doc), doc: compact(kind, doc) })),
+)
+
+const byPlace = new Map(seeds.map((seed) => [`${seed.kind.kind}\n${seed.key}`, seed]))
+
+export const seedOf = (kind: Kind, key: string): Seed | undefined =>
+  byPlace.get(`${kind.kind}\n${key}`)

@@ -1,0 +1,161 @@
+/**
+ * The secret of a client. Hashed (the default) it can be replaced and never shown; revealable it can be read, which
+ * leaves a SECURITY event. After a replacement the old one stays good for `graceSeconds`, so that nothing goes down.
+ */
+
+import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Role } from '#schemas/kinds/role.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { randomToken } from '#server/platform/random.ts'
+import { findIn } from '#server/realm/read/find.ts'
+import type { Vault } from '#server/realm/rules/secrets.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import type { Writer } from '#server/realm/write/write.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { actionEvent } from '../event.ts'
+
+export interface ClientSecretParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly writer: Writer
+  readonly vault: Vault
+  readonly ranks: Ranks
+  readonly clock: Clock
+}
+
+const longestGrace = 30 * 24 * 3600
+const pointer = '/secret'
+
+const secretSchema = bodyOf({
+  type: { type: 'string', enum: ['secret'] },
+  value: { type: ['string', 'null'], description: 'Null where it is stored as a hash.' },
+  secretSet: { type: 'boolean' },
+  createdAt: { type: ['integer', 'null'] },
+  expiresAt: { type: ['integer', 'null'], description: 'Until when the one before is good.' },
+})
+
+const confidentialIn = async ({ view, params }: ActionContext): Promise<StoredDocument> => {
+  const client = await findIn(view, Client, params['clientId'] ?? '')
+  if (contentOf<ClientDoc>(client).publicClient)
+    throw new Problem('conflict', 'a public client has no secret')
+  return client
+}
+
+const event = (context: ActionContext, client: StoredDocument, detail: string): AuditEvent =>
+  actionEvent(context, 'UPDATE_CREDENTIAL', { type: Client.resourceType, id: client.id }, detail)
+
+const common = { path: '/clients/:clientId/secret', permission: 'manage-clients' } as const
+
+/** A secret is a way in: who holds less than the client's service account does not get to see it. */
+const refuseUnlessOutranked = async (
+  ranks: Ranks,
+  { view, caller }: ActionContext,
+  client: StoredDocument,
+): Promise<void> => {
+  const names = contentOf<ClientDoc>(client).serviceAccountRoles
+  const roles = await Promise.all(names.map((name) => view.get(Role.kind, name)))
+  const held = await ranks.permissionsOfRoles(
+    view,
+    roles.filter((role) => role !== undefined),
+  )
+  for (const permission of held)
+    if (!caller.permissions.has(permission))
+      throw new Problem('forbidden', `the client holds ${permission}, which you do not`)
+}
+
+export const readClientSecret = (parts: ClientSecretParts): Action => ({
+  ...common,
+  operationId: 'read-client-secret',
+  method: 'GET',
+  events: ['UPDATE_CREDENTIAL'],
+  resourceType: Client.resourceType,
+  summary: 'The secret where it is revealable; otherwise only that there is one',
+  reply: { status: 200, schema: secretSchema },
+  handle: async (context) => {
+    const { storage, recorder, vault, ranks } = parts
+    const client = await confidentialIn(context)
+    const stored = client.secrets[pointer]
+    const row = await storage.db
+      .selectFrom('client_secrets')
+      .selectAll()
+      .where('client_id', '=', client.id)
+      .executeTakeFirst()
+    const value = stored ? vault.reveal(client, pointer, stored) : null
+    if (value !== null) {
+      await refuseUnlessOutranked(ranks, context, client)
+      await recorder.append([], [event(context, client, 'secret revealed')])
+    }
+    return {
+      type: 'secret',
+      value,
+      secretSet: stored !== undefined,
+      createdAt: row?.created_at ?? (stored ? client.createdAt : null),
+      expiresAt: row?.previous_expires_at ?? null,
+    }
+  },
+})
+
+export const regenerateClientSecret = (parts: ClientSecretParts): Action => {
+  /** The old secret goes on the side before the new one takes its place. */
+  const keepPrevious = (client: StoredDocument, graceSeconds: number): Statement => {
+    const now = parts.clock.now()
+    const stored = client.secrets[pointer]
+    const graced = graceSeconds > 0 && stored !== undefined
+    const row = {
+      created_at: now,
+      previous: graced ? JSON.stringify(stored) : null,
+      previous_expires_at: graced ? now + graceSeconds * 1000 : null,
+    }
+    return statement(
+      parts.storage.db
+        .insertInto('client_secrets')
+        .values({ client_id: client.id, realm: client.realm, ...row })
+        .onConflict((conflict) => conflict.column('client_id').doUpdateSet(row)),
+    )
+  }
+
+  return {
+    ...common,
+    operationId: 'regenerate-client-secret',
+    method: 'POST',
+    events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
+    resourceType: Client.resourceType,
+    summary: 'Makes a new secret, answered once; the old one may stay good for a while',
+    body: bodyOf({ graceSeconds: { type: 'integer', minimum: 0, maximum: longestGrace } }, []),
+    reply: { status: 200, schema: secretSchema },
+    handle: async (context) => {
+      const client = await confidentialIn(context)
+      const value = randomToken(32)
+      const graceSeconds = Number(context.body['graceSeconds'] ?? 0)
+      await parts.writer.write({
+        realm: context.realm,
+        caller: context.caller,
+        door: restDoor,
+        operations: [
+          {
+            op: 'put',
+            kind: Client,
+            key: client.key,
+            id: client.id,
+            doc: (before) => before,
+            secrets: { [pointer]: value },
+            expect: { exists: true },
+          },
+        ],
+        alongside: (effects) => ({
+          statements: [keepPrevious(effects[0]?.before ?? client, graceSeconds)],
+          events: [event(context, client, 'secret regenerated')],
+        }),
+      })
+      const now = parts.clock.now()
+      const expiresAt = graceSeconds > 0 ? now + graceSeconds * 1000 : null
+      return { type: 'secret', value, secretSet: true, createdAt: now, expiresAt }
+    },
+  }
+}

@@ -1,0 +1,149 @@
+/** Bearers that let others provision: initial access tokens (RFC 7591 §3) and SCIM tokens. Shown once, stored hashed. */
+
+import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows } from '#server/storage/statements.ts'
+import type { ProvisioningTokenRow } from '#server/storage/tables/tables.ts'
+import { type Action, bodyOf, noContent } from '../action.ts'
+import { actionEvent } from '../event.ts'
+
+export interface TokenParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly clock: Clock
+}
+
+interface TokenKind {
+  readonly purpose: ProvisioningTokenRow['purpose']
+  readonly segment: string
+  readonly name: string
+}
+
+const initialAccess: TokenKind = {
+  purpose: 'initial-access',
+  segment: 'initial-access-tokens',
+  name: 'initial-access-token',
+}
+const scim: TokenKind = { purpose: 'scim', segment: 'scim-tokens', name: 'scim-token' }
+
+const properties = {
+  id: { type: 'string', format: 'uuid' },
+  timestamp: { type: 'integer', description: 'When it was made, in epoch milliseconds.' },
+  expiration: { type: 'integer', description: 'Seconds it is good for; 0 means for ever.' },
+  count: { type: ['integer', 'null'], description: 'Uses; null means any number.' },
+  remainingCount: { type: ['integer', 'null'] },
+  label: { type: ['string', 'null'] },
+} as const
+
+const shown = (row: ProvisioningTokenRow) => ({
+  id: row.id,
+  timestamp: row.created_at,
+  expiration: row.expires_at === null ? 0 : Math.round((row.expires_at - row.created_at) / 1000),
+  count: row.uses,
+  remainingCount: row.remaining,
+  label: row.label,
+})
+
+const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Action[] => {
+  const { storage, recorder, clock } = parts
+  const path = `/provisioning/${segment}`
+  const common = { permission: 'manage-realm', resourceType: segment } as const
+
+  return [
+    {
+      ...common,
+      operationId: `create-${name}`,
+      method: 'POST',
+      path,
+      summary: 'Makes a token, answered once',
+      body: bodyOf(
+        {
+          expiration: { type: 'integer', minimum: 0, maximum: 315_360_000, default: 86_400 },
+          ...(purpose === 'initial-access'
+            ? { count: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 } }
+            : {}),
+          label: { type: 'string', maxLength: 255 },
+        },
+        [],
+      ),
+      reply: { status: 201, schema: bodyOf({ ...properties, token: { type: 'string' } }) },
+      handle: async (context) => {
+        const { expiration, count, label } = context.body as {
+          expiration: number
+          count?: number
+          label?: string
+        }
+        const now = clock.now()
+        const token = randomToken(32)
+        const row: ProvisioningTokenRow = {
+          id: newId(),
+          realm: context.realm,
+          purpose,
+          hash: sha256(token),
+          label: label ?? null,
+          created_at: now,
+          expires_at: expiration === 0 ? null : now + expiration * 1000,
+          uses: count ?? null,
+          remaining: count ?? null,
+        }
+        await recorder.commit(insertRows(storage.db, 'provisioning_tokens', [row]), [
+          actionEvent(context, 'ADMIN_CREATE', { type: segment, id: row.id }),
+        ])
+        context.reply.header('location', `${context.request.url.split('?')[0]}/${row.id}`)
+        return { ...shown(row), token }
+      },
+    },
+    {
+      ...common,
+      operationId: `list-${name}s`,
+      method: 'GET',
+      path,
+      summary: 'Tokens that exist, without their values',
+      reply: { status: 200, schema: { type: 'array', items: bodyOf(properties) } },
+      handle: async ({ realm }) => {
+        const rows = await storage.db
+          .selectFrom('provisioning_tokens')
+          .selectAll()
+          .where('realm', '=', realm)
+          .where('purpose', '=', purpose)
+          .orderBy('created_at', 'desc')
+          .execute()
+        return rows.map(shown)
+      },
+    },
+    {
+      ...common,
+      operationId: `delete-${name}`,
+      method: 'DELETE',
+      path: `${path}/:tokenId`,
+      summary: 'Revokes a token at once',
+      reply: noContent,
+      handle: async (context) => {
+        const id = context.params['tokenId'] ?? ''
+        const remove = storage.db
+          .deleteFrom('provisioning_tokens')
+          .where('id', '=', id)
+          .where('realm', '=', context.realm)
+          .where('purpose', '=', purpose)
+        try {
+          await recorder.commit(
+            [guarded(remove, 'token')],
+            [actionEvent(context, 'ADMIN_DELETE', { type: segment, id })],
+          )
+        } catch (error) {
+          if (!(error instanceof GuardFailedError)) throw error
+          throw new Problem('not-found', `there is no token "${id}"`)
+        }
+      },
+    },
+  ]
+}
+
+export const provisioningTokenActions = (parts: TokenParts): Action[] => [
+  ...actionsOf(parts, initialAccess),
+  ...actionsOf(parts, scim),
+]

@@ -1,0 +1,44 @@
+/** The password of a user as a credential that an administrator sets. */
+
+import { invalid } from '#schemas/problems.ts'
+import { bodyOf } from '../action.ts'
+import { endOtherSessions, settingsIn, userEvent, wishForPassword } from '../users/users.ts'
+import { type CredentialParts, type SettableType, shown } from './credential-type.ts'
+
+export const passwordCredential = (parts: CredentialParts): SettableType => ({
+  body: bodyOf(
+    {
+      type: { type: 'string', enum: ['password'] },
+      value: { type: 'string', minLength: 1, maxLength: 1024 },
+      temporary: { type: 'boolean', description: 'It must be changed at the next sign-in.' },
+    },
+    ['type', 'value'],
+  ),
+  shownOnce: {},
+  events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
+  set: async (context, user) => {
+    const { db } = parts.storage
+    const { value, temporary = false } = context.body as { value: string; temporary?: boolean }
+    const settings = await settingsIn(context)
+    const prepared = await parts.passwords.prepare(settings, user, value, '/value')
+    if (prepared.errors.length > 0) throw invalid(prepared.errors)
+    await parts.recorder.commit(
+      [
+        ...prepared.statements,
+        ...wishForPassword(parts, user, temporary),
+        ...endOtherSessions(parts, context, user.id),
+      ],
+      [
+        userEvent(context, 'ADMIN_UPDATE', user.id, 'password'),
+        userEvent(context, 'RESET_PASSWORD', user.id),
+      ],
+    )
+    const row = await db
+      .selectFrom('credentials')
+      .selectAll()
+      .where('user_id', '=', user.id)
+      .where('type', '=', 'password')
+      .executeTakeFirstOrThrow()
+    return shown(row)
+  },
+})

@@ -1,0 +1,49 @@
+/** Recovery codes that an administrator hands out. A user has one set: a new one replaces it. */
+
+import { newRecoveryCode, recoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import { newId } from '#server/platform/ids.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { CredentialRow } from '#server/storage/tables/tables.ts'
+import { bodyOf } from '../action.ts'
+import { type CredentialParts, type SettableType, shown, storeFactor } from './credential-type.ts'
+
+const type = 'recovery-codes'
+
+export const recoveryCodesCredential = (parts: CredentialParts): SettableType => ({
+  body: bodyOf(
+    {
+      type: { type: 'string', enum: [type] },
+      count: { type: 'integer', minimum: 6, maximum: 20, default: 10 },
+    },
+    ['type'],
+  ),
+  shownOnce: {
+    codes: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Of recovery codes: each is good for one sign-in.',
+    },
+  },
+  events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
+  set: async (context, user) => {
+    const { count } = context.body as { count: number }
+    const codes = Array.from({ length: count }, newRecoveryCode)
+    const row: CredentialRow = {
+      id: newId(),
+      realm: context.realm,
+      user_id: user.id,
+      type,
+      label: null,
+      priority: 20,
+      secret: JSON.stringify(recoveryCodeSet(codes)),
+      created_at: parts.clock.now(),
+      used: 0,
+    }
+    const earlier = parts.storage.db
+      .deleteFrom('credentials')
+      .where('user_id', '=', user.id)
+      .where('type', '=', type)
+    await storeFactor(parts, context, row, [statement(earlier)])
+    return { ...shown(row), codes }
+  },
+})

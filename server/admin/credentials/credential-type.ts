@@ -1,0 +1,69 @@
+/** What the credential actions share: a credential as it is answered, and what a type that can be set says of itself. */
+
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { guarded, insertRows } from '#server/storage/statements.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import type { ActionContext } from '../action.ts'
+import { endOtherSessions, type UserParts, userEvent } from '../users/users.ts'
+
+export interface CredentialParts extends UserParts {
+  readonly keyring: Keyring
+}
+
+/** A type of credential that an administrator can set. */
+export interface SettableType {
+  /** Its own body, told from the others by `type`. */
+  readonly body: JsonSchema
+  /** What the reply holds beside the record, this once. */
+  readonly shownOnce: Readonly<Record<string, JsonSchema>>
+  readonly events: readonly EventType[]
+  readonly set: (context: ActionContext, user: UserRow) => Promise<object>
+}
+
+export const credentialFields: Readonly<Record<string, JsonSchema>> = {
+  id: { type: 'string', format: 'uuid' },
+  type: { type: 'string' },
+  userLabel: { type: ['string', 'null'] },
+  createdDate: { type: 'integer' },
+  priority: { type: 'integer' },
+}
+
+export const shown = (row: CredentialRow) => ({
+  id: row.id,
+  type: row.type,
+  userLabel: row.label,
+  createdDate: row.created_at,
+  priority: row.priority,
+})
+
+/**
+ * Stores a second factor. The user's row is locked first, so that of two sets at once one replaces the other.
+ * Whoever is in without the factor is out, as with a new password.
+ */
+export const storeFactor = async (
+  parts: CredentialParts,
+  context: ActionContext,
+  row: CredentialRow,
+  replaced: readonly Statement[] = [],
+): Promise<void> => {
+  const { db } = parts.storage
+  const lock = db
+    .updateTable('users')
+    .set((eb) => ({ version: eb.ref('version') }))
+    .where('id', '=', row.user_id)
+  await parts.recorder.commit(
+    [
+      guarded(lock, `user:${row.user_id}`),
+      ...replaced,
+      ...insertRows(db, 'credentials', [row]),
+      ...endOtherSessions(parts, context, row.user_id),
+    ],
+    [
+      userEvent(context, 'ADMIN_UPDATE', row.user_id, row.type),
+      userEvent(context, 'UPDATE_CREDENTIAL', row.user_id, row.type),
+    ],
+  )
+}

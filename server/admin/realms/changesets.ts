@@ -1,0 +1,167 @@
+/** Changesets: many operations on a realm's configuration, all of them or none (design: plan and apply). */
+
+import { Readable } from 'node:stream'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { Problem } from '#schemas/problems.ts'
+import { changesetRequest } from '#schemas/wire/wire.ts'
+import { changesetTypes } from '#server/realm/changesets/changeset-body.ts'
+import type { Changesets } from '#server/realm/changesets/changesets.ts'
+import type { Realms } from '#server/realm/realms.ts'
+import { type Action, bodyOf, type RealmlessContext } from '../action.ts'
+
+export interface ChangesetActionParts {
+  readonly changesets: Changesets
+  readonly realms: Realms
+}
+
+const text = { type: 'string' } as const
+const number = { type: 'integer' } as const
+const place = { kind: text, key: text }
+
+/** What a field was and is may be of any type. */
+const fieldChange: JsonSchema = bodyOf(
+  {
+    pointer: text,
+    change: { type: 'string', enum: ['set', 'add', 'remove'] },
+    before: {},
+    after: {},
+    value: {},
+  },
+  ['pointer', 'change'],
+)
+
+/** Before and after, field by field. */
+export const changedMembers = {
+  fields: { type: 'array', items: fieldChange },
+  secrets: {
+    type: 'array',
+    items: text,
+    description: 'Pointers of secrets that change; never a value.',
+  },
+} satisfies Readonly<Record<string, JsonSchema>>
+
+/** What became of one document. */
+export const changeSchema = bodyOf(
+  {
+    ...place,
+    op: { type: 'string', enum: ['create', 'update', 'rename', 'delete'] },
+    from: { type: 'string', description: 'Of a rename: the key it had.' },
+    ...changedMembers,
+  },
+  ['kind', 'key', 'op', 'fields', 'secrets'],
+)
+
+const impact = bodyOf({
+  ...place,
+  sessions: number,
+  users: { type: 'integer', description: 'Who can no longer sign in.' },
+  members: { type: 'integer', description: 'Who is in it or holds it.' },
+  documents: { type: 'integer', description: 'What is changed or deleted along with it.' },
+})
+
+const replyMembers = {
+  revision: {
+    type: 'integer',
+    description: 'Afterwards; of a dry run, the one it was decided on.',
+  },
+  dryRun: { type: 'boolean' },
+  created: number,
+  updated: number,
+  deleted: number,
+  changes: { type: 'array', items: changeSchema },
+  impacts: {
+    type: 'array',
+    items: impact,
+    description: 'Of a dry run: what deletions and the like reach.',
+  },
+} satisfies Readonly<Record<string, JsonSchema>>
+
+export const changesetReply: JsonSchema = { title: 'changeset-reply', ...bodyOf(replyMembers) }
+
+export const importReply: JsonSchema = {
+  title: 'import-reply',
+  ...bodyOf({
+    ...replyMembers,
+    madeSecrets: {
+      type: 'array',
+      description: 'Secrets that were generated for new documents, told this once.',
+      items: bodyOf({ ...place, pointer: text, value: text }),
+    },
+  }),
+}
+
+export const rollbackReply: JsonSchema = {
+  title: 'rollback-reply',
+  ...bodyOf(
+    {
+      ...replyMembers,
+      missing: {
+        type: 'array',
+        description: 'What comes back without its secret, because the request does not give it.',
+        items: bodyOf({
+          kind: text,
+          key: text,
+          pointers: { type: 'array', items: text, description: 'Any one of these would do.' },
+          reason: {
+            type: 'string',
+            enum: ['moved', 'not-kept'],
+            description:
+              'It would be sent to another place, or it is a credential of a user, which went with the user.',
+          },
+        }),
+      },
+    },
+    Object.keys(replyMembers),
+  ),
+}
+
+/** A body of no bytes is none at all, whatever the realm. */
+const bodyIn = async (
+  { request, realm }: RealmlessContext,
+  { realms }: ChangesetActionParts,
+): Promise<Readable> => {
+  if (request.body instanceof Readable) return request.body
+  if (!(await realms.find(realm))) throw new Problem('not-found', `there is no realm "${realm}"`)
+  throw new Problem('bad-request', 'The body is empty.')
+}
+
+export const applyChangeset = (parts: ChangesetActionParts): Action => ({
+  operationId: 'apply-changeset',
+  method: 'POST',
+  path: '/changesets',
+  permission: 'per-kind',
+  resourceType: 'changesets',
+  planning: true,
+  events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'ADMIN_DELETE'],
+  summary: 'Applies many operations as one revision, or tells what they would do',
+  realmOptional: true,
+  streams: changesetTypes,
+  headers: {
+    type: 'object',
+    properties: {
+      'idempotency-key': {
+        type: 'string',
+        minLength: 1,
+        maxLength: 255,
+        pattern: '^[ -~]*$',
+        description:
+          'Answers the same request again, for a day, as it was answered first, with Idempotency-Replayed: true.',
+      },
+    },
+  },
+  body: changesetRequest as unknown as JsonSchema,
+  reply: { status: 200, schema: changesetReply },
+  handle: async (context) => {
+    const { realm, caller, request, reply } = context
+    const key = request.headers['idempotency-key']
+    const answer = await parts.changesets.apply({
+      realm,
+      caller,
+      body: await bodyIn(context, parts),
+      type: request.headers['content-type'] ?? '',
+      idempotencyKey: typeof key === 'string' ? key : undefined,
+    })
+    if (answer.replayed) reply.header('idempotency-replayed', 'true')
+    return answer.reply
+  },
+})

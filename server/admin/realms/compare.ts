@@ -1,0 +1,92 @@
+/** POST …/compare: whether a realm is what files say, in one request. */
+
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { Problem } from '#schemas/problems.ts'
+import { type CompareRequest, compareRequest } from '#schemas/wire/wire.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import { createMemoryLimiter, type RateLimiter } from '#server/http/rate-limit.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { compareRealm } from '#server/realm/changesets/compare.ts'
+import type { Vault } from '#server/realm/rules/secrets.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { actionEvent } from '../event.ts'
+
+export interface CompareParts {
+  readonly storage: Storage
+  readonly vault: Vault
+  readonly recorder: Recorder
+  readonly clock: Clock
+}
+
+/** Enough for a pipeline that never stops; of guesses at one secret, two a second. */
+const limits = {
+  hashes: { limit: 1200, seconds: 60 },
+  secrets: { limit: 120, seconds: 60 },
+} as const
+
+const text: JsonSchema = { type: 'string' }
+const places = (more: Readonly<Record<string, JsonSchema>> = {}): JsonSchema => ({
+  type: 'array',
+  items: bodyOf({ kind: text, key: text, ...more }),
+})
+const count: JsonSchema = { type: 'integer' }
+
+const always = {
+  revision: count,
+  differingSections: { type: 'array', items: text },
+  differingSecrets: places({ pointer: text }),
+  unmanaged: places({ owner: { type: ['string', 'null'] } }),
+  unmanagedCount: count,
+  orphaned: places(),
+  orphanedCount: count,
+} satisfies Readonly<Record<string, JsonSchema>>
+
+const refuseTooMany = async (limiter: RateLimiter, context: ActionContext): Promise<void> => {
+  const retryAfter = await limiter.take(`${context.caller.actor}\n${context.realm}`)
+  if (retryAfter > 0)
+    throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
+}
+
+export const compareAction = ({ storage, vault, recorder, clock }: CompareParts): Action => {
+  const ofHashes = createMemoryLimiter(clock, limits.hashes)
+  const ofSecrets = createMemoryLimiter(clock, limits.secrets)
+  return {
+    operationId: 'compare-realm',
+    method: 'POST',
+    path: '/compare',
+    permission: 'per-kind',
+    resourceType: 'compare',
+    planning: true,
+    events: ['ADMIN_ACTION'],
+    summary: 'Says which sections and secrets differ from those given; secrets are audited',
+    body: compareRequest as unknown as JsonSchema,
+    bodyLimit: 64 * 1024 * 1024,
+    reply: {
+      status: 200,
+      schema: bodyOf({ ...always, withoutCredentials: places() }, Object.keys(always)),
+    },
+    handle: async (context) => {
+      const { realm, caller } = context
+      const request = context.body as unknown as CompareRequest
+      const { length } = request.secrets ?? []
+      await refuseTooMany(length > 0 ? ofSecrets : ofHashes, context)
+      const reply = await compareRealm(realm, request, { db: storage.db, vault, caller })
+      if (!reply) throw new Problem('not-found', `there is no realm "${realm}"`)
+      // Before the answer: nobody learns of a secret without a trace.
+      if (length > 0)
+        await recorder.append(
+          [],
+          [
+            actionEvent(
+              context,
+              'ADMIN_ACTION',
+              { type: 'compare', id: realm },
+              `compare: ${length} secrets, ${reply.differingSecrets.length} differ`,
+            ),
+          ],
+        )
+      return reply
+    },
+  }
+}

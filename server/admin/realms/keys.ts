@@ -1,0 +1,229 @@
+/**
+ * Signing keys, of the realm and of clients that have their own: list, rotate, delete. They are data: no revision, but
+ * caches are told. What is listed is what the JWK set publishes.
+ */
+
+import type { Permission } from '#schemas/access/permissions.ts'
+import { Client } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import { type KeyState, keyStates } from '#server/keys/key-state.ts'
+import type { KeyPolicies } from '#server/keys/policy.ts'
+import type { SigningKeys } from '#server/keys/rotation.ts'
+import type { KeyOwner } from '#server/keys/signing-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { findIn } from '#server/realm/read/find.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
+import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { actionEvent } from '../event.ts'
+
+export interface KeyParts {
+  readonly storage: Storage
+  readonly signingKeys: SigningKeys
+  readonly keyPolicies: KeyPolicies
+  readonly clock: Clock
+}
+
+/** Whose keys they are. */
+interface KeyPlace {
+  readonly path: string
+  readonly permission: Permission
+  readonly operationIds: Readonly<Record<'list' | 'rotate' | 'delete', string>>
+  readonly ownerOf: (context: ActionContext) => Promise<KeyOwner>
+  /** For the summaries. */
+  readonly whose: string
+}
+
+const resourceType = 'keys'
+
+const keySchema = bodyOf({
+  keyId: { type: 'string', format: 'uuid' },
+  algorithm: { type: 'string', enum: ['RSA'] },
+  status: {
+    type: 'string',
+    enum: ['ACTIVE', 'NEXT', 'PASSIVE'],
+    description: 'ACTIVE signs, NEXT is published and will sign, PASSIVE verifies what it signed.',
+  },
+  publicKey: { type: 'string', description: 'Base64 of the DER.' },
+  certificate: { type: 'string', description: 'Base64 of the DER.' },
+  createdAt: { type: 'integer', description: 'When it was made.' },
+  signsFrom: {
+    type: ['integer', 'null'],
+    description: 'Of a NEXT key after a rotation: when it has been published for two minutes.',
+  },
+  rotatedAt: { type: ['integer', 'null'], description: 'When it was replaced.' },
+})
+
+const shown = ({ row, status, createdAt, signsFrom, rotatedAt }: KeyState) => ({
+  keyId: row.id,
+  algorithm: row.algorithm,
+  status,
+  publicKey: row.public_key,
+  certificate: row.certificate,
+  createdAt,
+  signsFrom,
+  rotatedAt,
+})
+
+const ofRealm: KeyPlace = {
+  path: '/keys',
+  permission: 'manage-realm',
+  operationIds: { list: 'list-keys', rotate: 'rotate-keys', delete: 'delete-key' },
+  ownerOf: async ({ realm }) => ({ realm, clientId: null }),
+  whose: 'of the realm',
+}
+
+const ofClient: KeyPlace = {
+  path: '/clients/:clientId/keys',
+  permission: 'manage-clients',
+  operationIds: {
+    list: 'list-client-keys',
+    rotate: 'rotate-client-keys',
+    delete: 'delete-client-key',
+  },
+  ownerOf: async ({ realm, view, params }) => ({
+    realm,
+    clientId: (await findIn(view, Client, params['clientId'] ?? '')).id,
+  }),
+  whose: 'that the client has for itself',
+}
+
+const actionsAt = (
+  { path, permission, operationIds, ownerOf, whose }: KeyPlace,
+  { storage: { db }, signingKeys, keyPolicies, clock }: KeyParts,
+): Action[] => {
+  const common = { permission, resourceType } as const
+
+  const keysOf = async ({ realm, clientId }: KeyOwner): Promise<KeyState[]> => {
+    const rows = await db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('client_id', clientId === null ? 'is' : '=', clientId)
+      .execute()
+    return keyStates(rows, clock.now())
+  }
+
+  const keyOf = async (owner: KeyOwner, id: string): Promise<KeyState> => {
+    const key = (await keysOf(owner)).find(({ row }) => row.id === id)
+    if (!key) throw new Problem('not-found', `there is no key "${id}"`)
+    return key
+  }
+
+  const refuseNeeded = async ({ view }: ActionContext, key: SigningKeyRow): Promise<void> => {
+    const until = await keyPolicies.neededUntil(view, key)
+    if (until > clock.now())
+      throw new Problem(
+        'key-in-use',
+        `tokens that this key signed may be valid until ${new Date(until).toISOString()}`,
+        { extra: { validUntil: until } },
+      )
+  }
+
+  return [
+    {
+      ...common,
+      operationId: operationIds.list,
+      method: 'GET',
+      path,
+      summary: `Signing keys ${whose}: the active one, those to come, and those that are retained`,
+      reply: { status: 200, schema: { type: 'array', items: keySchema } },
+      handle: async (context) => (await keysOf(await ownerOf(context))).map(shown),
+    },
+    {
+      ...common,
+      operationId: operationIds.rotate,
+      method: 'POST',
+      events: ['ADMIN_ACTION', 'KEY_ROTATED'],
+      path: `${path}/rotate`,
+      summary: `A new active key ${whose}, which signs once it is known; the one before stays published`,
+      query: bodyOf(
+        {
+          fresh: {
+            type: 'boolean',
+            description:
+              'After a break-in: a key made now, not the one that was prepared, signs at once. Who has read the keys ' +
+              'within seconds before may refuse what it signs, until they read them again.',
+          },
+        },
+        [],
+      ),
+      reply: { status: 200, schema: keySchema },
+      handle: async (context) => {
+        const fresh = context.query['fresh'] === true
+        const owner = await ownerOf(context)
+        const { id: rotated } = await signingKeys.rotate(
+          owner,
+          ({ id }) => [
+            actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id }, 'rotated'),
+            actionEvent(context, 'KEY_ROTATED', { type: resourceType, id }),
+          ],
+          { fresh },
+        )
+        return shown(await keyOf(owner, rotated))
+      },
+    },
+    {
+      ...common,
+      operationId: operationIds.delete,
+      method: 'DELETE',
+      path: `${path}/:keyId`,
+      summary: `Removes a retained key ${whose}, once no token that it signed can be valid any more`,
+      query: bodyOf(
+        { force: { type: 'boolean', description: 'Also while tokens that it signed are valid.' } },
+        [],
+      ),
+      reply: noContent,
+      handle: async (context) => {
+        const id = context.params['keyId'] ?? ''
+        const { row, status } = await keyOf(await ownerOf(context), id)
+        if (status === 'NEXT')
+          throw new Problem('key-active', 'this key signs next: rotate twice, then delete it')
+        if (status === 'ACTIVE' && row.rotated_at !== null) {
+          const until = new Date(row.rotated_at).toISOString()
+          throw new Problem(
+            'key-active',
+            `this key signs until ${until}, when the next one is known`,
+          )
+        }
+        if (status === 'ACTIVE')
+          throw new Problem('key-active', 'this key signs: rotate first, then delete it')
+        if (context.query['force'] !== true) await refuseNeeded(context, row)
+        await signingKeys.remove(row, [
+          actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
+        ])
+      },
+    },
+  ]
+}
+
+/** The way back: the client has no key that signs any more, so that the realm's does. */
+const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action => ({
+  permission: ofClient.permission,
+  resourceType,
+  operationId: 'retire-client-keys',
+  method: 'POST',
+  events: ['ADMIN_ACTION'],
+  path: `${ofClient.path}/retire`,
+  summary: "The client signs with the realm's key again; its own stay published for verification",
+  reply: noContent,
+  handle: async (context) => {
+    const { clientId } = await ofClient.ownerOf(context)
+    const active = await db
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('client_id', '=', clientId)
+      .where('status', '=', 'ACTIVE')
+      .executeTakeFirst()
+    if (!active) throw new Problem('not-found', 'the client has no key of its own')
+    await signingKeys.retire(active, [
+      actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id: active.id }, 'retired'),
+    ])
+  },
+})
+
+export const keyActions = (parts: KeyParts): Action[] => [
+  ...actionsAt(ofRealm, parts),
+  ...actionsAt(ofClient, parts),
+  retireClientKeys(parts),
+]

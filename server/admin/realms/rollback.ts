@@ -1,0 +1,26 @@
+/** POST …/revisions/{revision}/rollback: the realm as it was then, as a new revision. */
+
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type RollbackRequest, rollbackRequest } from '#schemas/wire/wire.ts'
+import { createRollback, type RollbackParts } from '#server/realm/history/rollback.ts'
+import type { Action } from '../action.ts'
+import { rollbackReply } from './changesets.ts'
+import { revisionIn } from './revisions.ts'
+
+export const rollbackAction = (parts: RollbackParts): Action => {
+  const rollback = createRollback(parts)
+  return {
+    operationId: 'rollback-realm',
+    method: 'POST',
+    path: '/revisions/:revision/rollback',
+    permission: 'per-kind',
+    resourceType: 'revisions',
+    planning: true,
+    events: ['ADMIN_UPDATE', 'ADMIN_CREATE', 'ADMIN_DELETE'],
+    summary: 'Makes the configuration what it was at a revision, or tells what that would do',
+    body: rollbackRequest as unknown as JsonSchema,
+    reply: { status: 200, schema: rollbackReply },
+    handle: ({ realm, caller, params, body }) =>
+      rollback(realm, revisionIn(params), caller, body as RollbackRequest),
+  }
+}

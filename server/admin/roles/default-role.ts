@@ -1,0 +1,34 @@
+import { Role } from '#schemas/kinds/role.ts'
+import { Settings } from '#schemas/kinds/settings.ts'
+import { findIn } from '#server/realm/read/find.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import type { Writer } from '#server/realm/write/write.ts'
+import { type Action, noContent } from '../action.ts'
+
+export const setDefaultRole = ({ writer }: { readonly writer: Writer }): Action => ({
+  operationId: 'set-default-role',
+  method: 'PUT',
+  path: '/roles/:roleId/default',
+  permission: 'manage-roles',
+  resourceType: Role.resourceType,
+  summary: 'Makes this the role that every new user gets',
+  reply: noContent,
+  handle: async ({ realm, view, caller, params }) => {
+    const { key } = await findIn(view, Role, params['roleId'] ?? '')
+    await writer.write({
+      realm,
+      caller,
+      door: restDoor,
+      operations: [
+        {
+          op: 'put',
+          kind: Settings,
+          key: Settings.kind,
+          doc: (before) => ({ ...before, defaultRole: key }),
+          secrets: {},
+          expect: { exists: true },
+        },
+      ],
+    })
+  },
+})

@@ -1,0 +1,57 @@
+/** Who the caller is and may do: for those who wonder why they are refused, and for `iamctl whoami`. */
+
+import { adminAccesses } from '#schemas/access/admin-access.ts'
+import { permissionKeys } from '#schemas/access/permissions.ts'
+import { Client } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { type Action, bodyOf } from '../action.ts'
+
+export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
+  const serviceAccount = (id: string) =>
+    db
+      .selectFrom('documents')
+      .select(['id', 'key as username', 'realm'])
+      .where('id', '=', id)
+      .where('kind', '=', Client.kind)
+      .executeTakeFirst()
+  return {
+    operationId: 'read-caller',
+    method: 'GET',
+    path: '/whoami',
+    // Whoever holds any permission at all; there is nothing here that is not theirs.
+    permission: 'per-kind',
+    resourceType: 'whoami',
+    summary: 'Who the caller is, and which permissions they hold in the realm',
+    reply: {
+      status: 200,
+      schema: bodyOf({
+        userId: { type: 'string', format: 'uuid' },
+        username: { type: 'string', description: 'Of a service account its clientId.' },
+        realm: { type: 'string', description: 'Their own; `master` administers all.' },
+        permissions: { type: 'array', items: { type: 'string', enum: permissionKeys } },
+        adminAccess: {
+          type: 'string',
+          enum: adminAccesses,
+          description: 'With `plan` the credential reads, compares and dry-runs.',
+        },
+      }),
+    },
+    handle: async ({ caller: { actor, permissions, planOnly } }) => {
+      const user = await db
+        .selectFrom('users')
+        .select(['id', 'username', 'realm'])
+        .where('id', '=', actor)
+        .executeTakeFirst()
+      const who = user ?? (await serviceAccount(actor))
+      if (!who) throw new Problem('unauthenticated', 'the user is gone')
+      return {
+        userId: who.id,
+        username: who.username,
+        realm: who.realm,
+        permissions: permissionKeys.filter((key) => permissions.has(key)),
+        adminAccess: planOnly ? 'plan' : 'full',
+      }
+    },
+  }
+}

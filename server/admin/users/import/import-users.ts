@@ -1,0 +1,327 @@
+/**
+ * Bulk import of users, with hashes of their passwords. All or nothing: every row is checked first and what is wrong is
+ * named by its place; then everything is written in one transaction of few, large statements.
+ */
+
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { newId } from '#server/platform/ids.ts'
+import { createPace } from '#server/platform/pace.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { foldName } from '#server/users/names.ts'
+import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import { type Action, type ActionContext, bodyOf } from '../../action.ts'
+import { defaultRoleIn } from '../create-user.ts'
+import { endOtherSessions, type UserParts, userEvent } from '../users.ts'
+import {
+  bodyLimit,
+  type ImportedUser,
+  importBody,
+  importQuery,
+  importTypes,
+  maxErrors,
+  readImport,
+  type UserImport,
+} from './import-body.ts'
+import { inSlices, openNames } from './import-names.ts'
+import { joinStatements, openMemberships } from './memberships.ts'
+import { withHashes } from './plain-passwords.ts'
+
+interface Result {
+  readonly action: 'ADDED' | 'SKIPPED' | 'OVERWRITTEN'
+  readonly resourceType: 'USER'
+  readonly resourceName: string
+  /** Of a dry run only where the user is there already. */
+  readonly id?: string
+}
+
+/** Users who have one of the usernames already, by folded name. */
+const existingUsers = async (
+  { storage: { db } }: UserParts,
+  realm: string,
+  users: readonly ImportedUser[],
+): Promise<Map<string, UserRow>> => {
+  const found = new Map<string, UserRow>()
+  for (const slice of inSlices(users, 1000)) {
+    const names = slice.map(({ username }) => foldName(username))
+    const rows = await db
+      .selectFrom('users')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('username_key', 'in', names)
+      .execute()
+    for (const row of rows) found.set(row.username_key, row)
+  }
+  return found
+}
+
+/** Errors of one row are named by its place. */
+const collect = async <T>(
+  errors: FieldError[],
+  place: string,
+  make: () => Promise<T>,
+): Promise<T | undefined> => {
+  try {
+    return await make()
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'validation') throw error
+    errors.push(...error.errors.map((one) => ({ ...one, field: `${place}${one.field}` })))
+    return undefined
+  }
+}
+
+/** All taken names make a conflict, anything else an invalid request. */
+const refuse = (errors: readonly FieldError[]): Problem => {
+  const told = errors.slice(0, maxErrors)
+  return errors.every(({ code }) => code === 'duplicate')
+    ? new Problem('conflict', `${errors.length} names are taken`, { errors: told })
+    : invalid(told)
+}
+
+export const importUsers = (parts: UserParts): Action => {
+  const { users, passwords, storage, recorder, clock, ranks, lastAdmin, addressNotice } = parts
+
+  const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
+    const hash = user.credentials?.[0]?.value
+    if (hash === undefined) return []
+    const { row: credential, errors } = passwords.firstOf(row, hash, '/credentials/0/value')
+    if (!credential) throw invalid(errors)
+    return [credential]
+  }
+
+  /** A password for somebody who gets a role is a way to its permissions. */
+  const refuseWaysIn = async (
+    { view, caller }: ActionContext,
+    roleIds: readonly string[],
+  ): Promise<void> => {
+    const roles = await Promise.all(roleIds.map((id) => view.byId('role', id)))
+    const granted = await ranks.permissionsOfRoles(
+      view,
+      roles.filter((role) => role !== undefined),
+    )
+    for (const permission of granted)
+      if (!caller.permissions.has(permission))
+        throw new Problem(
+          'forbidden',
+          `the default role grants ${permission}, which you do not hold`,
+        )
+  }
+
+  /** The statements, and the user's row as it will be. */
+  const overwrite = async (
+    context: ActionContext,
+    before: UserRow,
+    user: ImportedUser,
+  ): Promise<{ readonly after: UserRow; readonly statements: readonly Statement[] }> => {
+    if (before.managed === 1)
+      throw new Problem('conflict', `user "${before.username}" is managed by a file`)
+    await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
+    const { credentials, roles: _, clientRoles: __, groups: ___, ...fields } = user
+    const after = changedUserRow(before, fields, clock.now())
+    const hash = credentials?.[0]?.value
+    const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
+      typeof passwords.acceptHash
+    >[0]
+    const password =
+      hash === undefined
+        ? { statements: [], errors: [] }
+        : passwords.acceptHash(settings, before, hash, '/credentials/0/value')
+    if (password.errors.length > 0) throw invalid(password.errors)
+    const shutOut = hash !== undefined || (before.enabled === 1 && after.enabled === 0)
+    return {
+      after,
+      statements: [
+        ...users.updateStatements(before, after),
+        ...password.statements,
+        ...(await addressNotice.statements(context.view, [{ before, after }])),
+        ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
+      ],
+    }
+  }
+
+  /** What has to be written; throws what is wrong with the rows. */
+  const decide = async (context: ActionContext, given: UserImport) => {
+    const { realm } = context
+    const { ifResourceExists, placeOf } = given
+    const existing = await existingUsers(parts, realm, given.users)
+    const isSkipped = ({ username }: ImportedUser): boolean =>
+      ifResourceExists === 'SKIP' && existing.has(foldName(username))
+    const memberships = await openMemberships(
+      parts,
+      context,
+      given.users.filter((user) => !isSkipped(user)),
+    )
+    const joined: { readonly id: string; readonly user: ImportedUser }[] = []
+    const names = await openNames(storage.db, realm, given.users)
+    const errors: FieldError[] = []
+    const rows: UserRow[] = []
+    const credentials: CredentialRow[] = []
+    const statements: Statement[] = []
+    const results: Result[] = []
+    /** Users whose password is replaced. */
+    const reset: string[] = []
+    /** Users who cannot sign in afterwards. */
+    const out: UserRow[] = []
+    const pace = createPace()
+    const decideOne = async (user: ImportedUser, place: string): Promise<void> => {
+      const before = existing.get(foldName(user.username))
+      const result = { resourceType: 'USER', resourceName: user.username } as const
+      if (before && isSkipped(user)) {
+        results.push({ ...result, action: 'SKIPPED', id: before.id })
+        return
+      }
+      const taken =
+        before && ifResourceExists === 'FAIL'
+          ? [{ field: `${place}/username`, code: 'duplicate', message: 'exists already' }]
+          : names.claim(place, user, before?.id)
+      if (taken.length > 0) {
+        errors.push(...taken)
+        return
+      }
+      if (before) {
+        const change = await collect(errors, place, () => overwrite(context, before, user))
+        statements.push(
+          ...(change?.statements ?? []),
+          ...joinStatements(
+            parts,
+            before.id,
+            memberships.rolesOf(user),
+            memberships.groupsOf(user),
+          ),
+        )
+        if (change?.after.enabled === 0 || change?.after.locked === 1) out.push(before)
+        results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
+        if (user.credentials?.[0]) reset.push(before.id)
+        return
+      }
+      const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
+      const made = await collect(errors, place, async () => {
+        const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
+        return { row, credential: credentialOf(row, user) }
+      })
+      if (!made) return
+      rows.push(made.row)
+      joined.push({ id: made.row.id, user })
+      credentials.push(...made.credential)
+      results.push({ ...result, action: 'ADDED', ...(given.dryRun ? {} : { id: made.row.id }) })
+    }
+    for (const [index, user] of given.users.entries()) {
+      await decideOne(user, placeOf(index))
+      if (pace.over()) await pace.rest()
+    }
+    if (errors.length > 0) throw refuse(errors)
+    return {
+      rows,
+      credentials,
+      statements: await lastAdmin.aroundData(context.view, out, statements),
+      results,
+      reset,
+      roles: joined.map(({ id, user }) => ({ id, roles: memberships.rolesOf(user) })),
+      groups: joined.flatMap(({ id, user }) =>
+        memberships.groupsOf(user).map((group_id) => ({ user_id: id, group_id })),
+      ),
+      missing: memberships.missing,
+    }
+  }
+
+  type Decided = Awaited<ReturnType<typeof decide>>
+
+  const commit = async (
+    context: ActionContext,
+    { rows, credentials, statements, results, reset, roles, groups }: Decided,
+    defaults: readonly string[],
+  ): Promise<void> => {
+    const { realm } = context
+    const nameRows = rows.flatMap((row) =>
+      [...new Set([row.username_key, row.email_key])].flatMap((name) =>
+        name === null ? [] : [{ realm, name, user_id: row.id }],
+      ),
+    )
+    const roleRows = roles.flatMap(({ id, roles: given }) =>
+      [...new Set([...defaults, ...given])].map((role_id) => ({
+        user_id: id,
+        role_id,
+        by_default: defaults.includes(role_id) ? 1 : 0,
+      })),
+    )
+    const eventOf = ({ id = '', action }: Result) =>
+      userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')
+    await recorder.commit(
+      [
+        ...insertRows(storage.db, 'users', rows),
+        ...insertRows(storage.db, 'user_names', nameRows),
+        ...insertRows(storage.db, 'credentials', credentials),
+        ...insertRows(storage.db, 'user_roles', roleRows),
+        ...insertRows(storage.db, 'user_groups', groups),
+        ...statements,
+      ],
+      [
+        ...results.filter(({ action }) => action !== 'SKIPPED').map(eventOf),
+        ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
+      ],
+    )
+    addressNotice.wake()
+  }
+
+  return {
+    operationId: 'import-users',
+    method: 'POST',
+    events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'RESET_PASSWORD'],
+    path: '/users/import',
+    permission: 'manage-users',
+    resourceType: 'users',
+    summary: 'Imports many users at once, all or none',
+    streams: importTypes,
+    bodyLimit,
+    query: importQuery,
+    body: importBody,
+    reply: {
+      status: 200,
+      schema: bodyOf({
+        added: { type: 'integer' },
+        skipped: { type: 'integer' },
+        overwritten: { type: 'integer' },
+        results: {
+          type: 'array',
+          items: bodyOf(
+            {
+              action: { type: 'string', enum: ['ADDED', 'SKIPPED', 'OVERWRITTEN'] },
+              resourceType: { type: 'string', enum: ['USER'] },
+              resourceName: { type: 'string' },
+              id: { type: 'string', format: 'uuid' },
+            },
+            ['action', 'resourceType', 'resourceName'],
+          ),
+        },
+        missing: {
+          type: 'array',
+          description: 'Roles and groups that users name and the realm does not have.',
+          items: bodyOf({
+            kind: { type: 'string' },
+            key: { type: 'string' },
+            users: { type: 'integer' },
+          }),
+        },
+      }),
+    },
+    handle: async (context) => {
+      const read = await readImport(context)
+      const given = { ...read, users: await withHashes(read, passwords) }
+      const decided = await decide(context, given)
+      const defaults = await defaultRoleIn(context.view)
+      if (decided.credentials.length > 0) await refuseWaysIn(context, defaults)
+      if (!given.dryRun) await commit(context, decided, defaults)
+      const { results, missing } = decided
+      const count = (action: Result['action']): number =>
+        results.filter((result) => result.action === action).length
+      return {
+        added: count('ADDED'),
+        skipped: count('SKIPPED'),
+        overwritten: count('OVERWRITTEN'),
+        results,
+        missing,
+      }
+    },
+  }
+}

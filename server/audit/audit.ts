@@ -1,0 +1,89 @@
+/**
+ * Audit events: what is recorded, and the recorder that writes them in the same transaction as what they tell
+ * of. They go to stdout only once they are durable, so that no line ever speaks of something that did not happen.
+ */
+
+import type { EventCategory, EventType } from '#schemas/wire/event-types.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, StatementResult, Storage } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { PersonalKeys } from './personal-keys.ts'
+import { prepare } from './records.ts'
+
+export interface AuditEvent {
+  readonly type: EventType
+  readonly realm: string
+  /** The id of a known user or client, else the name that was tried. */
+  readonly actor: string
+  /** The user as whom the actor, an administrator, acted. */
+  readonly onBehalfOf?: string
+  readonly sourceIp: string
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  readonly resourceType?: string
+  readonly resourceId?: string
+  /** Names no person. */
+  readonly detail?: string
+  /** Names or addresses of the user who is the resource, else of the actor: told with the detail until erasure. */
+  readonly personal?: string
+  /** The revision that the write made, of a configuration write. */
+  readonly revision?: number
+}
+
+/** The form that is answered, printed and sent (spec part 2). */
+export interface AuditRecord {
+  readonly id: string
+  readonly ts: string
+  readonly kind: 'audit'
+  readonly category: EventCategory
+  readonly type: EventType
+  readonly realm: string
+  readonly actor: string
+  readonly onBehalfOf?: string
+  readonly sourceIp: string
+  readonly resourceType: string | null
+  readonly resourceId: string | null
+  readonly outcome: 'SUCCESS' | 'FAILURE'
+  readonly detail: string | null
+}
+
+export interface Recorder {
+  /** Commits the statements and the events together; see `Storage.commit`. */
+  commit(
+    statements: readonly Statement[],
+    events: readonly AuditEvent[],
+  ): Promise<StatementResult[]>
+  /** Appends the statements and the events together; see `Storage.append`. */
+  append(
+    statements: readonly Statement[],
+    events: readonly AuditEvent[],
+  ): Promise<StatementResult[]>
+}
+
+export type AuditSink = (record: AuditRecord) => void
+
+export interface RecorderParts {
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'append'>
+  readonly clock: Clock
+  readonly personalKeys: PersonalKeys
+  readonly sinks: readonly AuditSink[]
+}
+
+export const createRecorder = ({
+  storage,
+  clock,
+  personalKeys,
+  sinks,
+}: RecorderParts): Recorder => {
+  const recording =
+    (write: (statements: readonly Statement[]) => Promise<StatementResult[]>) =>
+    async (statements: readonly Statement[], events: readonly AuditEvent[]) => {
+      const { rows, records } = await prepare(events, clock.now(), personalKeys)
+      const results = await write([...statements, ...insertRows(storage.db, 'audit_events', rows)])
+      for (const record of records) for (const sink of sinks) sink(record)
+      return results.slice(0, statements.length)
+    }
+  return {
+    commit: recording((statements) => storage.commit(statements)),
+    append: recording((statements) => storage.append(statements)),
+  }
+}

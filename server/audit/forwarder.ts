@@ -1,0 +1,241 @@
+/**
+ * Sends the audit trail to the receiver that is configured: batches of events as JSON arrays, in the order of their
+ * commits, each at least once. What was sent is told by a cursor of its own, which moves when the receiver has
+ * answered 2xx; until then the same events are sent again, with the same ids. It is a job like any other: one node at
+ * a time sends, whatever dies, and what fails is tried again later. No request that causes an event waits for it.
+ */
+
+import type { JobHandler, Outcome } from '#server/jobs/job.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { signatureHeaders } from '#server/platform/signature.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { AuditRecord } from './audit.ts'
+import { type Emission, type EmissionSettings, isForwarding } from './emission.ts'
+import type { Outbox, OutboxEvent, Position } from './outbox.ts'
+import type { ReadRecords } from './records.ts'
+
+export interface Forwarder {
+  readonly handler: JobHandler
+  /** Looks soon whether there is something to send. */
+  kick(): void
+  /** To be committed with a configuration by which forwarding begins: what is older is not sent. */
+  beginStatements(): Promise<Statement[]>
+  /** Null where nothing is forwarded. */
+  works(): Promise<boolean | null>
+  /** Follows the events of this node; returns what ends it. */
+  start(): () => Promise<void>
+}
+
+export interface ForwarderParts {
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'append'>
+  readonly outbox: Outbox
+  readonly emission: Emission
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly readRecords: ReadRecords
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'error'>
+}
+
+export const forwardQueue = 'audit-forward'
+
+const cursorName = 'audit-forward'
+const mostEvents = 200
+const mostBytes = 512 * 1024
+/** Nobody reads the answer. */
+const longestAnswer = 64 * 1024
+/** Events that come together are sent together. */
+const gatherMs = 100
+/** A node that died before it could ask for a job is noticed by the others. */
+const pollMs = 60_000
+/** How soon what transactions under way have held back is asked for again. */
+const unsettledMs = 100
+const minute = 60_000
+/** A receiver that does not answer keeps its events for a week; a new event begins anew. */
+const waits = [1_000, 5_000, 15_000, minute, ...Array<number>(2000).fill(5 * minute)]
+/** So many failures in a row are no accident. */
+const failuresToTell = 3
+
+interface Batch {
+  readonly records: readonly AuditRecord[]
+  readonly body: string
+  /** After the last event that is in it or passed over. */
+  readonly position: Position
+}
+
+/** As many events from the front as fit, of the categories that are wanted. */
+const batchOf = (
+  events: readonly OutboxEvent[],
+  all: readonly AuditRecord[],
+  { categories }: EmissionSettings,
+): Batch => {
+  const texts: string[] = []
+  const records: AuditRecord[] = []
+  let bytes = 0
+  let position = ''
+  for (const [i, event] of events.entries()) {
+    const record = all[i]
+    if (record && categories.includes(record.category)) {
+      const text = JSON.stringify(record)
+      bytes += Buffer.byteLength(text) + 1
+      if (bytes > mostBytes && texts.length > 0) break
+      texts.push(text)
+      records.push(record)
+    }
+    position = event.position
+  }
+  return { records, body: `[${texts.join(',')}]`, position }
+}
+
+/** `hmac:<secret>` signs as webhooks are signed; anything else is the header's value. */
+const authorizationHeaders = (
+  authorization: string | null,
+  signed: { readonly id: string; readonly at: number; readonly body: string },
+): Readonly<Record<string, string>> => {
+  if (authorization === null) return signatureHeaders(signed, [])
+  const secret = /^hmac:(.*)$/s.exec(authorization)?.[1]
+  return secret === undefined
+    ? { ...signatureHeaders(signed, []), authorization }
+    : signatureHeaders(signed, [secret])
+}
+
+export const createForwarder = (parts: ForwarderParts): Forwarder => {
+  const { storage, outbox, emission, jobs, outgoing, readRecords, clock, logger } = parts
+  const { db } = storage
+
+  /** Why the receiver does not have the batch; nothing when it has. */
+  const send = async (
+    settings: EmissionSettings,
+    { records, body }: Batch,
+    signal: AbortSignal,
+  ): Promise<string | undefined> => {
+    const id = records.at(-1)?.id ?? ''
+    try {
+      const { status } = await outgoing.request({
+        url: settings.httpUrl,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...authorizationHeaders(settings.authorization, { id, at: clock.now(), body }),
+        },
+        body,
+        timeoutMs: settings.timeoutMs,
+        maxBytes: longestAnswer,
+        signal,
+      })
+      return status >= 200 && status < 300 ? undefined : `the receiver answers ${status}`
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      return error.message
+    }
+  }
+
+  /** One batch; nothing when there is more to send at once. */
+  const step = async (signal: AbortSignal): Promise<Outcome | undefined> => {
+    // Read, not remembered: what was set a moment ago on another node counts.
+    const settings = await emission.read()
+    if (!isForwarding(settings)) return { kind: 'done' }
+    const from = await outbox.cursor(cursorName)
+    const { events, more } = await outbox.read(from, mostEvents)
+    if (events.length === 0)
+      return more ? { kind: 'again', afterMs: unsettledMs } : { kind: 'done' }
+    const batch = batchOf(events, await readRecords(events), settings)
+    const reason = batch.records.length > 0 ? await send(settings, batch, signal) : undefined
+    if (reason !== undefined) return { kind: 'retry', reason }
+    try {
+      await storage.commit([outbox.advance(cursorName, from, batch.position)])
+    } catch (error) {
+      // Forwarding began anew meanwhile.
+      if (!(error instanceof GuardFailedError)) throw error
+    }
+    return undefined
+  }
+
+  const handler: JobHandler = {
+    queue: forwardQueue,
+    perTarget: 1,
+    // On whatever node: the order of events is the receiver's.
+    ordered: true,
+    leaseMs: 15_000,
+    waits,
+    jitter: 0.1,
+    run: async (_job, signal) => {
+      for (;;) {
+        const outcome = await step(signal)
+        if (outcome) return outcome
+        if (signal.aborted) return { kind: 'again', afterMs: 0 }
+      }
+    },
+  }
+
+  const waitingJobs = () =>
+    db.selectFrom('jobs').where('queue', '=', forwardQueue).where('state', '=', 'waiting')
+
+  /** A job that nobody has begun will see every event that is there now, also where it waits after a failure. */
+  const ask = async (): Promise<void> => {
+    if (!isForwarding(emission.current())) return
+    const unbegun = await waitingJobs().select('id').where('lease', 'is', null).executeTakeFirst()
+    if (!unbegun) await storage.append(jobs.enqueueStatements(forwardQueue, [{ payload: {} }]))
+    jobs.wake(forwardQueue)
+  }
+
+  let gathering: NodeJS.Timeout | undefined
+  let asking = Promise.resolve()
+  const kick = (): void => {
+    gathering ??= setTimeout(() => {
+      gathering = undefined
+      asking = ask().catch((error) => logger.error({ err: error }, 'forwarding events failed'))
+    }, gatherMs).unref()
+  }
+
+  return {
+    handler,
+    kick,
+
+    beginStatements: async () => {
+      const position = await outbox.end()
+      return [
+        statement(
+          db
+            .insertInto('outbox_cursors')
+            .values({ name: cursorName, position })
+            .onConflict((conflict) => conflict.column('name').doUpdateSet({ position })),
+        ),
+      ]
+    },
+
+    works: async () => {
+      if (!isForwarding(await emission.read())) return null
+      const failing = await waitingJobs()
+        .select('id')
+        .where((eb) =>
+          eb.or([
+            eb('attempts', '>', failuresToTell),
+            // The last one may still be under way.
+            eb.and([eb('attempts', '=', failuresToTell), eb('lease', 'is', null)]),
+          ]),
+        )
+        .executeTakeFirst()
+      return failing === undefined
+    },
+
+    start: () => {
+      const unlisten = outbox.listen(({ category }) => {
+        if (emission.current().categories.includes(category)) kick()
+      })
+      const polling = setInterval(kick, pollMs).unref()
+      kick()
+      return async () => {
+        unlisten()
+        clearInterval(polling)
+        clearTimeout(gathering)
+        await asking
+      }
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** Taking a credential away, with what is good for nothing without it: a device that is no factor is sent nothing any more. */
+
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
+import type { CredentialRow } from '#server/storage/tables/tables.ts'
+import { deviceType, type StoredDevice } from './devices.ts'
+
+export const credentialGuard = 'credential'
+
+/** Fails the guard where it is gone already. */
+export const removeCredential = (
+  { db }: Pick<Storage, 'db'>,
+  { id, user_id, type, secret }: CredentialRow,
+): Statement[] => {
+  const gone = db.deleteFrom('credentials').where('id', '=', id).where('user_id', '=', user_id)
+  if (type !== deviceType) return [guarded(gone, credentialGuard)]
+  const { deviceId }: StoredDevice = JSON.parse(secret)
+  const address = db
+    .deleteFrom('push_tokens')
+    .where('user_id', '=', user_id)
+    .where('device_id', '=', deviceId)
+  return [guarded(gone, credentialGuard), statement(address)]
+}

@@ -1,0 +1,41 @@
+/**
+ * Attempts under way, counted in memory: as good as in the database where one process has it for itself, and no commit.
+ * Whoever opens the same database in this process counts together with the others.
+ */
+
+import type { Kysely } from 'kysely'
+import type { Tables } from '#server/storage/tables/tables.ts'
+
+export interface HeldAttempts {
+  /** One more; tells how many there are now. */
+  take(realm: string, subject: string): number
+  giveBack(realm: string, subject: string): void
+}
+
+const createHeldAttempts = (): HeldAttempts => {
+  const counts = new Map<string, number>()
+  // No realm has a space in its name.
+  const keyOf = (realm: string, subject: string): string => `${realm} ${subject}`
+  return {
+    take(realm, subject) {
+      const key = keyOf(realm, subject)
+      const count = (counts.get(key) ?? 0) + 1
+      counts.set(key, count)
+      return count
+    },
+    giveBack(realm, subject) {
+      const key = keyOf(realm, subject)
+      const count = (counts.get(key) ?? 0) - 1
+      if (count > 0) counts.set(key, count)
+      else counts.delete(key)
+    },
+  }
+}
+
+const held = new WeakMap<Kysely<Tables>, HeldAttempts>()
+
+export const heldAttemptsOn = (db: Kysely<Tables>): HeldAttempts => {
+  const made = held.get(db) ?? createHeldAttempts()
+  held.set(db, made)
+  return made
+}

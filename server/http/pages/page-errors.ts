@@ -1,0 +1,50 @@
+/** Errors of routes that people visit: the same problems as everywhere, told on a page. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ProblemCode } from '#schemas/problems.ts'
+import { logProblem, type MapError, setProblemHeaders, toProblem } from '../errors.ts'
+import type { ErrorPage, PageContext, PageError, Pages } from './pages.ts'
+
+const told: Partial<Readonly<Record<ProblemCode, PageError>>> = {
+  csrf: 'expired',
+  unauthenticated: 'expired',
+  forbidden: 'forbidden',
+  'not-found': 'not-found',
+  gone: 'link-expired',
+  'rate-limited': 'rate-limited',
+  internal: 'internal',
+  unavailable: 'internal',
+}
+
+export interface PageErrorOptions {
+  readonly pages: Pages
+  /** What is known of the realm; it must not throw and may be asked for a realm that does not exist. */
+  readonly contextOf: (request: FastifyRequest) => PageContext | Promise<PageContext>
+  readonly mapError?: MapError | undefined
+  /** How errors of a protocol are told; nothing for those that are told as everywhere. */
+  readonly tell?: (
+    error: unknown,
+  ) => Pick<ErrorPage, 'status' | 'error' | 'detail' | 'backUrl'> | undefined
+}
+
+export const createPageErrors =
+  ({ pages, contextOf, mapError, tell }: PageErrorOptions) =>
+  async (error: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const own = tell?.(error)
+    if (own)
+      return pages.error(reply, { ...(await contextOf(request)), ...own, requestId: request.id })
+    const problem = toProblem(error, mapError)
+    logProblem(request, problem)
+    setProblemHeaders(reply, problem)
+    return pages.error(reply, {
+      ...(await contextOf(request)),
+      status: problem.status,
+      error: told[problem.code] ?? 'bad-request',
+      requestId: request.id,
+    })
+  }
+
+/** Makes the scope of `app` answer with pages instead of problem documents. */
+export const installPageErrors = (app: FastifyInstance, options: PageErrorOptions): void => {
+  app.setErrorHandler(createPageErrors(options))
+}

@@ -1,0 +1,187 @@
+/**
+ * The statements about jobs. A claim is one statement, so that of any number of nodes one gets a job; whatever is
+ * written about a job afterwards is guarded by the lease of that claim, so that who has lost it changes nothing.
+ */
+
+import { type RawBuilder, sql } from 'kysely'
+import { newId } from '#server/platform/ids.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { inSlices, statement } from '#server/storage/statements.ts'
+import type { JobRow } from '#server/storage/tables/job-tables.ts'
+import type { NewJob } from './job.ts'
+
+/** A claimed job, as its row is. */
+export interface Claimed extends Omit<JobRow, 'id'> {
+  readonly id: number
+  readonly lease: string
+}
+
+/** Which jobs of a queue may be taken. */
+export interface Lanes {
+  readonly queue: string
+  readonly ordered: boolean
+  /** Of a target that is not in `room`. */
+  readonly perTarget: number
+  /** How many more may run of targets that have some running. */
+  readonly room: ReadonlyMap<string, number>
+}
+
+type Change = Partial<
+  Pick<JobRow, 'state' | 'attempts' | 'next_at' | 'created_at' | 'finished_at' | 'result'>
+>
+
+export interface QueueFigures {
+  readonly queue: string
+  readonly waiting: number
+  /** When the oldest that waits was made. */
+  readonly oldest: number
+}
+
+/** A claim looks no further: what is beyond has its turn at the next one. */
+const window = 256
+const insertSize = 100
+const removeSize = 1000
+
+export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>) => {
+  const skipLocked = dialect.skipsLocked ? sql`for update skip locked` : sql``
+
+  /** With literals where the text must be that of an index. */
+  const eligible = ({ queue, ordered, room }: Lanes) => {
+    const full = [...room].filter(([, free]) => free <= 0).map(([target]) => target)
+    const notFull = full.length > 0 ? sql`and target not in (${sql.join(full)})` : sql``
+    const oldest = ordered
+      ? sql`and not exists (select 1 from jobs as older where older.queue = jobs.queue
+          and older.target = jobs.target and older.id < jobs.id and older.state = 'waiting')`
+      : sql``
+    return sql`queue = ${queue} and state = 'waiting' ${notFull} ${oldest}`
+  }
+
+  return {
+    /** Into the transaction of whatever causes them. */
+    enqueue: (queue: string, jobs: readonly NewJob[], now: number): Statement[] => {
+      const rows = jobs.map(({ realm = null, target = '', key = null, payload, at = now }) => ({
+        job_id: newId(),
+        queue,
+        realm,
+        target,
+        idempotency_key: key,
+        payload: JSON.stringify(payload),
+        state: 'waiting' as const,
+        attempts: 0,
+        next_at: at,
+        created_at: now,
+      }))
+      return inSlices(rows, insertSize).map((part) =>
+        statement(
+          db
+            .insertInto('jobs')
+            .values(part)
+            .onConflict((conflict) => conflict.doNothing()),
+        ),
+      )
+    },
+
+    /** When the next job may be taken; nothing where there is none. */
+    nextAt: async (lanes: Lanes): Promise<number | undefined> => {
+      const { rows } = await sql<{ at: number | null }>`
+        select next_at as at from jobs where ${eligible(lanes)} order by next_at limit 1`.execute(
+        db,
+      )
+      return rows[0]?.at ?? undefined
+    },
+
+    claim: (lanes: Lanes, most: number, now: number, until: number): Statement => {
+      const partly = [...lanes.room].filter(([, free]) => free > 0)
+      const cases = sql.join(
+        partly.map(([target, free]) => sql`when ${target} then ${sql.lit(free)}`),
+        sql` `,
+      )
+      const room =
+        partly.length > 0
+          ? sql`case target ${cases} else ${sql.lit(lanes.perTarget)} end`
+          : sql.lit(lanes.perTarget)
+      const query = sql`
+        with due as materialized (
+          select id, target from jobs where ${eligible(lanes)} and next_at <= ${now}
+          order by next_at, id limit ${sql.lit(window)} ${skipLocked}),
+        placed as (
+          select id, target, row_number() over (partition by target order by id) as place from due),
+        chosen as materialized (
+          select id from placed where place <= ${room} order by place, id limit ${most})
+        update jobs set lease = ${newId()}, next_at = ${until}, attempts = attempts + 1
+        where id in (select id from chosen) returning *`
+      return statement({ compile: () => query.compile(db) })
+    },
+
+    /** Gives the job back, changed; nothing where the lease is lost. */
+    settle: ({ id, lease }: Claimed, change: Change): Statement =>
+      statement(
+        db
+          .updateTable('jobs')
+          .set({ ...change, lease: null })
+          .where('id', '=', id)
+          .where('lease', '=', lease),
+      ),
+
+    remove: ({ id, lease }: Claimed): Statement =>
+      statement(db.deleteFrom('jobs').where('id', '=', id).where('lease', '=', lease)),
+
+    extend: ({ id, lease }: Claimed, until: number): Statement =>
+      statement(
+        db
+          .updateTable('jobs')
+          .set({ next_at: until })
+          .where('id', '=', id)
+          .where('lease', '=', lease),
+      ),
+
+    /** Whatever anybody was at is free at once. */
+    free: (now: number): Statement =>
+      statement(
+        db.updateTable('jobs').set({ lease: null, next_at: now }).where('lease', 'is not', null),
+      ),
+
+    /** Removes a part of what was finished before a time. */
+    forget: (queue: string, state: 'done' | 'dead', before: number): Statement => {
+      const old = sql`select id from jobs where queue = ${queue} and finished_at < ${before}
+        and state = ${state} order by finished_at limit ${sql.lit(removeSize)}`
+      const query = sql`delete from jobs where id in (${old})`
+      return statement({ compile: () => query.compile(db) })
+    },
+
+    figures: async (): Promise<QueueFigures[]> => {
+      const { rows } = await sql<QueueFigures>`
+        select queue, count(*) as waiting, min(created_at) as oldest from jobs
+        where state = 'waiting' group by queue`.execute(db)
+      return rows.map(({ queue, waiting, oldest }) => ({ queue, waiting: Number(waiting), oldest }))
+    },
+  }
+}
+
+export type JobStore = ReturnType<typeof createJobStore>
+
+/** Jobs made of rows that only the transaction itself sees, one of each; `key` names the job and comes once. */
+export const enqueueSelected = (
+  db: Storage['db'],
+  queue: string,
+  now: number,
+  {
+    key,
+    realm,
+    target,
+    payload,
+    from,
+  }: Readonly<Record<'key' | 'realm' | 'target' | 'payload' | 'from', RawBuilder<unknown>>>,
+): Statement => {
+  const at = sql`cast(${now} as bigint)`
+  const query = sql`
+    insert into jobs (job_id, queue, realm, target, idempotency_key, payload,
+      state, attempts, next_at, created_at)
+    select ${key}, cast(${queue} as text), ${realm}, ${target}, ${key}, ${payload},
+      'waiting', 0, ${at}, ${at} from ${from}
+    on conflict do nothing`
+  return statement({ compile: () => query.compile(db) })
+}
+
+/** More can be removed when a removal has taken as many. */
+export const isWholePart = (removed: number): boolean => removed >= removeSize

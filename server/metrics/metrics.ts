@@ -1,0 +1,164 @@
+/**
+ * What the server counts (spec part 6, "Metrics"), and how the figures of several processes become one answer.
+ * A label never holds what a stranger made up: realms that do not exist are `unknown`, paths are route patterns.
+ *
+ * An admin write is a `success` when it was answered 2xx and `denied` when 401 or 403, also to somebody who is not
+ * signed in. One that was neither done nor denied (not valid, not found, a conflict) is only in the HTTP figures.
+ */
+
+import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
+import type { Attempted } from '#server/jobs/job.ts'
+import { registerJobMetrics } from '#server/jobs/job-metrics.ts'
+import type { QueueFigures } from '#server/jobs/store.ts'
+import { type Clock, systemClock } from '#server/platform/clock.ts'
+import type { Keep, Siblings } from '#server/platform/threads/siblings.ts'
+import { registerProcessMetrics } from './process-metrics.ts'
+import { createRequestDurations, type HandledRequest } from './request-durations.ts'
+
+export type LoginOutcome = 'success' | 'failure'
+export type WriteOutcome = 'success' | 'denied'
+
+/** The figures of one process, in a form that travels between processes. */
+export type Figures = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/** Counting by a realm that may not exist resolves once it is counted and never rejects. */
+export interface Metrics {
+  login(realm: string, outcome: LoginOutcome): Promise<void>
+  /** By a realm, which therefore exists. */
+  tokenIssued(realm: string): void
+  mfaChallenge(realm: string): Promise<void>
+  adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
+  /** By a realm, which therefore exists. */
+  messageSuppressed(realm: string, limit: string): void
+  request(request: HandledRequest): void
+  jobAttempted(queue: string, outcome: Attempted): void
+  figures(): Promise<Figures>
+}
+
+export interface MetricsParts {
+  readonly isRealm: (name: string) => Promise<boolean>
+  /** How many wait, by the name of the queue. */
+  readonly queues?: Readonly<Record<string, () => number>>
+  /** Work that waits in the database, which all processes see. */
+  readonly jobs?: () => Promise<readonly QueueFigures[]>
+  readonly clock?: Clock
+}
+
+const names = {
+  logins: 'svc_login_total',
+  tokens: 'svc_tokens_issued_total',
+  challenges: 'svc_mfa_challenge_total',
+  writes: 'svc_admin_write_total',
+  suppressed: 'svc_messages_suppressed_total',
+} as const
+
+/** What became of an admin write; nothing where it was neither done nor denied. */
+export const outcomeOf = (status: number): WriteOutcome | undefined => {
+  if (status >= 200 && status < 300) return 'success'
+  return status === 401 || status === 403 ? 'denied' : undefined
+}
+
+export const createMetrics = (parts: MetricsParts): Metrics => {
+  const { isRealm, queues = {}, jobs = async () => [], clock = systemClock } = parts
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name, help, labelNames, registers })
+
+  const logins = counter(names.logins, 'Sign-ins.', ['realm', 'outcome'])
+  const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
+  const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
+  const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
+  const suppressed = counter(names.suppressed, 'Messages that a limit kept back.', [
+    'realm',
+    'limit',
+  ])
+  const durations = createRequestDurations()
+  new Gauge({
+    name: 'svc_queue_depth',
+    help: 'How many wait.',
+    labelNames: ['queue'],
+    registers,
+    collect() {
+      for (const [queue, depth] of Object.entries(queues)) this.set({ queue }, depth())
+    },
+  })
+  registerProcessMetrics(registry)
+  const jobAttempted = registerJobMetrics(registry, jobs, clock)
+
+  const labelOf = async (realm: string): Promise<string> => {
+    const known = await isRealm(realm).catch(() => false)
+    return known ? realm : 'unknown'
+  }
+
+  return {
+    login: async (realm, outcome) => logins.inc({ realm: await labelOf(realm), outcome }),
+    tokenIssued: (realm) => tokens.inc({ realm }),
+    mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
+    adminWrite: async (realm, method, outcome) =>
+      writes.inc({ realm: await labelOf(realm), method, outcome }),
+    messageSuppressed: (realm, limit) => suppressed.inc({ realm, limit }),
+    request: durations.observe,
+    jobAttempted,
+    // The declaration of the library has the types as members of an enum; at run time they are words.
+    figures: async () =>
+      [...(await registry.getMetricsAsJSON()), durations.figures()] as unknown as Figures,
+  }
+}
+
+/** What all processes together have to tell, in the text exposition format. */
+export const exposition = (all: readonly Figures[]): Promise<string> =>
+  AggregatorRegistry.aggregate([...all]).metrics()
+
+export const expositionType = Registry.PROMETHEUS_CONTENT_TYPE
+
+const question = 'figures'
+
+/** Lets the other processes of the server ask for the figures of this one. */
+export const shareFigures = (siblings: Siblings, metrics: Metrics): void =>
+  siblings.answer(question, () => metrics.figures())
+
+/** The figures of all processes, also of those that did not answer in time or have ended. */
+export const allFigures = async (siblings: Siblings): Promise<readonly Figures[]> => {
+  const { answers, silent, departed } = await siblings.ask(question)
+  return [...answers, ...silent, departed].filter(
+    (one): one is Figures => one !== null && one !== undefined,
+  )
+}
+
+/**
+ * What is kept of the figures of processes that ended: what counts up. Without it a total would fall when a worker
+ * dies, which a scraper takes for a restart of everything.
+ */
+const keepCounts: Keep = (kept, last) => {
+  const figures = last as Figures
+  // The declaration has the types as members of an enum; at run time they are these words.
+  const counting = figures.filter(({ type }) => ['counter', 'histogram'].includes(String(type)))
+  return AggregatorRegistry.aggregate([(kept ?? []) as Figures, counting]).getMetricsAsJSON()
+}
+
+export const keptFigures: Readonly<Record<string, Keep>> = { [question]: keepCounts }
+
+export interface Totals {
+  readonly logins: Readonly<Record<LoginOutcome, number>>
+  readonly tokensIssued: number
+  readonly mfaChallenges: number
+  readonly adminWrites: Readonly<Record<WriteOutcome, number>>
+}
+
+/** The spec's counters over all realms and processes. */
+export const totalsOf = (all: readonly Figures[]): Totals => {
+  const sum = (name: string, outcome?: string): number =>
+    all
+      .flat()
+      .filter((metric) => metric.name === name)
+      .flatMap(({ values }) => values)
+      .filter(({ labels }) => outcome === undefined || labels['outcome'] === outcome)
+      .reduce((total, { value }) => total + value, 0)
+  return {
+    logins: { success: sum(names.logins, 'success'), failure: sum(names.logins, 'failure') },
+    tokensIssued: sum(names.tokens),
+    mfaChallenges: sum(names.challenges),
+    adminWrites: { success: sum(names.writes, 'success'), denied: sum(names.writes, 'denied') },
+  }
+}

@@ -1,0 +1,43 @@
+/** Tells the client how its authorize request ended, in the mode it asked for, always with who tells (RFC 9207). */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { OAuthError } from '../errors.ts'
+import type { Target } from './check-request.ts'
+import type { ResponseMode } from './response-modes/mode.ts'
+
+/** A browser at the authorization endpoint of a realm. */
+export interface Visit {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly issuer: Issuer
+}
+
+export type Answer = (
+  visit: Visit,
+  client: TokenClient,
+  target: Target,
+  outcome: { readonly code: string } | OAuthError,
+) => Promise<FastifyReply>
+
+export const createAnswer =
+  (modes: readonly ResponseMode[]): Answer =>
+  async ({ request, reply, issuer }, client, { redirectUri, responseMode, state }, outcome) => {
+    const mode = modes.find(({ name }) => name === responseMode)
+    if (!mode) throw new Error(`there is no response mode ${responseMode}`)
+    const failed = outcome instanceof Error
+    if (failed)
+      request.log.info(
+        { error: outcome.code, detail: outcome.options.detail, err: outcome.cause },
+        'authorization refused',
+      )
+    const parameters = {
+      ...(failed
+        ? { error: outcome.code, error_description: outcome.message }
+        : { code: outcome.code }),
+      ...(state === undefined ? {} : { state }),
+      iss: issuer.url,
+    }
+    return mode.send({ issuer, client, redirectUri, parameters }, request, reply)
+  }

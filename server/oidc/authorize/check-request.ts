@@ -1,0 +1,99 @@
+/**
+ * Puts an authorize request through its steps. An error before the redirect URI is known to be the client's is
+ * thrown; a later one comes with where to tell it.
+ */
+
+import type { MapError } from '#server/http/errors.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { type OAuthError, toOAuthError } from '../errors.ts'
+import type { Parameters } from '../parameters.ts'
+import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'
+import { knownClient } from './steps/known-client.ts'
+import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
+import { defaultResponseMode } from './steps/response-mode.ts'
+import type { WholeRequest } from './steps/whole-request.ts'
+
+/** What an answer needs. */
+export type Target = Pick<AuthorizeRequest, 'redirectUri' | 'responseMode' | 'state'>
+
+export interface Checked {
+  readonly client: TokenClient
+  readonly request: AuthorizeRequest
+  /** Those that count. */
+  readonly parameters: Parameters
+}
+
+export interface Refused {
+  readonly client: TokenClient
+  readonly target: Target
+  readonly error: OAuthError
+}
+
+export interface CheckParts {
+  readonly steps: readonly Step[]
+  /** By name. */
+  readonly responseModes: readonly string[]
+  readonly wholeRequest: (
+    issuer: Issuer,
+    client: TokenClient,
+    sent: Parameters,
+  ) => Promise<WholeRequest>
+  readonly mapError?: MapError | undefined
+}
+
+export type CheckRequest = (
+  issuer: Issuer,
+  sent: Parameters,
+  pushing?: boolean,
+) => Promise<Checked | Refused>
+
+const start = (redirectUri: string, parameters: Parameters): AuthorizeRequest => {
+  const state = parameters.get('state')
+  return {
+    redirectUri,
+    responseMode: defaultResponseMode,
+    ...(state === undefined ? {} : { state }),
+    scope: [],
+    resources: [],
+    prompt: [],
+  }
+}
+
+export const createCheckRequest = (parts: CheckParts): CheckRequest => {
+  const { steps, responseModes, wholeRequest, mapError } = parts
+
+  /** Through the list; what was read up to an error tells how to answer it. */
+  const run = async (sent: SentRequest, begun: AuthorizeRequest): Promise<Checked | Refused> => {
+    const { client } = sent
+    let request = begun
+    try {
+      for (const step of steps) request = { ...request, ...(await step(sent)) }
+      return { client, request, parameters: sent.parameters }
+    } catch (error) {
+      return { client, target: request, error: toOAuthError(error, mapError) }
+    }
+  }
+
+  /** Before the request is whole: answered as it asks from outside, where that is a way at all. */
+  const outsideOf = (redirectUri: string, sent: Parameters): AuthorizeRequest => {
+    const begun = start(redirectUri, sent)
+    const asked = sent.get('response_mode')
+    const isKnown = asked !== undefined && responseModes.includes(asked)
+    return isKnown ? { ...begun, responseMode: asked } : begun
+  }
+
+  return async (issuer, sent, pushing = false) => {
+    const client = await knownClient(issuer, sent.require('client_id'))
+    const outside = sent.get('redirect_uri')
+    if (outside !== undefined) registeredRedirectUri(client, outside)
+    try {
+      const whole = await wholeRequest(issuer, client, sent)
+      const uri = registeredRedirectUri(client, whole.parameters.get('redirect_uri'))
+      return await run({ issuer, client, ...whole, pushing }, start(uri, whole.parameters))
+    } catch (error) {
+      if (outside === undefined) throw error
+      return { client, target: outsideOf(outside, sent), error: toOAuthError(error, mapError) }
+    }
+  }
+}

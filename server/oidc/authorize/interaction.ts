@@ -1,0 +1,178 @@
+/**
+ * What an authorize request still needs from its user: to sign in, to choose an account, to consent, or nothing. The
+ * same questions are asked anew each time the browser comes back, of the session that is there then.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import { isEnough, levels } from '#server/sign-in/flow/levels.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import { isCommandLine } from '#server/tokens/command-line.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { SubjectMissingError } from '#server/tokens/subject.ts'
+import { organizationsOf } from '#server/users/organizations.ts'
+import type { Consents } from '../consent/consents.ts'
+import { accessDenied, oauthError } from '../errors.ts'
+import { askedScopes } from './asked-scopes.ts'
+import type { AuthorizeRequest } from './authorize-request.ts'
+
+/** Milliseconds that the way back from the sign-in may take, and reading what is to be allowed. */
+const wayBack = 5000
+const reading = 5 * 60_000
+
+export const loginRequired = oauthError('login_required')
+const unmet = oauthError('unmet_authentication_requirements')
+
+export type Need =
+  | { readonly kind: 'sign-in' }
+  | { readonly kind: 'account'; readonly found: FoundSession }
+  | { readonly kind: 'consent'; readonly found: FoundSession }
+  | {
+      readonly kind: 'nothing'
+      readonly found: FoundSession
+      /** The one that was asked for, by id. */
+      readonly organization?: string | undefined
+    }
+
+export interface Progress {
+  /** Who is signed in now. */
+  readonly found: FoundSession | undefined
+  /** The session that was there when the request began. */
+  readonly priorSession: string | undefined
+  /** The session that the user chose to go on with. */
+  readonly chosen?: string | undefined
+  /** Whether the user consents by this very request. */
+  readonly consents?: boolean | undefined
+}
+
+/**
+ * Levels that will do, the preferred first. An essential one that there is not cannot be met by signing in
+ * (OIDC Core §5.5.1.1); one that is wished for is tried.
+ */
+const wantedLevels = ({ essentialAcr, acrValues = [] }: AuthorizeRequest): readonly string[] => {
+  if (essentialAcr === undefined) return acrValues
+  const offered = levels.filter((level) => essentialAcr.includes(level))
+  if (offered.length === 0)
+    throw unmet('the authentication context class that is essential is not offered')
+  return offered
+}
+
+/** What a sign-in aims at. */
+export const wantedLevel = (request: AuthorizeRequest): string | undefined =>
+  wantedLevels(request)[0]
+
+/** Where nobody can be asked for the preferred one, any other on the list is better than none (OIDC Core §3.1.2.1). */
+const hasOneOf = (
+  wanted: readonly string[],
+  { session }: FoundSession,
+  { prompt }: AuthorizeRequest,
+): boolean => {
+  const enough = prompt.includes('none') ? wanted : wanted.slice(0, 1)
+  return enough.length === 0 || enough.some((level) => isEnough(session.acr, level))
+}
+
+/** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
+export const stepsUp = ({ prompt, maxAge, subject }: AuthorizeRequest): boolean =>
+  prompt.length === 0 && maxAge === undefined && subject === undefined
+
+export interface InteractionParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly mint: Pick<Mint, 'subject'>
+  readonly consents: Pick<Consents, 'scopesOf'>
+}
+
+export const createInteraction = ({ storage, clock, mint, consents }: InteractionParts) => {
+  const isOlder = ({ session }: FoundSession, seconds: number | undefined, grace = 0): boolean =>
+    seconds !== undefined && clock.now() - session.created_at > seconds * 1000 + grace
+
+  /** Who signed in since may have done so for something else, and longer ago than `max_age` (OIDC Core §3.1.2.1). */
+  const isTooOld = (
+    found: FoundSession,
+    { maxAge, prompt }: AuthorizeRequest,
+    { signedInSince, consentsNow }: { signedInSince: boolean; consentsNow: boolean },
+  ): boolean =>
+    signedInSince
+      ? isOlder(found, maxAge, consentsNow ? reading : wayBack)
+      : prompt.includes('login') || maxAge === 0 || isOlder(found, maxAge)
+
+  const subjectOf = async (
+    issuer: Issuer,
+    client: TokenClient,
+    { user }: FoundSession,
+  ): Promise<string | SubjectMissingError> => {
+    try {
+      return await mint.subject(issuer, client, user)
+    } catch (error) {
+      if (error instanceof SubjectMissingError) return error
+      throw error
+    }
+  }
+
+  /** By id, where the user is a member. */
+  const organizationAsked = async (
+    { view }: Issuer,
+    { user }: FoundSession,
+    alias: string,
+  ): Promise<string | undefined> => {
+    const memberships = await organizationsOf(storage, view, user.id)
+    return memberships.find((one) => one.alias === alias)?.id
+  }
+
+  const mustConsent = async (
+    issuer: Issuer,
+    client: TokenClient,
+    { user }: FoundSession,
+    request: AuthorizeRequest,
+  ): Promise<boolean> => {
+    // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
+    if (request.prompt.includes('consent') || isCommandLine(client)) return true
+    if (!client.doc.consentRequired) return false
+    const allowed = await consents.scopesOf(user.id, client.id)
+    if (!allowed) return true
+    const asked = await askedScopes(issuer, client, request)
+    return asked.some((one) => !allowed.has(one))
+  }
+
+  return async (
+    issuer: Issuer,
+    client: TokenClient,
+    request: AuthorizeRequest,
+    { found, priorSession, chosen, consents: consentsNow = false }: Progress,
+  ): Promise<Need> => {
+    const wanted = wantedLevels(request)
+    if (!found) return { kind: 'sign-in' }
+    const signedInSince = found.session.id !== priorSession
+    if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
+    const subject = await subjectOf(issuer, client, found)
+    if (request.subject !== undefined && request.subject !== subject) {
+      if (signedInSince) throw loginRequired('another user signed in than the one asked for')
+      return { kind: 'sign-in' }
+    }
+    const { prompt } = request
+    if (!hasOneOf(wanted, found, request)) {
+      if (!signedInSince) return { kind: 'sign-in' }
+      if (request.essentialAcr)
+        throw unmet(
+          'the user has not signed in by the authentication context class that is essential',
+        )
+    }
+    if (prompt.includes('select_account') && !signedInSince && chosen !== found.session.id)
+      return { kind: 'account', found }
+    const organization =
+      request.organization === undefined
+        ? undefined
+        : await organizationAsked(issuer, found, request.organization)
+    if (request.organization !== undefined && organization === undefined) {
+      if (signedInSince) throw accessDenied('the user is no member of the organization asked for')
+      return { kind: 'sign-in' }
+    }
+    // The code could never be redeemed.
+    if (typeof subject !== 'string')
+      throw accessDenied('no token can be issued for this user', { detail: subject.message })
+    const asks = !consentsNow && (await mustConsent(issuer, client, found, request))
+    return asks ? { kind: 'consent', found } : { kind: 'nothing', found, organization }
+  }
+}

@@ -1,0 +1,42 @@
+/** What the sign-in page learns about what waits for it: an authorize request, an invitation, or a page of ours. */
+
+import { twoFactors } from '#server/sign-in/flow/levels.ts'
+import {
+  createOpenedInvitations,
+  invitationHandle,
+  type OpenedInvitationParts,
+} from '#server/sign-in/invitations.ts'
+import type { FindPending } from '#server/sign-in/pages/pending.ts'
+import { ownPage, wantsStrength } from '../own-pages.ts'
+import type { OidcParts } from '../parts.ts'
+import { createAuthorizations } from './authorizations.ts'
+import { formTargets } from './form-targets.ts'
+import { stepsUp, wantedLevel } from './interaction.ts'
+
+export const createFindPending = (
+  parts: Pick<OidcParts, 'storage' | 'clock' | 'cookies'> & OpenedInvitationParts,
+): FindPending => {
+  const authorizations = createAuthorizations(parts)
+  const invitations = createOpenedInvitations(parts)
+  return async (request, realm, handle) => {
+    if (handle === invitationHandle) return invitations.pending(request, realm)
+    const own = ownPage(realm, handle)
+    if (own !== undefined) {
+      const wanted = wantsStrength(handle) ? { acr: twoFactors, stepsUp: true } : {}
+      return { continueTo: own, formTargets: [], ...wanted }
+    }
+    const found = await authorizations.findOf(request, realm, handle)
+    return (
+      found && {
+        continueTo: `/realms/${realm}/authorize/${found.handle}`,
+        username: found.request.loginHint,
+        locales: found.request.locales,
+        clientId: found.clientId,
+        acr: wantedLevel(found.request),
+        organization: found.request.organization,
+        stepsUp: stepsUp(found.request),
+        formTargets: formTargets(found.request.redirectUri),
+      }
+    )
+  }
+}

@@ -1,0 +1,19 @@
+/** The answer as a form that the browser sends (OAuth 2.0 Form Post Response Mode §2): by script, or by a button. */
+
+import { displayNameOf } from '#schemas/kinds/client.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { formTargets } from '../form-targets.ts'
+import type { ResponseMode } from './mode.ts'
+
+export const formPost = ({ pages }: { readonly pages: Pages }): ResponseMode => ({
+  name: 'form_post',
+  send: async ({ issuer, client, redirectUri, parameters }, request, reply) =>
+    pages.formPost(reply, {
+      ...pageContext(pages, request, issuer.name, issuer.settings),
+      formTargets: formTargets(redirectUri),
+      action: redirectUri,
+      fields: parameters,
+      application: displayNameOf(client.doc),
+    }),
+})

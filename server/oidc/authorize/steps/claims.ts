@@ -1,0 +1,59 @@
+/** The `claims` parameter (OIDC Core §5.5): names for the id token and userinfo, and who must sign in, and how. */
+
+import { invalidRequest } from '../../errors.ts'
+import type { AuthorizeRequest, Step } from '../authorize-request.ts'
+
+type Wish = Readonly<Record<string, unknown>>
+
+const most = 100
+
+const objectOf = (value: unknown): Wish => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalidRequest('the claims parameter is not made of JSON objects')
+  return value as Wish
+}
+
+const parse = (text: string): Wish => {
+  try {
+    return objectOf(JSON.parse(text))
+  } catch (cause) {
+    throw invalidRequest('the claims parameter is not a JSON object', { cause })
+  }
+}
+
+const memberOf = (claims: Wish, member: string): Wish =>
+  claims[member] === undefined || claims[member] === null ? {} : objectOf(claims[member])
+
+const detailsOf = (wishes: Wish, name: string): Wish =>
+  wishes[name] === undefined || wishes[name] === null ? {} : objectOf(wishes[name])
+
+/** Without values the claim is essential, and every id token has it: no value is (OIDC Core §5.5.1.1). */
+const essentialAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr'> => {
+  const { essential, value = [], values = [] } = detailsOf(wishes, 'acr')
+  const wanted = [value, values].flat()
+  return essential === true && wanted.length > 0
+    ? { essentialAcr: wanted.filter((one) => typeof one === 'string') }
+    : {}
+}
+
+const subject = (wishes: Wish): Pick<AuthorizeRequest, 'subject'> => {
+  const { value } = detailsOf(wishes, 'sub')
+  return typeof value === 'string' ? { subject: value } : {}
+}
+
+export const claims: Step = ({ parameters }) => {
+  const text = parameters.get('claims')
+  if (text === undefined) return {}
+  const all = parse(text)
+  const [idToken, userinfo] = [memberOf(all, 'id_token'), memberOf(all, 'userinfo')]
+  const [idTokenClaims, userinfoClaims] = [Object.keys(idToken), Object.keys(userinfo)]
+  if (idTokenClaims.length + userinfoClaims.length > most)
+    throw invalidRequest('the claims parameter asks for too many claims')
+  return {
+    idTokenClaims,
+    userinfoClaims,
+    ...subject(userinfo),
+    ...subject(idToken),
+    ...essentialAcr(idToken),
+  }
+}

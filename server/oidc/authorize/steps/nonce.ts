@@ -1,0 +1,13 @@
+/** The nonce (OIDC Core §3.1.2.1) comes back in every id token: it must not be endless. */
+
+import { invalidRequest } from '../../errors.ts'
+import type { Step } from '../authorize-request.ts'
+
+const longest = 512
+
+export const nonce: Step = ({ parameters }) => {
+  const value = parameters.get('nonce')
+  if (value === undefined) return {}
+  if (value.length > longest) throw invalidRequest(`the nonce is longer than ${longest}`)
+  return { nonce: value }
+}

@@ -1,0 +1,27 @@
+/**
+ * The organization that tokens are to be for, by alias: the parameter `organization`, or the scope `organization:<alias>`,
+ * which stands for the scope `organization`. Whether the user is a member is found out when the user is known.
+ */
+
+import { organizationScope } from '#server/tokens/organizations.ts'
+import { parseScope } from '#server/tokens/scopes.ts'
+import { invalidRequest } from '../../errors.ts'
+import type { Step } from '../authorize-request.ts'
+
+const prefix = `${organizationScope}:`
+
+/** The scope as clients may have it. */
+export const plainScope = (text: string | undefined): string =>
+  parseScope(text)
+    .map((one) => (one.startsWith(prefix) ? organizationScope : one))
+    .join(' ')
+
+export const organization: Step = ({ parameters }) => {
+  const named = parseScope(parameters.get('scope'))
+    .filter((one) => one.startsWith(prefix))
+    .map((one) => one.slice(prefix.length))
+  const wanted = new Set([...named, ...parameters.all('organization')])
+  if (wanted.size > 1) throw invalidRequest('a request is for one organization only')
+  const [alias] = wanted
+  return alias === undefined ? {} : { organization: alias }
+}

@@ -1,0 +1,17 @@
+/** `prompt` (OIDC Core §3.1.2.1): known values; `none` stands alone. */
+
+import { invalidRequest } from '../../errors.ts'
+import type { Prompt, Step } from '../authorize-request.ts'
+
+export const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
+
+const isPrompt = (text: string): text is Prompt => prompts.some((one) => one === text)
+
+export const prompt: Step = ({ parameters }) => {
+  const wanted = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
+  const known = wanted.filter(isPrompt)
+  if (known.length < wanted.length) throw invalidRequest('there is no such prompt')
+  if (known.includes('none') && known.length > 1)
+    throw invalidRequest('the prompt none stands alone')
+  return { prompt: known }
+}

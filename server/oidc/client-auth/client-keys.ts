@@ -1,0 +1,119 @@
+/**
+ * The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers through the
+ * guarded way out. What was fetched is kept for a while; what none of its keys signed is tried once more with a set that
+ * is fetched again, so that a rotation is picked up, also of a key that keeps its id or has none, but not at the pace of
+ * whoever sends what nobody signed. An address that fails is not asked at that pace either.
+ */
+
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { isFapi } from '#schemas/access/client-profile.ts'
+import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
+
+/** What clients may sign with: asymmetric, and never `none`. */
+export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
+
+/** Without RSASSA-PKCS1-v1_5 for clients under a FAPI profile (FAPI 2.0 §5.4.1). */
+export const signingAlgorithmsFor = <Algorithm extends string>(
+  { doc }: TokenClient,
+  algorithms: readonly Algorithm[],
+): Algorithm[] => algorithms.filter((one) => one !== 'RS256' || !isFapi(doc))
+
+/** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
+export type ClientKeys = (client: TokenClient) => VerifyJwt
+
+const keepMs = 5 * 60_000
+const againMs = 10_000
+const longestSet = 256 * 1024
+const mostSets = 1000
+
+interface Fetched {
+  /** When it was asked for. */
+  readonly at: number
+  /** Until when nobody asks again who is content with it. */
+  until: number
+  readonly keys: Promise<JWTVerifyGetKey>
+}
+
+/** Keys that are weak or cannot be read are left out: a set may have others (RFC 7517 §5). */
+const keySetOf = (text: string): JWTVerifyGetKey => {
+  try {
+    const set = JSON.parse(text) as JSONWebKeySet
+    return createLocalJWKSet({ keys: set.keys.filter((key) => !publicKeyFault({ ...key })) })
+  } catch (cause) {
+    throw new errors.JWKSInvalid('what is answered is no key set', { cause })
+  }
+}
+
+export const createClientKeys = ({
+  outgoing,
+  clock,
+}: {
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly clock: Clock
+}): ClientKeys => {
+  const fetched = new Map<string, Fetched>()
+
+  const request = async (url: string): Promise<JWTVerifyGetKey> => {
+    const { status, body } = await outgoing.request({
+      url,
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      maxBytes: longestSet,
+    })
+    if (status !== 200) throw new errors.JWKSInvalid(`the key set is answered with ${status}`)
+    return keySetOf(Buffer.from(body).toString())
+  }
+
+  /** Where the address fails, what was known before is good until its time; else it is left alone for a while. */
+  const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
+    const at = clock.now()
+    const keys = request(url).catch(async (error: unknown) => {
+      asked.until = at + againMs
+      if (before === undefined || at >= before.until) throw error
+      const good = await before.keys
+      asked.until = before.until
+      return good
+    })
+    const asked: Fetched = { at, until: at + keepMs, keys }
+    if (fetched.size >= mostSets) fetched.clear()
+    fetched.set(url, asked)
+    return keys
+  }
+
+  const knownKeys = (url: string): Promise<JWTVerifyGetKey> => {
+    const before = fetched.get(url)
+    return before && clock.now() < before.until ? before.keys : ask(url, before)
+  }
+
+  const latestKeys = (url: string): Promise<JWTVerifyGetKey> => {
+    const before = fetched.get(url)
+    return before && clock.now() - before.at < againMs ? before.keys : ask(url, before)
+  }
+
+  const remote =
+    (url: string): VerifyJwt =>
+    async (token, options) => {
+      const known = await knownKeys(url)
+      try {
+        return await verifyWithAny(token, known, options)
+      } catch (error) {
+        if (!isAboutKeys(error)) throw error
+        const latest = await latestKeys(url)
+        if (latest === known) throw error
+        return verifyWithAny(token, latest, options)
+      }
+    }
+
+  return ({ doc: { jwks, jwksUri } }) => {
+    if (jwks)
+      return async (token, options) =>
+        verifyWithAny(token, createLocalJWKSet(jwks as unknown as JSONWebKeySet), options)
+    if (jwksUri !== undefined) return remote(jwksUri)
+    return async () => {
+      throw new errors.JWKSNoMatchingKey('the client has no keys')
+    }
+  }
+}

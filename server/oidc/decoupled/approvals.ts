@@ -1,0 +1,115 @@
+/** The page where a user sees who asks for them from elsewhere (CIBA), and allows it or not. */
+
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { displayNameOf } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { ApprovalWish } from '#server/http/pages/pages.ts'
+import { stillAllowed } from '#server/tokens/scopes.ts'
+import { scopeWords } from '../consent/scope-words.ts'
+import { describe } from '../description.ts'
+import { urlOf } from '../endpoint.ts'
+import type { RealmRoute } from '../issuer.ts'
+import { approvalsHandle } from '../own-pages.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { createUserPages, type UserVisit } from '../user-pages.ts'
+import { createCibaDecisions } from './ciba-decisions.ts'
+import { approvalsPath } from './ciba-message.ts'
+import { pingQueue } from './ciba-ping.ts'
+import type { CibaRequests } from './ciba-requests.ts'
+import type { DecoupledRow } from './decoupled-requests.ts'
+
+const path = approvalsPath
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+const replies = {
+  200: page('What waits for the user.'),
+  303: { description: 'To the sign-in page.', type: 'null' },
+  400: page('There is no such decision.'),
+  403: page('The form is not from this session.'),
+  404: page('There is no such realm.'),
+}
+
+const describeShow = describe({
+  operationId: 'show-approvals',
+  summary: 'Requests that wait for the user who is signed in',
+  replies,
+})
+const describeDecide = describe({
+  operationId: 'decide-approval',
+  summary: 'What the user says to a request',
+  form: {
+    request: 'The request, as the page names it.',
+    decision: 'allow or deny.',
+    _csrf: 'The token of the form.',
+  },
+  required: ['request', 'decision', '_csrf'],
+  replies,
+  events: ['GRANT_CONSENT'],
+})
+
+export const approvals = (parts: OidcParts, requests: CibaRequests) => {
+  const { pages, clock, jobs } = parts
+  const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
+  const decisions = createCibaDecisions(parts, requests)
+
+  const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
+    const client = await decisions.clientOf(issuer, row)
+    if (!client) return []
+    const { scope, bindingMessage } = requests.dataOf(row)
+    return [
+      {
+        id: row.id,
+        application: displayNameOf(client.doc),
+        message: bindingMessage,
+        minutes: Math.max(1, Math.ceil((row.expires_at - clock.now()) / 60_000)),
+        ...(await scopeWords(issuer, client, stillAllowed(client, scope))),
+      },
+    ]
+  }
+
+  const show = async (
+    visit: UserVisit,
+    notice?: 'allowed' | 'denied' | 'gone',
+  ): Promise<FastifyReply> => {
+    const { issuer, user, reply } = visit
+    const rows = await requests.listOf(issuer.name, user.id)
+    const wishes = await Promise.all(rows.map((row) => wishOf(visit, row)))
+    return pages.approvals(reply, {
+      ...pageOf(visit),
+      action: `/realms/${issuer.name}${path}`,
+      wishes: wishes.flat(),
+      notice,
+    })
+  }
+
+  const submit = async (visit: UserVisit): Promise<FastifyReply> => {
+    const { request, issuer, user } = visit
+    const form = formOf(request)
+    checkForm(visit, form.get('_csrf'))
+    const decision = form.get('decision')
+    if (decision !== 'allow' && decision !== 'deny')
+      throw new Problem('bad-request', 'There is no such decision.')
+    const wanted = form.get('request')
+    const rows = await requests.listOf(issuer.name, user.id)
+    const row = rows.find(({ id }) => id === wanted)
+    const allowed = decision === 'allow'
+    if (!row || !(await decisions.decide(visit, row, allowed))) return show(visit, 'gone')
+    jobs.wake(pingQueue)
+    return show(visit, allowed ? 'allowed' : 'denied')
+  }
+
+  return async (app: FastifyInstance): Promise<void> => {
+    installErrors(app)
+    const back = () => approvalsHandle
+    app.get<RealmRoute>(
+      urlOf(path),
+      describeShow,
+      forUser(back, (visit) => show(visit)),
+    )
+    app.post<RealmRoute>(urlOf(path), describeDecide, forUser(back, submit))
+  }
+}

@@ -1,0 +1,14 @@
+/** Decisions on requests of clients for a user who is elsewhere: a client that wants to be told of them is. */
+
+import type { OidcParts } from '../parts.ts'
+import { pingQueue, pingsFor } from './ciba-ping.ts'
+import type { CibaRequests } from './ciba-requests.ts'
+import { createDecisions, type Decisions } from './decoupled-decisions.ts'
+
+export const createCibaDecisions = (
+  { recorder, jobs }: Pick<OidcParts, 'recorder' | 'jobs'>,
+  requests: CibaRequests,
+): Decisions =>
+  createDecisions({ recorder }, requests, 'CIBA', (row) =>
+    jobs.enqueueStatements(pingQueue, pingsFor(requests, row)),
+  )

@@ -1,0 +1,128 @@
+/** Requests by which a client asks a user who is not in front of it (CIBA Core §7): for one user, until they decide. */
+
+import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { StoredSecret } from '#server/storage/documents/document.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { OidcParts } from '../parts.ts'
+import {
+  createDecoupledRequests,
+  type DecoupledData,
+  type DecoupledRequests,
+  type DecoupledRow,
+  pollInterval,
+} from './decoupled-requests.ts'
+
+/** How the client is told of the decision (§10.2). */
+export interface Notification {
+  readonly authReqId: string
+  /** The client's own, sent back to it as a bearer token. */
+  readonly token: string
+}
+
+export interface CibaData extends DecoupledData {
+  readonly bindingMessage?: string
+  readonly createdAt: number
+  readonly notification?: StoredSecret
+}
+
+export interface NewCibaRequest {
+  readonly realm: string
+  readonly clientId: string
+  readonly userId: string
+  readonly data: Omit<CibaData, 'createdAt' | 'notification'>
+  readonly lifetimeSeconds: number
+  /** Where the client wants to be told. */
+  readonly notificationToken?: string | undefined
+}
+
+export interface CibaRequests extends DecoupledRequests {
+  dataOf(row: DecoupledRow): CibaData
+  /** For a transaction; the id goes to the client alone. */
+  create(request: NewCibaRequest): {
+    readonly authReqId: string
+    /** What users and their devices call it: whoever has it cannot redeem anything by it. */
+    readonly id: string
+    readonly expiresAt: number
+    readonly statements: readonly Statement[]
+  }
+  /** As users call it, whatever became of it. */
+  byId(realm: string, id: string): Promise<DecoupledRow | undefined>
+  /** Those that wait for the user, oldest first. */
+  listOf(realm: string, userId: string): Promise<DecoupledRow[]>
+  notificationOf(row: DecoupledRow): Notification | undefined
+}
+
+const pointer = '/notification'
+
+export const createCibaRequests = (
+  parts: Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'vault'>,
+): CibaRequests => {
+  const { storage, clock, vault } = parts
+  const { db } = storage
+  const placeOf = (realm: string, id: string) => ({ realm, kind: 'ciba-request', id })
+  const dataOf = ({ data }: DecoupledRow): CibaData => JSON.parse(data) as CibaData
+
+  return {
+    ...createDecoupledRequests(parts, 'ciba_requests'),
+    dataOf,
+
+    create: ({ realm, clientId, userId, data, lifetimeSeconds, notificationToken }) => {
+      const authReqId = randomToken()
+      const id = sha256(authReqId)
+      const now = clock.now()
+      const told: CibaData = {
+        ...data,
+        createdAt: now,
+        ...(notificationToken === undefined
+          ? {}
+          : {
+              notification: vault.store(
+                placeOf(realm, id),
+                pointer,
+                { store: 'sealed', read: 'absent' },
+                JSON.stringify({ authReqId, token: notificationToken }),
+              ),
+            }),
+      }
+      const row = {
+        id,
+        realm,
+        client_id: clientId,
+        user_id: userId,
+        data: JSON.stringify(told),
+        status: 'PENDING' as const,
+        polled_at: 0,
+        poll_interval: pollInterval,
+        expires_at: now + lifetimeSeconds * 1000,
+      }
+      const statements = insertRows(db, 'ciba_requests', [row])
+      return { authReqId, id, expiresAt: row.expires_at, statements }
+    },
+
+    byId: (realm, id) =>
+      db
+        .selectFrom('ciba_requests')
+        .selectAll()
+        .where('id', '=', id)
+        .where('realm', '=', realm)
+        .executeTakeFirst(),
+
+    listOf: (realm, userId) =>
+      db
+        .selectFrom('ciba_requests')
+        .selectAll()
+        .where('realm', '=', realm)
+        .where('user_id', '=', userId)
+        .where('status', '=', 'PENDING')
+        .where('expires_at', '>', clock.now())
+        .orderBy('expires_at')
+        .execute(),
+
+    notificationOf: (row) => {
+      const { notification } = dataOf(row)
+      const text = notification && vault.reveal(placeOf(row.realm, row.id), pointer, notification)
+      return typeof text === 'string' ? (JSON.parse(text) as Notification) : undefined
+    },
+  }
+}

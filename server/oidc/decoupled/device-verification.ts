@@ -1,0 +1,139 @@
+/**
+ * The page where a person types the code that a device shows, sees who asks for what, and decides (RFC 8628 §3.3).
+ * Signing in comes first; a link with the code in it leads to the question too, never past it (§3.3.1, §5.4).
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { displayNameOf } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import { stillAllowed } from '#server/tokens/scopes.ts'
+import { scopeWords } from '../consent/scope-words.ts'
+import { describe } from '../description.ts'
+import { urlOf } from '../endpoint.ts'
+import type { RealmRoute } from '../issuer.ts'
+import { deviceHandle } from '../own-pages.ts'
+import { formOf, queryOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { createUserPages, type UserVisit } from '../user-pages.ts'
+import { createDecisions } from './decoupled-decisions.ts'
+import { type DeviceRequests, normalCode, shownCode } from './device-requests.ts'
+
+/** Guessing a code among 20^8 at this pace takes longer than any of them lives (§5.1). */
+const entries = { limit: 10, seconds: 60 }
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+const replies = {
+  200: page('The page.'),
+  303: { description: 'To the sign-in page.', type: 'null' },
+  400: page('There is no such code.'),
+  403: page('The form is not from this session.'),
+  404: page('There is no such realm.'),
+  429: page('Too many codes were tried.'),
+}
+
+const describeShow = describe({
+  operationId: 'show-device',
+  summary: 'Where a person types the code of a device',
+  replies,
+})
+const describeDecide = describe({
+  operationId: 'decide-device',
+  summary: 'A code that was typed, and what the user says to it',
+  form: {
+    user_code: 'The code.',
+    decision: 'allow or deny; without it the user is asked.',
+    _csrf: 'The token of the form.',
+  },
+  required: ['user_code', '_csrf'],
+  replies,
+  events: ['GRANT_CONSENT'],
+})
+
+export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) => {
+  const { pages, clock } = parts
+  const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
+  const decisions = createDecisions(parts, requests, 'device')
+  const limiter = createMemoryLimiter(clock, entries)
+
+  const actionOf = ({ issuer }: UserVisit): string => `/realms/${issuer.name}/device/verify`
+
+  const askForCode = (visit: UserVisit, wrong?: string): FastifyReply =>
+    pages.device(visit.reply, {
+      ...pageOf(visit),
+      action: actionOf(visit),
+      ...(wrong === undefined ? {} : { status: 400, wrong: shownCode(wrong) }),
+    })
+
+  const askForDecision = async (visit: UserVisit, code: string): Promise<FastifyReply> => {
+    const { issuer, user, reply } = visit
+    const retryAfter = await limiter.take(user.id)
+    if (retryAfter > 0)
+      throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
+    const row = await requests.claim(issuer.name, code, user.id).catch((error: unknown) => {
+      if (error instanceof GuardFailedError) return undefined
+      throw error
+    })
+    const client = row && (await decisions.clientOf(issuer, row))
+    if (!row || !client) return askForCode(visit, code)
+    return pages.deviceConfirm(reply, {
+      ...pageOf(visit),
+      ...(await scopeWords(issuer, client, stillAllowed(client, requests.dataOf(row).scope))),
+      application: displayNameOf(client.doc),
+      userCode: shownCode(code),
+      action: actionOf(visit),
+    })
+  }
+
+  const decide = async (
+    visit: UserVisit,
+    code: string,
+    allowed: boolean,
+  ): Promise<FastifyReply> => {
+    const { issuer, user, reply } = visit
+    const row = await requests.claimed(issuer.name, code, user.id)
+    if (!row || !(await decisions.decide(visit, row, allowed))) return askForCode(visit, code)
+    return pages.deviceDone(reply, { ...pageOf(visit), allowed })
+  }
+
+  const show = (visit: UserVisit): Promise<FastifyReply> | FastifyReply => {
+    const code = normalCode(queryOf(visit.request).get('user_code'))
+    return code === '' ? askForCode(visit) : askForDecision(visit, code)
+  }
+
+  const submit = async (visit: UserVisit): Promise<FastifyReply> => {
+    const form = formOf(visit.request)
+    checkForm(visit, form.get('_csrf'))
+    const code = normalCode(form.get('user_code'))
+    switch (form.get('decision')) {
+      case undefined:
+        return askForDecision(visit, code)
+      case 'allow':
+        return decide(visit, code, true)
+      case 'deny':
+        return decide(visit, code, false)
+      default:
+        throw new Problem('bad-request', 'There is no such decision.')
+    }
+  }
+
+  const asked = (request: FastifyRequest): string =>
+    deviceHandle(normalCode(queryOf(request).get('user_code')))
+  const typed = (request: FastifyRequest): string =>
+    deviceHandle(normalCode(formOf(request).get('user_code')))
+
+  return async (app: FastifyInstance): Promise<void> => {
+    installErrors(app)
+    app.get<RealmRoute>(
+      urlOf('/device'),
+      // A HEAD must not tie the code to whoever only asks about it.
+      { ...describeShow, exposeHeadRoute: false },
+      forUser(asked, async (visit) => show(visit)),
+    )
+    app.post<RealmRoute>(urlOf('/device/verify'), describeDecide, forUser(typed, submit))
+  }
+}

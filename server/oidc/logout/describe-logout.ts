@@ -1,0 +1,49 @@
+/** What the API description says about signing out. */
+
+import { describe } from '../description.ts'
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+
+const replies = {
+  200: page('Asks the user, or says that they are signed out.'),
+  303: {
+    description:
+      'To where the client wants the user, to the sign-in page, or on with what was posted.',
+    type: 'null',
+  },
+  400: page('The request is wrong.'),
+  403: page('The form is not from this session.'),
+  404: page('There is no such realm.'),
+} as const
+
+export const describeLogout = describe({
+  operationId: 'logout',
+  summary: 'Signs out for a client (OIDC RP-Initiated Logout)',
+  replies,
+  events: ['LOGOUT'],
+})
+
+export const describeStored = describe({
+  operationId: 'continue-logout',
+  summary: 'Goes on with a sign-out that a client asked for by POST',
+  replies,
+  events: ['LOGOUT'],
+})
+
+export const describeSignOut = describe({
+  operationId: 'sign-out',
+  summary: 'Signs out: the session ends, and clients are told',
+  form: {
+    _csrf: 'The token of the form, or of the XSRF-TOKEN cookie; without it the user is asked.',
+    id_token_hint: 'An id token of the session, expired or not.',
+    client_id: 'The client, where there is no hint.',
+    post_logout_redirect_uri: 'Where the browser goes; one of the client, byte for byte.',
+    state: 'Comes back as it is.',
+    ui_locales: 'Languages, separated by spaces.',
+  },
+  replies,
+  events: ['LOGOUT'],
+})

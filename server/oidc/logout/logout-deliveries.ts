@@ -1,0 +1,115 @@
+/**
+ * Tells clients that a session has ended (OIDC Back-Channel Logout 1.0). Whom to tell is a job from the moment the
+ * session ends. A client that does not answer is tried again, later and later, for a day.
+ */
+
+import { Client } from '#schemas/kinds/client.ts'
+import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { type EndedSession, logoutQueue } from '#server/sessions/endings.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { clientOf, type TokenClient } from '#server/tokens/client.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import { SubjectMissingError, type Subjects } from '#server/tokens/subject.ts'
+
+export interface LogoutDeliveryParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly issuers: Issuers
+  readonly mint: Pick<Mint, 'sign'>
+  readonly subjects: Subjects
+}
+
+const minute = 60_000
+/** After the first failure, the second, and so on; after the last nobody tries any more. */
+const waits = [10_000, minute, 5 * minute, 30 * minute, 120 * minute, 360 * minute, 720 * minute]
+const tokenSeconds = 120
+const event = 'http://schemas.openid.net/event/backchannel-logout'
+const longestAnswer = 64 * 1024
+
+export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSession> => {
+  const { storage, clock, outgoing, issuers, mint, subjects } = parts
+
+  /** Nothing where the user is gone, or has no subject any more: the session's id is enough (§2.4). */
+  const subjectOf = async (
+    { view }: Issuer,
+    client: TokenClient,
+    userId: string | null,
+  ): Promise<string | undefined> => {
+    if (userId === null) return undefined
+    const user = await storage.db
+      .selectFrom('users')
+      .selectAll()
+      .where('id', '=', userId)
+      .executeTakeFirst()
+    try {
+      return user && (await subjects.subjectOf(view, client, user))
+    } catch (error) {
+      if (error instanceof SubjectMissingError) return undefined
+      throw error
+    }
+  }
+
+  const logoutToken = async (
+    issuer: Issuer,
+    client: TokenClient,
+    { sid, user }: EndedSession,
+  ): Promise<string> => {
+    const iat = Math.floor(clock.now() / 1000)
+    const sub = await subjectOf(issuer, client, user)
+    return mint.sign(issuer, client, 'logout+jwt', {
+      iss: issuer.url,
+      aud: client.clientId,
+      iat,
+      exp: iat + tokenSeconds,
+      jti: newId(),
+      sid,
+      ...(sub === undefined ? {} : { sub }),
+      events: { [event]: {} },
+    })
+  }
+
+  const tell = async (
+    { realm, target, payload }: Job<EndedSession>,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const issuer = await issuers.fresh(realm ?? '')
+    if (!issuer) return { kind: 'retry', reason: 'the realm is disabled' }
+    const document = await issuer.view.byId(Client.kind, target)
+    const client = document && clientOf(document)
+    const url = client?.doc.backchannelLogoutUri
+    if (!client || url === undefined) return { kind: 'done' }
+    const { status } = await outgoing.request({
+      url,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `logout_token=${await logoutToken(issuer, client, payload)}`,
+      maxBytes: longestAnswer,
+      signal,
+    })
+    return status >= 200 && status < 300
+      ? { kind: 'done' }
+      : { kind: 'retry', reason: `it answers ${status}` }
+  }
+
+  return {
+    queue: logoutQueue,
+    perTarget: 10,
+    untold: true,
+    leaseMs: minute / 4,
+    waits,
+    run: async (job, signal) => {
+      try {
+        return await tell(job, signal)
+      } catch (error) {
+        if (!(error instanceof OutgoingError)) throw error
+        return { kind: 'retry', reason: error.message }
+      }
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Requests to sign out that came by POST from another site: stored, because the cookies of this one do not travel with
+ * them, and because an id token in an address would stay in logs and histories. A reload is no second use: who has the
+ * handle has no more than who has the id token.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import { type Parameters, parametersText, parseParameters } from '../parameters.ts'
+
+/** The browser comes back at once; the user may take a while to answer, and reload the question. */
+const lifetimeMs = 10 * 60_000
+
+export interface LogoutRequests {
+  create(realm: string, parameters: Parameters): { handle: string; statements: Statement[] }
+  find(realm: string, handle: string): Promise<Parameters | undefined>
+}
+
+export const createLogoutRequests = ({
+  storage: { db },
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}): LogoutRequests => ({
+  create: (realm, parameters) => {
+    const handle = randomToken()
+    const row = {
+      id: sha256(handle),
+      realm,
+      data: JSON.stringify(parametersText(parameters, new Set())),
+      expires_at: clock.now() + lifetimeMs,
+    }
+    return { handle, statements: insertRows(db, 'logout_requests', [row]) }
+  },
+
+  find: async (realm, handle) => {
+    const row = await db
+      .selectFrom('logout_requests')
+      .select('data')
+      .where('id', '=', sha256(handle))
+      .where('realm', '=', realm)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst()
+    return row && parseParameters(JSON.parse(row.data) as string)
+  },
+})

@@ -1,0 +1,286 @@
+/**
+ * Signing out (OIDC RP-Initiated Logout 1.0, Front-Channel Logout 1.0), for clients and for the realm's own pages. Without
+ * a question only on the word of an id token of this very session: one of another session, however it came here, is no
+ * licence. Otherwise the user is asked, with a form that nobody else can send.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Client, displayNameOf } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import { installPageErrors } from '#server/http/pages/page-errors.ts'
+import { doerOf } from '#server/sessions/doer.ts'
+import { logoutQueue } from '#server/sessions/endings.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import { clientOf, type TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { formTargets } from '../authorize/form-targets.ts'
+import { withQuery } from '../authorize/response-modes/query.ts'
+import { type Endpoint, urlOf } from '../endpoint.ts'
+import { invalidRequest, OAuthError } from '../errors.ts'
+import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
+import { formOf, type Parameters, queryOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
+import { createLogoutRequests } from './logout-requests.ts'
+
+export type LogoutParts = Pick<
+  OidcParts,
+  | 'clock'
+  | 'issuers'
+  | 'verifier'
+  | 'sessions'
+  | 'storage'
+  | 'recorder'
+  | 'cookies'
+  | 'csrf'
+  | 'pages'
+  | 'mapError'
+  | 'jobs'
+>
+
+const path = '/logout'
+const csrfField = '_csrf'
+/** Seconds that the clients in the frames have before the browser goes on. */
+const frameSeconds = 3
+
+interface Visit {
+  readonly request: FastifyRequest<RealmRoute>
+  readonly reply: FastifyReply
+  readonly issuer: Issuer
+  readonly found: FoundSession | undefined
+}
+
+/** What was asked for, once everything about it is right. */
+interface Asked {
+  readonly parameters: Parameters
+  /** The session that the hint is of. */
+  readonly sid?: string | undefined
+  readonly client?: TokenClient | undefined
+  /** Where the browser goes afterwards, `state` included. */
+  readonly target?: string | undefined
+}
+
+const tell = (error: unknown) => {
+  if (!(error instanceof OAuthError) || error.status >= 500) return undefined
+  if (error.status === 404) return { status: 404, error: 'not-found' } as const
+  return { status: 400, error: 'sign-out-request', detail: error.message } as const
+}
+
+const createHandlers = (parts: LogoutParts) => {
+  const { issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
+  const browser = createBrowser(parts.cookies, parts.csrf)
+  const requests = createLogoutRequests(parts)
+
+  const visitOf = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<Visit> => {
+    const issuer = await freshIssuer(issuers, request)
+    const cookie = browser.sessionCookie(request, issuer.name)
+    const found =
+      cookie === undefined ? undefined : await sessions.find(issuer.name, cookie, issuer.settings)
+    return { request, reply, issuer, found }
+  }
+
+  const hintOf = async (
+    issuer: Issuer,
+    hint: string | undefined,
+  ): Promise<{ clientId: string; sid: string | undefined } | undefined> => {
+    if (hint === undefined) return undefined
+    const token = await verifier.idToken(issuer, hint)
+    if (!token) throw invalidRequest('the id_token_hint is not an id token of this realm')
+    return { clientId: token.aud, sid: token.sid }
+  }
+
+  const clientNamed = async (
+    { view }: Issuer,
+    clientId: string | undefined,
+  ): Promise<TokenClient | undefined> => {
+    const document = clientId === undefined ? undefined : await view.get(Client.kind, clientId)
+    const client = document && clientOf(document)
+    return client?.doc.enabled ? client : undefined
+  }
+
+  const read = async (issuer: Issuer, parameters: Parameters): Promise<Asked> => {
+    const hint = await hintOf(issuer, parameters.get('id_token_hint'))
+    const named = parameters.get('client_id')
+    if (hint && named !== undefined && named !== hint.clientId)
+      throw invalidRequest('the id_token_hint is of another client')
+    const client = await clientNamed(issuer, hint?.clientId ?? named)
+    const uri = parameters.get('post_logout_redirect_uri')
+    const state = parameters.get('state')
+    if (uri !== undefined && !client)
+      throw invalidRequest(
+        named === undefined && !hint
+          ? 'a post_logout_redirect_uri needs an id_token_hint or a client_id'
+          : 'there is no such client',
+      )
+    if (uri !== undefined && !client?.doc.postLogoutRedirectUris.includes(uri))
+      throw invalidRequest('the post_logout_redirect_uri is not one that the client registered')
+    const target = uri === undefined || state === undefined ? uri : withQuery(uri, { state })
+    return { parameters, sid: hint?.sid, client, target }
+  }
+
+  /** Addresses of the clients that want to be told in the browser. */
+  const framesOf = async ({ view, url }: Issuer, sid: string): Promise<string[]> => {
+    const rows = await storage.db
+      .selectFrom('session_clients')
+      .select('client_id')
+      .where('sid', '=', sid)
+      .execute()
+    const documents = await Promise.all(
+      rows.map(({ client_id }) => view.byId(Client.kind, client_id)),
+    )
+    return documents.flatMap((document) => {
+      const { frontchannelLogout, frontchannelLogoutUri } = document ? clientOf(document).doc : {}
+      return frontchannelLogout && frontchannelLogoutUri !== undefined
+        ? [withQuery(frontchannelLogoutUri, { iss: url, sid })]
+        : []
+    })
+  }
+
+  const end = async ({ request, issuer }: Visit, { session, user }: FoundSession) => {
+    const { name: realm } = issuer
+    try {
+      await recorder.commit(sessions.revokeStatements(realm, session.sid), [
+        {
+          type: 'LOGOUT',
+          realm,
+          ...doerOf(user.id, session),
+          sourceIp: request.ip,
+          outcome: 'SUCCESS',
+        },
+      ])
+      jobs.wake(logoutQueue)
+    } catch (error) {
+      // Signed out in another tab at the same moment: it is over, and was recorded there.
+      if (!(error instanceof GuardFailedError)) throw error
+    }
+  }
+
+  const goOn = (visit: Visit, { client, target }: Asked, frames: readonly string[]) => {
+    const { request, reply, issuer } = visit
+    browser.signOut(reply, issuer.name)
+    if (target !== undefined && frames.length === 0) return reply.redirect(target, 303)
+    if (target !== undefined)
+      reply.header('refresh', `${frameSeconds};url=${URL.parse(target)?.href ?? ''}`)
+    return pages.signedOut(reply, {
+      ...pageContext(pages, request, issuer.name, issuer.settings),
+      application: client && displayNameOf(client.doc),
+      target,
+      frames,
+    })
+  }
+
+  const leave = async (visit: Visit, asked: Asked, found: FoundSession): Promise<FastifyReply> => {
+    const frames = await framesOf(visit.issuer, found.session.sid)
+    await end(visit, found)
+    return goOn(visit, asked, frames)
+  }
+
+  const ask = (visit: Visit, asked: Asked, { session, user }: FoundSession): FastifyReply => {
+    const { request, reply, issuer } = visit
+    const { parameters, client, target } = asked
+    const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state']
+    return pages.signOut(reply, {
+      ...pageContext(pages, request, issuer.name, issuer.settings, parameters.get('ui_locales')),
+      formTargets: target === undefined ? [] : formTargets(target),
+      application: client && displayNameOf(client.doc),
+      username: user.username,
+      action: `/realms/${issuer.name}${path}`,
+      csrf: browser.greet(reply, session),
+      fields: Object.fromEntries(
+        names.flatMap((name) => {
+          const value = parameters.get(name)
+          return value === undefined ? [] : [[name, value]]
+        }),
+      ),
+    })
+  }
+
+  const proceed = async (visit: Visit, parameters: Parameters): Promise<FastifyReply> => {
+    const asked = await read(visit.issuer, parameters)
+    const { found } = visit
+    if (!found) return goOn(visit, asked, [])
+    if (asked.sid !== undefined && asked.sid === found.session.sid)
+      return leave(visit, asked, found)
+    return ask(visit, asked, found)
+  }
+
+  const show = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) =>
+    proceed(await visitOf(request, reply), queryOf(request))
+
+  const showStored = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
+    const visit = await visitOf(request, reply)
+    const parameters = await requests.find(visit.issuer.name, request.params.handle)
+    if (!parameters) throw invalidRequest('the request has expired')
+    return proceed(visit, parameters)
+  }
+
+  /** Only what is right is stored. */
+  const store = async (request: FastifyRequest<RealmRoute>, form: Parameters): Promise<string> => {
+    const issuer = await freshIssuer(issuers, request)
+    await read(issuer, form)
+    const { handle, statements } = requests.create(issuer.name, form)
+    await storage.append(statements)
+    return handle
+  }
+
+  /** Our own form has a token. Another's comes without the cookies of this site, so it is asked to come by GET. */
+  const submit = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
+    const form = formOf(request)
+    const isOurForm = [...form.names()].includes(csrfField)
+    const { realm } = request.params
+    if (!isOurForm)
+      return reply.redirect(`/realms/${realm}${path}/${await store(request, form)}`, 303)
+    const visit = await visitOf(request, reply)
+    const asked = await read(visit.issuer, form)
+    const { found } = visit
+    if (found && !browser.isOfSession(found.session, form.get(csrfField) ?? ''))
+      throw new Problem('csrf', 'The form is not from this session.')
+    const ofClient = asked.client !== undefined || asked.target !== undefined
+    const frames = found ? await framesOf(visit.issuer, found.session.sid) : []
+    if (found) await end(visit, found)
+    if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
+    browser.signOut(reply, realm)
+    // Nobody is signed in there any more: it says so.
+    return reply.redirect(`/realms/${realm}${path}`, 303)
+  }
+
+  return { show, showStored, submit }
+}
+
+export const logout = (parts: LogoutParts): Endpoint => ({
+  path,
+  member: 'end_session_endpoint',
+  metadata: {
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
+    frontchannel_logout_supported: true,
+    frontchannel_logout_session_supported: true,
+  },
+  routes: (app) => {
+    const { pages, issuers, mapError } = parts
+    const { show, showStored, submit } = createHandlers(parts)
+    app.register(async (scope: FastifyInstance) => {
+      installPageErrors(scope, {
+        pages,
+        mapError,
+        tell,
+        contextOf: async (request) => {
+          const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+          const issuer = await issuers.known(realm).catch(() => undefined)
+          return pageContext(pages, request, realm, issuer?.settings ?? null)
+        },
+      })
+      // A HEAD must not do what a GET asks for.
+      const only = { exposeHeadRoute: false }
+      scope.get<RealmRoute>(urlOf(path), { ...describeLogout, ...only }, show)
+      scope.get<HandleRoute>(urlOf(`${path}/:handle`), { ...describeStored, ...only }, showStored)
+      scope.post<RealmRoute>(urlOf(path), describeSignOut, submit)
+    })
+  },
+})

@@ -1,0 +1,44 @@
+/** Who acts for the subject of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
+
+import { type Doer, doerOf } from '#server/sessions/doer.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { invalidRequest } from '../errors.ts'
+
+export interface Actor {
+  readonly sub: string
+  readonly client_id: string
+}
+
+/** Nobody reads a longer chain, and each link makes the token larger. */
+const deepest = 5
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Whether every member of `may_act` is true of the actor; one that we know nothing of is not. */
+export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean => {
+  if (!isObject(named) || Object.keys(named).length === 0) return false
+  const known: Readonly<Record<string, string>> = { iss: url, ...actor }
+  return Object.entries(named).every(([name, value]) => known[name] === value)
+}
+
+const depthOf = (act: unknown): number => (isObject(act) ? 1 + depthOf(act['act']) : 0)
+
+/** The administrator who acts as the user, at the end of the chain; other actors are named with their client. */
+const impersonatorIn = (act: unknown): string | undefined => {
+  if (!isObject(act)) return undefined
+  if (isObject(act['act'])) return impersonatorIn(act['act'])
+  return act['client_id'] === undefined && typeof act['sub'] === 'string' ? act['sub'] : undefined
+}
+
+/** Who does what is done with a token of the user. */
+export const doerWith = (userId: string, claims: Claims | undefined): Doer =>
+  doerOf(userId, { impersonator: impersonatorIn(claims?.['act']) ?? null })
+
+/** The actor in front of those who acted before; without one, those alone. */
+export const actingChain = (before: unknown, actor: Actor | undefined): Claims => {
+  if (!actor) return isObject(before) ? { act: before } : {}
+  if (depthOf(before) >= deepest) throw invalidRequest('too many have acted for the subject')
+  return { act: { ...actor, ...(isObject(before) ? { act: before } : {}) } }
+}

@@ -1,0 +1,50 @@
+/** The access token that a request to a resource brings (RFC 6750 §2, RFC 9449 §7.1), and how it is asked for. */
+
+import type { FastifyRequest } from 'fastify'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { insufficientScope, invalidRequest, invalidToken, type OAuthError } from '../errors.ts'
+import type { Parameters } from '../parameters.ts'
+
+export interface PresentedToken {
+  readonly scheme: 'Bearer' | 'DPoP'
+  readonly token: string
+}
+
+const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
+
+/** Where a resource says who issues tokens for it (RFC 9728 §5.1). */
+export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
+
+const metadataOf = ({ url }: Issuer): { readonly resourceMetadata: string } => ({
+  resourceMetadata: `${url}${resourceMetadataPath}`,
+})
+
+export const noToken = (issuer: Issuer): OAuthError =>
+  invalidToken('send an access token', { ...metadataOf(issuer), untried: true })
+
+export const refuseToken = (issuer: Issuer, detail: string): OAuthError =>
+  invalidToken('the access token is not good here', { detail, ...metadataOf(issuer) })
+
+export const refuseScope = (issuer: Issuer, scope: string): OAuthError =>
+  insufficientScope(`the scope ${scope} is needed`, { scope, ...metadataOf(issuer) })
+
+/** In the header, or in the form of a POST; never in the address, which is written to logs (RFC 9700 §4.3.2). */
+export const presentedToken = (
+  issuer: Issuer,
+  { headers: { authorization } }: FastifyRequest,
+  form?: Parameters,
+): PresentedToken => {
+  const inForm = form?.get('access_token')
+  if (authorization === undefined) {
+    if (inForm === undefined) throw noToken(issuer)
+    return { scheme: 'Bearer', token: inForm }
+  }
+  if (inForm !== undefined) throw invalidRequest('the access token is sent in more than one way')
+  const [, scheme, token] = header.exec(authorization) ?? []
+  if (scheme === undefined || token === undefined) {
+    if (/^(bearer|dpop)\b/i.test(authorization))
+      throw refuseToken(issuer, 'the Authorization header is malformed')
+    throw noToken(issuer)
+  }
+  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
+}

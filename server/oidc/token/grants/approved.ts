@@ -1,0 +1,55 @@
+/** From a request that its user decided elsewhere to what is issued; shared by the device grant and CIBA. */
+
+import type { DecoupledRequests, DecoupledRow } from '../../decoupled/decoupled-requests.ts'
+import { accessDenied, invalidGrant, oauthError } from '../../errors.ts'
+import type { OidcParts } from '../../parts.ts'
+import { createCodes } from '../codes.ts'
+import { authenticationOf } from './authentication.ts'
+import type { GrantContext, Issuance } from './grant.ts'
+import { narrowedResources } from './narrow.ts'
+import { createProlong } from './prolong.ts'
+
+export type ApprovedParts = Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'verifier'>
+
+const expired = oauthError('expired_token')
+const refused = (detail: string) => invalidGrant('there is no such request', { detail })
+
+export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledRequests) => {
+  const { clock, grantsStore, verifier } = parts
+  const codes = createCodes(parts)
+  const prolong = createProlong(parts)
+
+  return async (context: GrantContext, row: DecoupledRow | undefined): Promise<Issuance> => {
+    const { issuer, client, jkt } = context
+    if (!row) throw refused('nobody knows it, or it was redeemed')
+    if (row.client_id !== client.id) throw refused('it was made by another client')
+    if (row.expires_at <= clock.now()) throw expired('the request has expired')
+    if (row.status === 'DENIED') throw accessDenied('the user did not allow it')
+    if (row.status === 'PENDING') throw await requests.poll(row)
+    const { grantId = '' } = requests.dataOf(row)
+    const live = await verifier.grant(issuer, grantId)
+    if (!live?.user) throw refused('the session or the user is gone')
+
+    const { grant, user } = live
+    const [scope, data] = [grantsStore.scopeOf(grant), grantsStore.dataOf(grant)]
+    const { resources = [] } = data
+    const { refresh, ...change } = prolong(context, grant, scope, data)
+    // A confidential client may change its key (RFC 9449 §5): its secret binds the refresh token.
+    const bound = jkt !== undefined && client.doc.publicClient ? { ...data, jkt } : data
+    return {
+      user,
+      scope,
+      resources: narrowedResources(client, resources, context.resources),
+      authentication: authenticationOf(grant, data),
+      ...(data.claims ? { claims: data.claims } : {}),
+      idToken: {},
+      ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+      statements: [
+        ...requests.redeem(row),
+        ...codes.redeem(grant, { ...change, data: bound }),
+        ...(refresh?.statements ?? []),
+      ],
+      onConflict: async () => refused('it was redeemed, or ended, at the same moment'),
+    }
+  }
+}

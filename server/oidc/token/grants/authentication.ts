@@ -1,0 +1,10 @@
+/** What the tokens of a grant say of the sign-in behind it. */
+
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
+import type { GrantData } from '#server/tokens/grants-store.ts'
+import type { Authentication } from '#server/tokens/mint.ts'
+
+export const authenticationOf = (
+  { id, sid }: TokenGrantRow,
+  { authTime, acr, amr, organization }: GrantData,
+): Authentication => ({ grantId: id, sid: sid ?? undefined, authTime, acr, amr, organization })

@@ -1,0 +1,72 @@
+/**
+ * A grant: what a client exchanges for tokens. The token endpoint owns the phases (client authentication, permission,
+ * proof of possession, scope policy, issue, durable write, answer); a grant only says what is to be issued to whom.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { ConstraintError, GuardFailedError, Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Authentication } from '#server/tokens/mint.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { Parameters } from '../../parameters.ts'
+import type { GrantType } from '../../vocabulary.ts'
+
+export interface GrantContext {
+  readonly issuer: Issuer
+  /** Authenticated, enabled, and allowed to use the grant. */
+  readonly client: TokenClient
+  readonly form: Parameters
+  /** The scopes it asks for, all allowed, with its defaults; a grant with a scope of its own decides by that. */
+  readonly scope: readonly string[]
+  /** The resources it asks for, all allowed to the client (RFC 8707). */
+  readonly resources: readonly string[]
+  /** The key that its tokens will be bound to (RFC 9449). */
+  readonly jkt: string | undefined
+  readonly sourceIp: string
+  readonly userAgent: string | undefined
+  readonly request: FastifyRequest
+}
+
+/** What is to be issued. */
+export interface Issuance {
+  /** Nobody where the client acts for itself. */
+  readonly user?: UserRow
+  /** Whose service account the token is about, where it is not the client's own. */
+  readonly account?: TokenClient
+  /** What the client may not have any more is left out by the endpoint. */
+  readonly scope: readonly string[]
+  readonly resources?: readonly string[]
+  readonly authentication?: Authentication
+  /** The grant of the user who acts for the subject. */
+  readonly actorGrantId?: string | undefined
+  /** What the server itself adds to the access token: `act`, `nhi` … */
+  readonly claims?: Claims
+  /** Seconds, where it is not the client's or the realm's. */
+  readonly lifespan?: number
+  readonly refreshToken?: string
+  /** An id token belongs to the answer; only with a user, an authentication and the scope `openid`. */
+  readonly idToken?: { readonly nonce?: string; readonly requestedClaims?: readonly string[] }
+  /** Written together with the audit event, after signing and before the answer. */
+  readonly statements?: readonly Statement[]
+  /** A guard or a unique rule of the statements did not hold: what the client is told, after whatever must be done. */
+  readonly onConflict?: (error: GuardFailedError | ConstraintError) => Promise<Error>
+  /** Of the audit event. */
+  readonly detail?: string
+  /** More members of the answer, such as `issued_token_type`. */
+  readonly answer?: Readonly<Record<string, unknown>>
+}
+
+export interface Grant {
+  readonly name: GrantType
+  /** True where no user is involved: then configuration is taken as last known, without a query. */
+  readonly clientOnly?: true
+  /** Recorded with outcome SUCCESS when tokens are issued, and FAILURE when `handle` refuses. */
+  readonly event: EventType
+  /** The parameters it reads, for the API description. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** Throws an OAuthError where nothing is to be issued. */
+  handle(context: GrantContext): Promise<Issuance>
+}

@@ -1,0 +1,112 @@
+/**
+ * A name and a password for tokens (RFC 6749 §4.3): for old clients that list it, and nobody else. It goes through the one
+ * door for passwords, so that it feeds the same counters as the sign-in page, and obeys the flow of the realm
+ * (`directGrantFlow`, else `browserFlow`): where that asks for more, there is no grant. The client learns nothing of why it
+ * failed: it could try passwords out otherwise.
+ */
+
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { GrantData } from '#server/tokens/grants-store.ts'
+import { invalidGrant, oauthError, unauthorizedClient } from '../../errors.ts'
+import type { OidcParts } from '../../parts.ts'
+import { passwordAcr, passwordAmr } from '../codes.ts'
+import { authenticationOf } from './authentication.ts'
+import type { Grant, GrantContext, Issuance } from './grant.ts'
+import { createProlong } from './prolong.ts'
+
+export type PasswordParts = Pick<
+  OidcParts,
+  'authenticator' | 'directLack' | 'grantsStore' | 'clock' | 'metrics'
+>
+
+const retryAfter = 5
+
+const refused = (detail: string) =>
+  invalidGrant(
+    'the username or the password is wrong, or the realm asks this user for more than a password; use the authorization code grant',
+    { detail },
+  )
+
+const busy = oauthError('temporarily_unavailable', 503)
+
+const loginEvent = (
+  { issuer, sourceIp }: GrantContext,
+  { id }: UserRow,
+  fault: string | undefined,
+): AuditEvent => ({
+  type: fault === undefined ? 'LOGIN_SUCCESS' : 'LOGIN_FAILURE',
+  realm: issuer.name,
+  actor: id,
+  sourceIp,
+  outcome: fault === undefined ? 'SUCCESS' : 'FAILURE',
+  detail: fault ?? 'password grant',
+})
+
+export const passwordGrant = (parts: PasswordParts): Grant => {
+  const { authenticator, directLack, grantsStore, clock, metrics } = parts
+  const prolong = createProlong(parts)
+
+  const open = (context: GrantContext, user: UserRow) => {
+    const { issuer, client, scope, resources, jkt } = context
+    const data: GrantData = {
+      authTime: clock.now(),
+      acr: passwordAcr,
+      amr: passwordAmr,
+      resources,
+      ...(jkt !== undefined && client.doc.publicClient ? { jkt } : {}),
+    }
+    const opening = { realm: issuer.name, clientId: client.id, userId: user.id, scope, data }
+    const { grant: draft } = grantsStore.create({ ...opening, expiresAt: clock.now() })
+    const { offline, expiresAt, refresh } = prolong(context, draft, scope, data)
+    const { grant, statements } = grantsStore.create({ ...opening, offline, expiresAt }, draft.id)
+    return { grant, data, refresh, statements: [...statements, ...(refresh?.statements ?? [])] }
+  }
+
+  const faultOf = ({ issuer, client, request }: GrantContext, user: UserRow) => {
+    const { name: realm, settings, view } = issuer
+    return directLack({ request, realm, settings, view, clientId: client.clientId }, user)
+  }
+
+  const handle = async (context: GrantContext): Promise<Issuance> => {
+    const { issuer, client, form, scope, resources, sourceIp } = context
+    if (client.doc.consentRequired)
+      throw unauthorizedClient('the client needs the consent of its users, who are not asked here')
+    const name = form.require('username')
+    const password = form.require('password')
+    const result = await authenticator.attempt(
+      { realm: issuer.name, settings: issuer.settings, name, password, address: sourceIp },
+      async (user) => {
+        const fault = await faultOf(context, user)
+        const opened = fault === undefined ? open(context, user) : undefined
+        return {
+          statements: opened?.statements ?? [],
+          events: [loginEvent(context, user, fault)],
+          value: opened,
+          partial: !opened,
+        }
+      },
+    )
+    if (result.outcome === 'busy') throw busy('too many sign in at this moment', { retryAfter })
+    const opened = result.outcome === 'success' ? result.value : undefined
+    await metrics.login(issuer.name, opened ? 'success' : 'failure')
+    if (result.outcome !== 'success' || !opened)
+      throw refused('see the event of the failed sign-in')
+    const { grant, data, refresh } = opened
+    return {
+      user: result.user,
+      scope,
+      resources,
+      authentication: authenticationOf(grant, data),
+      ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+      idToken: {},
+    }
+  }
+
+  return {
+    name: 'password',
+    event: 'CLIENT_LOGIN',
+    parameters: { username: 'The name.', password: 'The password.' },
+    handle,
+  }
+}

@@ -1,0 +1,37 @@
+/** How long a grant lives once it is redeemed, and its first refresh token where the client takes any. */
+
+import type { Statement } from '#server/storage/contract.ts'
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
+import type { GrantData } from '#server/tokens/grants-store.ts'
+import { lifetimesOf } from '#server/tokens/lifetimes.ts'
+import { offlineScope } from '#server/tokens/scopes.ts'
+import type { OidcParts } from '../../parts.ts'
+import type { GrantContext } from './grant.ts'
+
+export interface Prolonged {
+  readonly offline: boolean
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+  readonly refresh?: { readonly refreshToken: string; readonly statements: Statement[] }
+}
+
+export const createProlong =
+  ({ clock, grantsStore }: Pick<OidcParts, 'clock' | 'grantsStore'>) =>
+  (
+    { issuer, client }: GrantContext,
+    grant: TokenGrantRow,
+    scope: readonly string[],
+    { authTime = clock.now() }: GrantData,
+  ): Prolonged => {
+    const lifetimes = lifetimesOf(issuer.settings, client.doc)
+    const now = clock.now()
+    const ofAccessToken = now + lifetimes.accessToken * 1000
+    if (!client.doc.grantTypes.includes('refresh_token'))
+      return { offline: false, expiresAt: ofAccessToken }
+    const offline = scope.includes(offlineScope)
+    const end = offline ? now + lifetimes.offlineMax * 1000 : authTime + lifetimes.refreshMax * 1000
+    const idle = offline ? lifetimes.offlineIdle : lifetimes.refreshIdle
+    const rest = Math.max(1, Math.floor((end - now) / 1000))
+    const refresh = grantsStore.createRefreshToken(grant.id, Math.min(idle, rest))
+    return { offline, expiresAt: Math.max(end, ofAccessToken), refresh }
+  }

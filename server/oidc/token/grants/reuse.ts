@@ -1,0 +1,35 @@
+/** Something that is good for one use came a second time: what it led to ends, and that is recorded once. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
+import type { OidcParts } from '../../parts.ts'
+import { doerWith } from '../acting.ts'
+import type { GrantContext } from './grant.ts'
+
+/** Nothing happens where the grant is gone already: it was signed out, or somebody else noticed first. */
+export const recordReuse = async (
+  { grantsStore, recorder }: Pick<OidcParts, 'grantsStore' | 'recorder'>,
+  { issuer, client, sourceIp }: GrantContext,
+  grant: TokenGrantRow,
+): Promise<void> => {
+  const { id, user_id } = grant
+  try {
+    await recorder.append(grantsStore.revokeOnce(id), [
+      {
+        type: 'REFRESH_TOKEN_REUSE',
+        realm: issuer.name,
+        ...(user_id === null
+          ? { actor: client.id }
+          : doerWith(user_id, grantsStore.dataOf(grant).claims)),
+        sourceIp,
+        outcome: 'FAILURE',
+        resourceType: Client.resourceType,
+        resourceId: client.id,
+        detail: 'all tokens of the grant are revoked',
+      },
+    ])
+  } catch (error) {
+    if (!(error instanceof GuardFailedError)) throw error
+  }
+}

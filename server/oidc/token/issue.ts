@@ -1,0 +1,126 @@
+/** From what a grant says to the answer: sign, write durably with the audit event, count. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Doer } from '#server/sessions/doer.ts'
+import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
+import type { MintedToken } from '#server/tokens/mint.ts'
+import { openidScope, stillAllowed } from '#server/tokens/scopes.ts'
+import type { OidcParts } from '../parts.ts'
+import { doerWith } from './acting.ts'
+import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
+
+export type TokenResponse = Readonly<Record<string, unknown>>
+
+export type IssueParts = Pick<OidcParts, 'mint' | 'recorder' | 'metrics'>
+
+/** Who asks for what where: known before the grant itself is looked at. */
+export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>
+
+export const grantEvent = (
+  type: EventType,
+  { issuer, client, sourceIp }: GrantPlace,
+  outcome: AuditEvent['outcome'],
+  doer: Doer,
+  detail: string,
+): AuditEvent => ({
+  type,
+  realm: issuer.name,
+  ...doer,
+  sourceIp,
+  outcome,
+  resourceType: Client.resourceType,
+  resourceId: client.id,
+  detail,
+})
+
+interface SignedTokens {
+  readonly access: MintedToken
+  readonly id?: string
+}
+
+export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
+  const write = async (issuance: Issuance, event: AuditEvent): Promise<void> => {
+    try {
+      await recorder.append(issuance.statements ?? [], [event])
+    } catch (error) {
+      const lost = error instanceof GuardFailedError || error instanceof ConstraintError
+      throw lost && issuance.onConflict ? await issuance.onConflict(error) : error
+    }
+  }
+
+  /** The event of a token that never came to be is durable, or will be in a moment: another one takes it back. */
+  const takeBack = async (signing: Promise<unknown>, writing: Promise<void>, event: AuditEvent) => {
+    const [signed, written] = await Promise.allSettled([signing, writing])
+    if (signed.status === 'fulfilled' || written.status === 'rejected') return
+    const detail = `${event.detail}: not issued after all, the token could not be signed`
+    await recorder.append([], [{ ...event, outcome: 'FAILURE', detail }])
+  }
+
+  const sign = async (
+    { issuer, client, jkt }: GrantContext,
+    scope: readonly string[],
+    issuance: Issuance,
+  ): Promise<SignedTokens> => {
+    const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
+    const { actorGrantId } = issuance
+    const access = await mint.accessToken({
+      issuer,
+      client,
+      user,
+      account,
+      scope,
+      resources,
+      authentication,
+      actorGrantId,
+      jkt,
+      claims,
+      lifespan,
+    })
+    if (!idToken || !user || !authentication || !scope.includes(openidScope)) return { access }
+    const id = await mint.idToken({
+      issuer,
+      client,
+      user,
+      scope,
+      authentication,
+      accessToken: access.token,
+      claims,
+      ...idToken,
+    })
+    return { access, id }
+  }
+
+  return async (
+    grant: Grant,
+    context: GrantContext,
+    issuance: Issuance,
+  ): Promise<TokenResponse> => {
+    const { issuer, client, jkt } = context
+    const { user, refreshToken, statements } = issuance
+    const scope = stillAllowed(client, issuance.scope)
+    const detail = issuance.detail ?? grant.name
+    const doer = user ? doerWith(user.id, issuance.claims) : { actor: client.id }
+    const event = grantEvent(grant.event, context, 'SUCCESS', doer, detail)
+    const signing = sign(context, scope, issuance)
+    // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
+    // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.
+    if (statements || user) await signing
+    const writing = write(issuance, event)
+    const [{ access, id }] = await Promise.all([signing, writing]).catch(async (error) => {
+      await takeBack(signing, writing, event)
+      throw error
+    })
+    metrics.tokenIssued(issuer.name)
+    return {
+      access_token: access.token,
+      token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+      expires_in: access.expiresIn,
+      ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
+      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      ...(id === undefined ? {} : { id_token: id }),
+      ...issuance.answer,
+    }
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Token revocation (RFC 7009). A refresh token ends its whole grant, an access token only itself. A token that is not
+ * good any more, or never was, is as revoked as can be: 200 (§2.2).
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client } from '#schemas/kinds/client.ts'
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Doer } from '#server/sessions/doer.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import { allowOriginOf, type Preflights } from '../cors.ts'
+import { clientParameters, describe, refusals } from '../description.ts'
+import { type Endpoint, urlOf } from '../endpoint.ts'
+import { invalidRequest } from '../errors.ts'
+import { freshIssuer, type RealmRoute } from '../issuer.ts'
+import { formOf } from '../parameters.ts'
+import type { OidcParts } from '../parts.ts'
+import { doerWith } from './acting.ts'
+
+export interface RevokeParts
+  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'recorder'> {
+  readonly authenticateClient: AuthenticateClient
+  readonly preflights: Preflights
+}
+
+interface Revocation {
+  /** The client that the token was issued to. */
+  readonly clientId: string
+  readonly doer: Doer
+  readonly detail: string
+  readonly statements: readonly Statement[]
+}
+
+const path = '/revoke'
+
+export const revoke = (parts: RevokeParts): Endpoint => {
+  const { issuers, verifier, grantsStore, recorder, authenticateClient, preflights } = parts
+
+  const ofAccessToken = async (issuer: Issuer, value: string): Promise<Revocation | undefined> => {
+    const verified = await verifier.accessToken(issuer, value)
+    if (!verified) return undefined
+    const { claims, client, user } = verified
+    return {
+      clientId: client.id,
+      doer: user ? doerWith(user.id, claims) : { actor: client.id },
+      detail: 'access_token',
+      statements: grantsStore.revokeToken(
+        issuer.name,
+        String(claims['jti']),
+        Number(claims['exp']) * 1000,
+      ),
+    }
+  }
+
+  const ofRefreshToken = async (issuer: Issuer, value: string): Promise<Revocation | undefined> => {
+    const found = await grantsStore.findRefreshToken(issuer.name, value)
+    const grant = found?.grant ?? (await grantsStore.familyOfForgotten(issuer.name, value))
+    if (!grant) return undefined
+    const { id, client_id, user_id } = grant
+    return {
+      clientId: client_id,
+      doer:
+        user_id === null
+          ? { actor: client_id }
+          : doerWith(user_id, grantsStore.dataOf(grant).claims),
+      detail: 'refresh_token',
+      statements: grantsStore.revoke(id),
+    }
+  }
+
+  const write = async (
+    issuer: Issuer,
+    { clientId, doer, detail, statements }: Revocation,
+    outcome: AuditEvent['outcome'],
+    sourceIp: string,
+  ): Promise<void> => {
+    await recorder.append(statements, [
+      {
+        type: 'REVOKE_GRANT',
+        realm: issuer.name,
+        ...doer,
+        sourceIp,
+        outcome,
+        resourceType: Client.resourceType,
+        resourceId: clientId,
+        detail,
+      },
+    ])
+  }
+
+  /** Who has a token that is not theirs may have got it where it should not have been: that is recorded, and no more. */
+  const foreign = (client: TokenClient, { clientId, detail }: Revocation): Revocation => ({
+    clientId,
+    doer: { actor: client.id },
+    detail: `${detail}: it was issued to another client`,
+    statements: [],
+  })
+
+  const handle = async (
+    request: FastifyRequest<RealmRoute>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = formOf(request)
+    const issuer = await freshIssuer(issuers, request)
+    const { client } = await authenticateClient(issuer, request, form)
+    allowOriginOf(client, request, reply)
+    const value = form.require('token')
+    const found = (await ofAccessToken(issuer, value)) ?? (await ofRefreshToken(issuer, value))
+    if (found && found.clientId !== client.id) {
+      await write(issuer, foreign(client, found), 'FAILURE', request.ip)
+      throw invalidRequest('the token was not issued to this client')
+    }
+    if (found) await write(issuer, found, 'SUCCESS', request.ip)
+    return reply.code(200).send()
+  }
+
+  return {
+    path,
+    member: 'revocation_endpoint',
+    routes: (app) => {
+      const description = describe({
+        operationId: 'revoke-token',
+        summary: 'Ends a token (RFC 7009)',
+        form: {
+          token: 'The token.',
+          token_type_hint: 'Ignored: tokens tell what they are.',
+          ...clientParameters,
+        },
+        required: ['token'],
+        replies: {
+          200: { description: 'It is not good any more.', type: 'null' },
+          ...refusals(400, 401),
+        },
+        events: ['CLIENT_LOGIN', 'REVOKE_GRANT'],
+      })
+      app.post<RealmRoute>(urlOf(path), description, handle)
+      preflights(app, urlOf(path), 'POST')
+    },
+  }
+}

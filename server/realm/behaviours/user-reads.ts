@@ -1,0 +1,131 @@
+/** What must be known of the users that documents declare: for all of them at once, in a few queries. */
+
+import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { isStorable, readInSlices } from '#server/storage/documents/reads.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { foldName } from '#server/users/names.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Draft } from '../write/drafts.ts'
+import type { PrepareTools } from './behaviour.ts'
+
+type Tools = Pick<PrepareTools, 'db' | 'realm'>
+
+const rowsBy = (
+  { db, realm }: Tools,
+  column: 'id' | 'username_key',
+  values: readonly string[],
+): Promise<UserRow[]> =>
+  readInSlices(values.filter(isStorable), (part) =>
+    db
+      .selectFrom('users')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where(column, 'in', part)
+      .execute(),
+  )
+
+/** Of a document that exists, or that comes back, which is nobody else's then. */
+const knownId = ({ id, before, lastVersion }: Draft): string | undefined =>
+  before?.id ?? (lastVersion === undefined ? undefined : id)
+
+/** The row of each document's user, by its id or, of a new document, by its name. */
+export const usersOf = async (
+  drafts: readonly Draft[],
+  tools: Tools,
+): Promise<(draft: Draft) => UserRow | undefined> => {
+  const [known, named] = await Promise.all([
+    rowsBy(
+      tools,
+      'id',
+      drafts.flatMap((draft) => knownId(draft) ?? []),
+    ),
+    rowsBy(
+      tools,
+      'username_key',
+      drafts.flatMap((draft) => (knownId(draft) === undefined ? foldName(draft.key) : [])),
+    ),
+  ])
+  const byId = new Map(known.map((row) => [row.id, row]))
+  const byName = new Map(named.map((row) => [row.username_key, row]))
+  return (draft) => {
+    const id = knownId(draft)
+    return id === undefined ? byName.get(foldName(draft.key)) : byId.get(id)
+  }
+}
+
+/** Keys are compared byte for byte, names of users are not: under which key a user is declared already. */
+export const declaredKeys = async (
+  userIds: readonly string[],
+  { db }: Tools,
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await readInSlices(userIds, (part) =>
+    db.selectFrom('documents').select(['id', 'key']).where('id', 'in', part).execute(),
+  )
+  return new Map(rows.map(({ id, key }) => [id, key]))
+}
+
+/** Who has these names now. */
+export const ownersOf = async (
+  names: readonly string[],
+  { db, realm }: Tools,
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await readInSlices(names, (part) =>
+    db
+      .selectFrom('user_names')
+      .select(['name', 'user_id'])
+      .where('realm', '=', realm)
+      .where('name', 'in', part)
+      .execute(),
+  )
+  return new Map(rows.map((row) => [row.name, row.user_id]))
+}
+
+/** Which of the users hold a permission that the caller does not: their password would be a way in. */
+export const outrankingAmong = async (
+  userIds: readonly string[],
+  { db, caller }: Pick<PrepareTools, 'db' | 'caller'>,
+  { ranks, view }: { readonly ranks: Ranks; readonly view: RealmView | undefined },
+): Promise<ReadonlyMap<string, Permission>> => {
+  const found = new Map<string, Permission>()
+  if (!view || caller.permissions.has('realm-admin')) return found
+  const missing = new Map<string, Permission | undefined>()
+  const lacking = (granted: ReadonlySet<Permission>): Permission | undefined =>
+    [...effectivePermissions(granted)].find((permission) => !caller.permissions.has(permission))
+  const missingOf = async (kind: 'role' | 'group', id: string): Promise<Permission | undefined> => {
+    if (!missing.has(id)) {
+      const role = kind === 'role' ? await view.byId('role', id) : undefined
+      const granted =
+        kind === 'group'
+          ? await ranks.permissionsOfGroup(view, id)
+          : await ranks.permissionsOfRoles(view, role ? [role] : [])
+      missing.set(id, lacking(granted))
+    }
+    return missing.get(id)
+  }
+  const note = async (kind: 'role' | 'group', userId: string, id: string): Promise<void> => {
+    const permission = await missingOf(kind, id)
+    if (permission) found.set(userId, permission)
+  }
+  const roles = await readInSlices(userIds, (part) =>
+    db.selectFrom('user_roles').selectAll().where('user_id', 'in', part).execute(),
+  )
+  const groups = await readInSlices(userIds, (part) =>
+    db.selectFrom('user_groups').selectAll().where('user_id', 'in', part).execute(),
+  )
+  for (const { user_id, role_id } of roles) await note('role', user_id, role_id)
+  for (const { user_id, group_id } of groups) await note('group', user_id, group_id)
+  return found
+}
+
+/** A permission that a role grants and the caller lacks. A role that is new is checked where it is made. */
+export const beyondCaller = async (
+  role: string,
+  { caller }: Pick<PrepareTools, 'caller'>,
+  { ranks, view }: { readonly ranks: Ranks; readonly view: RealmView | undefined },
+): Promise<Permission | undefined> => {
+  if (!view || caller.permissions.has('realm-admin')) return undefined
+  const document = await view.get('role', role)
+  const granted = await ranks.permissionsOfRoles(view, document ? [document] : [])
+  return [...granted].find((permission) => !caller.permissions.has(permission))
+}

@@ -1,0 +1,292 @@
+/**
+ * Managed users. The document is the truth for the declared fields; the row in the users table, which everybody
+ * has, and the memberships are made equal to it in the same transaction.
+ */
+
+import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import type { Passwords } from '#server/credentials/passwords.ts'
+import { endSessionsOf } from '#server/sessions/endings.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { countOfKind } from '#server/storage/documents/reads.ts'
+import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import type { AddressNotice } from '#server/users/address-notice.ts'
+import type { ErasedPeople } from '#server/users/erased-people.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
+import { type Draft, draftValue } from '../write/drafts.ts'
+import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
+import { defaultRoleStatements, membershipStatements } from './user-memberships.ts'
+import { beyondCaller, declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
+
+/** Passwords that are hashed at the same time; the hasher has other work too. */
+const hashing = 2
+
+export interface UserBehaviourParts {
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly ranks: Ranks
+  readonly erasedPeople: Pick<ErasedPeople, 'find'>
+  readonly copy: Copy
+  readonly addressNotice: Pick<AddressNotice, 'statements'>
+}
+
+const fieldsOf = (user: UserDoc) => ({
+  username: user.username,
+  email: user.email ?? null,
+  emailVerified: user.emailVerified,
+  firstName: user.firstName ?? null,
+  lastName: user.lastName ?? null,
+  enabled: user.enabled,
+  attributes: user.attributes,
+  requiredActions: user.requiredActions,
+})
+
+/** One document with the rows of its user; `after` is undefined where the user goes. */
+interface Change {
+  readonly draft: Draft
+  readonly before: UserRow | undefined
+  readonly after: UserRow | undefined
+}
+
+const taken = (fields: readonly string[], detail: string): Problem =>
+  new Problem('conflict', detail, {
+    errors: fields.map((field) => ({ field, code: 'duplicate', message: 'is taken' })),
+  })
+
+/** Somebody who asked to be forgotten does not come back because a file was forgotten. */
+const wasErased = (key: string, at: number, realm: string): Problem => {
+  const day = new Date(at).toISOString().slice(0, 10)
+  const message =
+    `user "${key}" was erased on ${day} (GDPR): remove the document; to declare the person again deliberately, ` +
+    `first create the user with POST /admin/realms/${realm}/users`
+  return new Problem('conflict', message, {
+    errors: [{ field: '/username', code: 'erased', message }],
+  })
+}
+
+const namesIn = ({ username_key, email_key }: UserRow): { field: string; name: string }[] => [
+  { field: '/username', name: username_key },
+  ...(email_key === null ? [] : [{ field: '/email', name: email_key }]),
+]
+
+/** Says which document cannot have its names: somebody has them and keeps them, or the list gives them twice. */
+const takenNames = async (
+  changes: readonly Change[],
+  tools: PrepareTools,
+): Promise<ReadonlyMap<Draft, Problem>> => {
+  const wanted = changes.flatMap(({ after }) => (after ? namesIn(after) : []))
+  const owners = await ownersOf([...new Set(wanted.map(({ name }) => name))], tools)
+  // Who is only no longer declared keeps their names.
+  const rewritten = new Set(
+    changes.flatMap(({ draft, before }) => (before && !draft.release ? [before.id] : [])),
+  )
+  const claimed = new Map<string, string>()
+  for (const { after } of changes)
+    for (const { name } of after ? namesIn(after) : [])
+      if (owners.get(name) === after?.id) claimed.set(name, after?.id ?? '')
+  const refused = new Map<Draft, Problem>()
+  for (const { draft, after } of changes) {
+    if (!after) continue
+    const fields = namesIn(after).flatMap(({ field, name }) => {
+      const owner = owners.get(name) ?? after.id
+      const first = claimed.get(name) ?? after.id
+      claimed.set(name, first)
+      const kept = owner !== after.id && !rewritten.has(owner)
+      return kept || first !== after.id ? [field] : []
+    })
+    if (fields.length > 0)
+      refused.set(draft, taken(fields, `somebody else has a name of user "${draft.key}" already`))
+  }
+  return refused
+}
+
+const endSessions = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).flatMap((part) => [
+    ...endSessionsOf(db, part, now),
+    statement(db.deleteFrom('token_grants').where('user_id', 'in', part)),
+  ])
+
+const deletions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).map((part) =>
+    guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
+  )
+
+/** No file declares them any more; all else is theirs as before. */
+const releases = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
+  inSlices(ids).map((part) =>
+    guarded(
+      db
+        .updateTable('users')
+        .set((eb) => ({ managed: 0, version: eb('version', '+', 1), updated_at: now }))
+        .where('id', 'in', part),
+      'users',
+      part.length,
+    ),
+  )
+
+const refuseTooMany = async (
+  drafts: readonly Draft[],
+  { db, realm }: PrepareTools,
+): Promise<void> => {
+  const made = drafts.filter(({ before, body }) => !before && body).length
+  if (made > 0 && (await countOfKind(db, realm, 'user')) + made > mostManagedUsers)
+    throw invalid([{ field: `/${User.section}`, code: 'realm-users', message: tooManyUsers }])
+}
+
+export const user = (parts: UserBehaviourParts): Behaviour => {
+  const { users, passwords } = parts
+
+  const changeOf = (draft: Draft, before: UserRow | undefined, tools: PrepareTools): Change => {
+    if (draft.body === null) return { draft, before, after: undefined }
+    const fields = fieldsOf(draftValue<UserDoc>(draft))
+    const { realm, now } = tools
+    const after = before
+      ? changedUserRow(before, { ...fields, managed: true }, now)
+      : newUserRow(fields, { id: draft.id, realm, managed: true, now })
+    return { draft, before, after }
+  }
+
+  /** What is wrong with the password that comes along, if one does; else its rows and statements. */
+  const passwordOf = async (
+    { draft, before, after }: Change,
+    { drafts, dryRun }: PrepareTools,
+  ): Promise<{
+    readonly errors: readonly FieldError[]
+    readonly row?: CredentialRow
+    readonly statements?: readonly Statement[]
+  }> => {
+    const hash = draft.secrets['/passwordHash']
+    // Who was there before a file named them has a password, or chose to have none.
+    const initial = draft.before || before ? undefined : draft.secrets['/initialPassword']
+    if (!after || (hash === undefined && initial === undefined)) return { errors: [] }
+    const settings = drafts.settings()
+    if (hash !== undefined)
+      return before ? passwords.acceptHash(settings, after, hash) : passwords.firstOf(after, hash)
+    const field = '/initialPassword'
+    return dryRun
+      ? { errors: await passwords.check(settings, after, initial ?? '', field) }
+      : passwords.prepare(settings, after, initial ?? '', field)
+  }
+
+  const passwordsOf = async (changes: readonly Change[], tools: PrepareTools) => {
+    const found: Awaited<ReturnType<typeof passwordOf>>[] = []
+    for (const part of inSlices(changes, hashing))
+      found.push(...(await Promise.all(part.map((change) => passwordOf(change, tools)))))
+    return found
+  }
+
+  return {
+    prepare: async (drafts, tools) => {
+      await refuseTooMany(drafts, tools)
+      const rowOf = await usersOf(drafts, tools)
+      const view = await parts.copy.known(tools.realm)
+      const refused = new Map<Draft, Problem>()
+      // Who is only carried along by a role's new name or end is not changed by the caller.
+      const outranking = await outrankingAmong(
+        drafts.flatMap((draft) => (draft.named ? (rowOf(draft)?.id ?? []) : [])),
+        tools,
+        { ranks: parts.ranks, view },
+      )
+      for (const held of outranking.values())
+        throw new Problem('forbidden', `the user holds ${held}, which you do not`)
+
+      const adopted = drafts.flatMap((draft) => (draft.before ? [] : (rowOf(draft)?.id ?? [])))
+      const declared = await declaredKeys(adopted, tools)
+      const changes: Change[] = []
+      for (const draft of drafts) {
+        const before = rowOf(draft)
+        const other = draft.before || !before ? undefined : declared.get(before.id)
+        if (other !== undefined && other !== draft.key)
+          refused.set(
+            draft,
+            taken(['/username'], `user "${draft.key}" is declared as "${other}" already`),
+          )
+        else
+          try {
+            changes.push(changeOf(draft, before, tools))
+          } catch (error) {
+            if (!(error instanceof Problem)) throw error
+            refused.set(draft, error)
+          }
+      }
+      for (const [draft, problem] of await takenNames(changes, tools)) refused.set(draft, problem)
+      const created = changes.flatMap(({ draft, before, after }) =>
+        after && !before ? [{ draft, after }] : [],
+      )
+      const erasures = await parts.erasedPeople.find(
+        tools.realm,
+        created.map(({ after }) => after),
+      )
+      for (const [i, at] of erasures.entries()) {
+        const draft = created[i]?.draft
+        if (draft && at !== undefined) refused.set(draft, wasErased(draft.key, at, tools.realm))
+      }
+      const given = await passwordsOf(changes, tools)
+      for (const [i, { errors }] of given.entries()) {
+        const draft = changes[i]?.draft
+        if (draft && errors.length > 0) refused.set(draft, invalid(errors))
+      }
+
+      const defaultRole = tools.drafts.settings().defaultRole
+      const made = created.map(({ after }) => after.id)
+      const beyond = await beyondCaller(defaultRole, tools, { ranks: parts.ranks, view })
+      for (const [i, { row }] of given.entries()) {
+        const change = changes[i]
+        // A password for somebody who gets a role is a way to its permissions.
+        if (beyond && change && row && !change.before)
+          refused.set(
+            change.draft,
+            new Problem('forbidden', `the default role grants ${beyond}, which you do not hold`),
+          )
+      }
+
+      const [released, gone] = [true, false].map((wanted) =>
+        changes.flatMap(({ draft, before, after }) =>
+          before && !after && (draft.release === true) === wanted ? [before.id] : [],
+        ),
+      ) as [string[], string[]]
+      const saved = changes.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
+      const shutOut = saved.flatMap(({ before, after }) =>
+        before?.enabled === 1 && after.enabled === 0 ? [after.id] : [],
+      )
+      const notices = view
+        ? await parts.addressNotice.statements(
+            view,
+            saved.flatMap(({ before, after }) => (before ? [{ before, after }] : [])),
+          )
+        : []
+      const prepared: Prepared[] = drafts.map((draft) => {
+        const problem = refused.get(draft)
+        const id = rowOf(draft)?.id
+        return { ...(id === undefined ? {} : { id }), ...(problem ? { refused: problem } : {}) }
+      })
+      return {
+        prepared,
+        statements: [
+          ...endSessions(tools, gone),
+          ...deletions(tools, gone),
+          ...releases(tools, released),
+          ...users.saveStatements(saved),
+          ...membershipStatements(
+            tools.db,
+            saved.map(({ after }) => after.id),
+            tools.now,
+          ),
+          ...defaultRoleStatements(tools.db, made, { realm: tools.realm, role: defaultRole }),
+          ...insertRows(
+            tools.db,
+            'credentials',
+            given.flatMap(({ row }) => row ?? []),
+          ),
+          ...given.flatMap(({ statements }) => statements ?? []),
+          ...endSessions(tools, shutOut),
+          ...notices,
+        ],
+      }
+    },
+  }
+}

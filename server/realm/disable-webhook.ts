@@ -1,0 +1,49 @@
+/** Disables a webhook whose receiver is gone: an ordinary write, by the system, with a SECURITY event beside it. */
+
+import { Webhook } from '#schemas/kinds/webhook.ts'
+import { Problem } from '#schemas/problems.ts'
+import { systemCaller } from '#server/http/caller.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { restDoor } from './write/operations.ts'
+import type { Writer } from './write/write.ts'
+
+export type DisableWebhook = (webhook: StoredDocument, reason: string) => Promise<void>
+
+export const createDisableWebhook =
+  (writer: Writer): DisableWebhook =>
+  async ({ realm, id, key }, reason) => {
+    const event = {
+      type: 'WEBHOOK_DISABLED',
+      realm,
+      actor: systemCaller.actor,
+      sourceIp: systemCaller.sourceIp,
+      outcome: 'SUCCESS',
+      resourceType: Webhook.resourceType,
+      resourceId: id,
+      detail: reason,
+    } as const
+    try {
+      await writer.write({
+        realm,
+        caller: systemCaller,
+        door: restDoor,
+        message: `disabled: ${reason}`,
+        operations: [
+          {
+            op: 'put',
+            kind: Webhook,
+            key,
+            id,
+            doc: (before) => ({ ...before, enabled: false }),
+            secrets: {},
+            expect: { exists: true },
+          },
+        ],
+        // Somebody else may have disabled it already.
+        alongside: (effects) => ({ statements: [], events: effects.length > 0 ? [event] : [] }),
+      })
+    } catch (error) {
+      // Deleted meanwhile: nothing is sent to it either way.
+      if (!(error instanceof Problem && error.code === 'not-found')) throw error
+    }
+  }

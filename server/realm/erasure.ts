@@ -1,0 +1,48 @@
+/**
+ * Erasure of a person (GDPR article 17): everything that hangs on the user goes with the user; what else could name them
+ * goes here. The audit trail stays, with an id in it that means nothing any more: what was personal in it is sealed under
+ * a key that is destroyed. It cannot be undone, by a rollback either: history forgets the user too.
+ */
+
+import type { PersonalKeys } from '#server/audit/personal-keys.ts'
+import { guardSubjectsOf } from '#server/credentials/guessing/guard-rows.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { addressLane, messageQueue } from '#server/users/post.ts'
+
+export interface ErasureParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
+}
+
+/** Beside the deletion of the user itself. */
+export const erasureStatements = (
+  { storage: { db }, personalKeys }: ErasureParts,
+  { id, realm, username, email, email_key }: UserRow,
+): Statement[] => [
+  ...personalKeys.destroyPersonalKey(realm, id),
+  statement(
+    db
+      .deleteFrom('jobs')
+      .where('queue', '=', messageQueue)
+      .where('target', 'in', [id, ...(email === null ? [] : [addressLane(realm, email)])]),
+  ),
+  statement(
+    db
+      .deleteFrom('invitations')
+      .where('realm', '=', realm)
+      .where('email_key', '=', email_key ?? ''),
+  ),
+  statement(
+    db
+      .deleteFrom('login_guards')
+      .where('realm', '=', realm)
+      .where('subject', 'in', guardSubjectsOf(id, [username, email ?? username])),
+  ),
+  statement(db.deleteFrom('session_clients').where('user_id', '=', id)),
+  statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
+  // A log of keys, and answers that hold them; whoever followed the log reads the realm anew.
+  statement(db.deleteFrom('changes').where('realm', '=', realm)),
+  statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),
+]

@@ -1,0 +1,132 @@
+/**
+ * Nobody grants what they do not hold, or changes what holds more than they do: a client's secret is a way in, and
+ * a role's name is what others grant it by. Permissions sit on roles and travel along references marked `grants`
+ * (composites, a group's roles, a user's groups …) and down a tree, so one walk over the marks finds every way in.
+ * What a reference meant before is looked up under the keys of before: one list of operations may swap names, and
+ * a renamed role grants nothing new to whoever held it.
+ */
+
+import { isDeepStrictEqual } from 'node:util'
+import { isPlanOnly } from '#schemas/access/admin-access.ts'
+import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
+import { createClosure } from '#schemas/graph/closure.ts'
+import type { Doc } from '#schemas/json-schema.ts'
+import { parentKeyOf } from '#schemas/kind.ts'
+import { Problem } from '#schemas/problems.ts'
+import { referencesOf } from '#schemas/walk.ts'
+import type { Caller } from '#server/http/caller.ts'
+import type { Draft, Drafts } from '../write/drafts.ts'
+
+/** The realm before or after the operations. */
+interface Realm {
+  readonly keyOf: (draft: Draft) => string | undefined
+  readonly bodyOf: (draft: Draft) => Doc | null | undefined
+  readonly find: (kind: string, key: string) => Draft | undefined
+}
+
+interface State extends Realm {
+  /** The documents whose permissions this one has by its references and by its place. */
+  readonly giversOf: (draft: Draft) => readonly Draft[]
+  /** What holding, or being in, this document amounts to. */
+  readonly permissionsOf: (draft: Draft) => ReadonlySet<Permission>
+}
+
+const after = (drafts: Drafts): State =>
+  stateOf({
+    keyOf: ({ key }) => key,
+    bodyOf: ({ body }) => body,
+    find: (kind, key) => drafts.find(kind, key),
+  })
+
+const before = (drafts: Drafts): State => {
+  const place = (kind: string, key: string): string => `${kind}\n${key}`
+  const known = new Map(
+    drafts
+      .all()
+      .flatMap((draft) =>
+        draft.before ? [[place(draft.kind.kind, draft.before.key), draft]] : [],
+      ),
+  )
+  return stateOf({
+    keyOf: (draft) => draft.before?.key,
+    bodyOf: (draft) => draft.before?.body,
+    find: (kind, key) => known.get(place(kind, key)),
+  })
+}
+
+const permissionsIn = (body: Doc | null | undefined): Permission[] =>
+  (body?.['permissions'] as Permission[] | undefined) ?? []
+
+const parentIn = ({ keyOf, find }: Realm, draft: Draft): Draft | undefined => {
+  const key = draft.kind.shape === 'tree' ? keyOf(draft) : undefined
+  const above = key === undefined ? null : parentKeyOf(draft.kind, key)
+  return above === null ? undefined : find(draft.kind.kind, above)
+}
+
+const giversIn = (realm: Realm, draft: Draft): readonly Draft[] => {
+  const body = realm.bodyOf(draft)
+  if (!body) return []
+  const named = referencesOf(draft.kind, body, realm.keyOf(draft) ?? '').flatMap(
+    ({ grants, kind, key }) => (grants ? (realm.find(kind, key) ?? []) : []),
+  )
+  return [...named, parentIn(realm, draft) ?? []].flat()
+}
+
+/** Permissions are found once for each document of a change: thousands may lead to the same roles. */
+const stateOf = (realm: Realm): State => {
+  const givers = new Map<Draft, readonly Draft[]>()
+  const giversOf = (draft: Draft): readonly Draft[] => {
+    const found = givers.get(draft) ?? giversIn(realm, draft)
+    givers.set(draft, found)
+    return found
+  }
+  const closure = createClosure<Draft, Permission>({
+    own: (draft) => permissionsIn(realm.bodyOf(draft)),
+    next: giversOf,
+  })
+  return { ...realm, giversOf, permissionsOf: (draft) => effectivePermissions(closure(draft)) }
+}
+
+/** Of a client that may only plan, none of its roles is a power to change anything. */
+const powersOf = (state: State, draft: Draft): ReadonlySet<Permission> =>
+  isPlanOnly(state.bodyOf(draft)) ? new Set() : state.permissionsOf(draft)
+
+/** The rise of privilege that a change of the document is: what it holds afterwards, and did not hold before. */
+export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[]) => {
+  const then = before(drafts)
+  const now = after(drafts)
+  return (draft) => {
+    if (draft.body === null) return []
+    const had = powersOf(then, draft)
+    const gained = [...powersOf(now, draft)].filter((permission) => !had.has(permission))
+    return gained.includes('realm-admin') ? ['realm-admin'] : gained.sort()
+  }
+}
+
+export const refuseEscalation = (
+  drafts: Drafts,
+  changed: readonly Draft[],
+  { permissions }: Caller,
+): void => {
+  if (permissions.has('realm-admin')) return
+  const then = before(drafts)
+  const now = after(drafts)
+  const firstMissing = (needed: ReadonlySet<Permission>): Permission | undefined =>
+    [...needed].find((permission) => !permissions.has(permission))
+  for (const draft of changed) {
+    const name = `${draft.kind.kind} "${draft.key}"`
+    // Settings name a role for others; whatever else has permissions is not changed by who has less.
+    if (draft.named && draft.before && draft.kind.shape !== 'singleton') {
+      const held = firstMissing(then.permissionsOf(draft))
+      if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)
+    }
+    if (draft.body === null) continue
+    if (!isDeepStrictEqual(permissionsIn(draft.before?.body), permissionsIn(draft.body)))
+      throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
+    const had = new Set(then.giversOf(draft))
+    const added = now.giversOf(draft).filter((giver) => !had.has(giver))
+    const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
+    if (missing)
+      throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)
+  }
+}

@@ -1,0 +1,57 @@
+/** Answers that are kept for whoever asks again with the same key, so that a repeated request is safe. */
+
+import type { Kysely } from 'kysely'
+import { Problem } from '#schemas/problems.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
+import type { Tables } from '#server/storage/tables/tables.ts'
+
+const keptMs = 24 * 60 * 60 * 1000
+
+/** A request that may be repeated: its key, and what tells its body from another. */
+export interface RepeatableRequest {
+  readonly realm: string
+  readonly key: string
+  readonly hash: string
+}
+
+/** The answer that the request got before, if it did; another body under its key is refused. */
+export const keptReply = async <T>(
+  db: Kysely<Tables>,
+  { realm, key, hash }: RepeatableRequest,
+  now: number,
+): Promise<T | undefined> => {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .selectAll()
+    .where('realm', '=', realm)
+    .where('key', '=', key)
+    .where('at', '>', now - keptMs)
+    .executeTakeFirst()
+  if (!row) return undefined
+  if (row.request_hash !== hash)
+    throw new Problem('conflict', 'this Idempotency-Key came with another body before')
+  return JSON.parse(row.reply) as T
+}
+
+/** Kept in the transaction that the answer tells of: of two requests with one key only one commits. */
+export const keepStatements = (
+  db: Kysely<Tables>,
+  { realm, key, hash }: RepeatableRequest,
+  reply: unknown,
+  now: number,
+): Statement[] => [
+  statement(
+    db
+      .deleteFrom('idempotency_keys')
+      .where('realm', '=', realm)
+      .where('key', '=', key)
+      .where('at', '<=', now - keptMs),
+  ),
+  ...insertRows(db, 'idempotency_keys', [
+    { realm, key, request_hash: hash, reply: JSON.stringify(reply), at: now },
+  ]),
+]
+
+export const forgetRepliesStatement = (db: Kysely<Tables>, now: number): Statement =>
+  statement(db.deleteFrom('idempotency_keys').where('at', '<=', now - keptMs))

@@ -1,0 +1,92 @@
+/** What can be asked of a realm's configuration, whatever door the request came through. */
+
+import type { Doc } from '#schemas/json-schema.ts'
+import type { Kind } from '#schemas/kind.ts'
+import type { StoredSecret } from '#server/storage/documents/document.ts'
+import type { Origin } from '#server/storage/tables/tables.ts'
+
+/** What must be true of the document before the operation; otherwise nothing is done. */
+export interface Expectation {
+  readonly exists?: boolean
+  /** The ETag that the caller read. */
+  readonly etag?: string
+  /** The content hash that the caller read; null: it must not exist. */
+  readonly hash?: string | null
+}
+
+/** Which document is meant, where its key does not say it: it may be renamed at the same moment, or by this. */
+interface Target {
+  readonly kind: Kind
+  /** The key it has afterwards. */
+  readonly key: string
+  readonly id?: string
+  /** The key it has now, below the key that its parent has afterwards. */
+  readonly from?: string
+  /**
+   * Where it stands in the body of the request, as a JSON pointer. What is wrong with such operations is told all at
+   * once and points there; without it the first fault ends the write, and fields are those of the document.
+   */
+  readonly at?: string
+}
+
+/** Where a document comes from, if it is not the door that says it. */
+export interface Lineage {
+  readonly origin: Origin
+  readonly owner: string | null
+  /** Every realm is born with it: the event of the realm's birth tells of it. */
+  readonly seed?: true
+  /** The id and the sealed secrets of one that history gives back, where it is made anew. */
+  readonly id?: string
+  readonly secrets?: Readonly<Record<string, StoredSecret>>
+  /** The version it had last, so that no ETag of then is good again. */
+  readonly version?: number
+}
+
+/** Full state: makes the document, or replaces it, or replaces it under a new key. */
+export interface Put extends Target {
+  readonly op: 'put'
+  /** The new value, or how it follows from the present one; fields that the writer does not own stay so. */
+  readonly doc: Doc | ((before: Doc) => Doc)
+  /** New values by pointer; a secret that is not named stays as it is. */
+  readonly secrets: Readonly<Record<string, string>>
+  /** Pointers of stored secrets that go. */
+  readonly forget?: readonly string[]
+  readonly expect?: Expectation
+  /** Whether anything may delete it afterwards; as before where it is not said. */
+  readonly protected?: boolean
+  readonly lineage?: Lineage
+  /**
+   * The value is in its compact form, was checked, and names others by the keys they have afterwards: nothing is
+   * rewritten in it, whatever else the list renames or deletes.
+   */
+  readonly stated?: true
+}
+
+export interface Delete extends Omit<Target, 'from'> {
+  readonly op: 'delete'
+  readonly expect?: Expectation
+  /** What it stands for stays, and is no longer declared: a user goes on without the document. */
+  readonly release?: true
+}
+
+export type Operation = Put | Delete
+
+export const docOf = ({ doc }: Put, before: Doc | null | undefined): Doc =>
+  typeof doc === 'function' ? doc(before ?? {}) : doc
+
+export const placeOf = (kind: string, key: string): string => `${kind}\n${key}`
+
+/** The door a write comes through, and whose documents it makes. */
+export interface Door {
+  readonly source: 'rest' | 'changeset' | 'import' | 'bootstrap' | 'rollback' | 'runtime'
+  readonly origin: Origin
+  /** The estate that owns what it writes. */
+  readonly owner: string | null
+  /** It may write what another estate owns. */
+  readonly takeOver?: boolean
+}
+
+export const restDoor: Door = { source: 'rest', origin: 'manual', owner: null }
+export const bootstrapDoor: Door = { source: 'bootstrap', origin: 'built-in', owner: null }
+/** Dynamic registration, SCIM, directories: no revision, no history. */
+export const runtimeDoor: Door = { source: 'runtime', origin: 'runtime', owner: null }

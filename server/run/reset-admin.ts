@@ -1,0 +1,110 @@
+/**
+ * `iamctl server reset-admin`: the way back in for the last administrator, for who has the host and the master key. No
+ * message opens an administrator, so that nothing else is left where no other one can help. The account begins anew: a
+ * password that is printed once and must be changed, no second factor, no session, no lock.
+ */
+
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { ConfigError, type ConfigSources, loadConfig } from '#server/config/index.ts'
+import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { systemCaller } from '#server/http/caller.ts'
+import { systemClock } from '#server/platform/clock.ts'
+import { createLogger } from '#server/platform/logger.ts'
+import { randomToken } from '#server/platform/random.ts'
+import { masterRealm } from '#server/realm/realms.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { readSchema } from '#server/storage/maintenance.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { createParts, type Parts } from './parts.ts'
+
+export interface ResetAdmin {
+  readonly realm: string
+  readonly username: string
+  /** Shown once. */
+  readonly password: string
+  /** How many second factors and recovery codes were removed. */
+  readonly factors: number
+}
+
+/** Of every class that a policy may ask for. */
+const newPassword = (): string => `${randomToken(18)}-aA1`
+
+const requiring = ({ required_actions }: UserRow): string =>
+  JSON.stringify([...new Set([...(JSON.parse(required_actions) as string[]), 'UPDATE_PASSWORD'])])
+
+const administratorIn = async (
+  { users, ranks }: Parts,
+  view: RealmView,
+  name: string,
+): Promise<UserRow> => {
+  const user = await users.find(view.realm, name)
+  if (!user) throw new ConfigError(`there is no user "${name}" in the realm ${view.realm}`)
+  if (!(await ranks.permissionsOf(view, user.id)).has('realm-admin'))
+    throw new ConfigError(
+      `the user "${name}" of the realm ${view.realm} does not hold realm-admin: name one who does`,
+    )
+  return user
+}
+
+const settingsOf = async (view: RealmView): Promise<SettingsDoc> => {
+  const document = await view.get(Settings.kind, Settings.kind)
+  if (!document) throw new ConfigError(`the realm ${view.realm} has no settings`)
+  return contentOf<SettingsDoc>(document)
+}
+
+const resetIn = async (parts: Parts, name: string): Promise<ResetAdmin> => {
+  const { copy, users, passwords, sessions, bruteForce, recorder, storage } = parts
+  const view = await copy.fresh(masterRealm)
+  if (!view) throw new ConfigError('there is no administrator yet: start the server first')
+  const user = await administratorIn(parts, view, name)
+  const password = newPassword()
+  const { statements, errors } = await passwords.prepare(await settingsOf(view), user, password)
+  if (errors.length > 0)
+    throw new ConfigError(
+      `the password policy of the realm ${view.realm} refuses a random password: ${errors.map(({ message }) => message).join('; ')}`,
+    )
+  const others = await storage.db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', user.id)
+    .where('type', '<>', 'password')
+    .execute()
+  const { actor, sourceIp } = systemCaller
+  const event = {
+    realm: view.realm,
+    actor,
+    sourceIp,
+    outcome: 'SUCCESS',
+    resourceType: 'users',
+    resourceId: user.id,
+    detail: 'iamctl server reset-admin',
+  } as const
+  await recorder.commit(
+    [
+      ...statements,
+      ...users.updateStatements(user, { ...user, required_actions: requiring(user), locked: 0 }),
+      ...others.flatMap((credential) => removeCredential(storage, credential)),
+      ...sessions.revokeAllOf(user.id),
+      ...bruteForce.unlockStatements(view.realm, user.id),
+    ],
+    [
+      { ...event, type: 'ADMIN_UPDATE' },
+      { ...event, type: 'RESET_PASSWORD' },
+    ],
+  )
+  return { realm: view.realm, username: user.username, password, factors: others.length }
+}
+
+export const resetAdmin = async (sources: ConfigSources, name: string): Promise<ResetAdmin> => {
+  const config = loadConfig(sources)
+  // Before it is opened: with a wrong address nothing must be made.
+  if (!(await readSchema(config.database.url)).exists)
+    throw new ConfigError('there is no database: name it with --data or IAMCTL_DATABASE_URL')
+  const parts = await createParts(config, createLogger({ level: 'error' }), systemClock)
+  try {
+    return await resetIn(parts, name)
+  } finally {
+    await parts.close()
+  }
+}

@@ -1,0 +1,101 @@
+/** One server in this process: opens, listens, bootstraps, and lets requests end when it stops. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { sealRest } from '#server/audit/sealing.ts'
+import type { Config } from '#server/config/index.ts'
+import { systemClock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import { keepCodeFast, keepTickLayout } from '#server/platform/tuning/compiled-code.ts'
+import {
+  boundGarbage,
+  boundNewObjects,
+  giveBackMemory,
+  SETTLED_MS,
+} from '#server/platform/tuning/memory.ts'
+import { settleShapes } from '#server/platform/tuning/object-shapes.ts'
+import { createApp } from './app.ts'
+import { startBackground } from './background.ts'
+import { type Bootstrapped, bootstrap } from './bootstrap.ts'
+import { createParts } from './parts.ts'
+
+/** A server that runs, in this process or in its workers. */
+export interface Started {
+  readonly admin: Bootstrapped | null
+  readonly stop: () => Promise<void>
+  /** Ends what this process alone would leave behind. */
+  readonly abandon?: () => void
+}
+
+/** The address cannot be listened on; the message is fit for an operator. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+}
+
+const listenError = (error: unknown, { host, port }: Config['http']): unknown => {
+  const code = (error as NodeJS.ErrnoException).code
+  if (code === 'EADDRINUSE')
+    return new ListenError(
+      `port ${port} on ${host} is taken: choose another with --port (IAMCTL_PORT)`,
+    )
+  if (code === 'EACCES')
+    return new ListenError(`port ${port} on ${host} needs privileges: choose one above 1023`)
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return new ListenError(`${host} is not an address of this machine: see --host (IAMCTL_HOST)`)
+  return error
+}
+
+/** Opens, listens and bootstraps; resolves to what stops it. */
+export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
+  keepTickLayout()
+  const parts = await createParts(config, logger, systemClock)
+  const app = createApp(parts)
+  settleShapes()
+  try {
+    // First the port: an administrator made by a start that then fails would have a password nobody was told.
+    await app.listen({ host: config.http.host, port: config.http.port })
+    const admin = await bootstrap(parts.realms, config.bootstrap)
+    parts.health.started()
+    const background = await startBackground(parts)
+    keepCodeFast()
+    boundGarbage()
+    const endBound = boundNewObjects()
+    const settled = setTimeout(giveBackMemory, SETTLED_MS).unref()
+    const stop = async (): Promise<void> => {
+      clearTimeout(settled)
+      parts.health.stopping()
+      const stopping = background.stop()
+      await sleep(config.limits.shutdownDelay * 1000)
+      await finishRequests(app, config.limits.shutdownTimeout * 1000)
+      await stopping
+      await sealRest(parts)
+      await parts.close()
+      endBound()
+    }
+    return { admin, stop }
+  } catch (error) {
+    app.server.closeAllConnections()
+    await app.close()
+    await parts.close()
+    throw listenError(error, config.http)
+  }
+}
+
+/** How often connections that have become idle are closed while the server stops. */
+const idleCheckMs = 50
+
+/**
+ * Lets requests end, but not for ever: once a server closes, Node.js neither times out slow clients nor closes
+ * connections that become idle only then.
+ */
+const finishRequests = async (app: FastifyInstance, timeoutMs: number): Promise<void> => {
+  const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs)
+  const patience = new AbortController()
+  const waited = sleep(timeoutMs, 'late', { signal: patience.signal }).catch(() => undefined)
+  const ended = await Promise.race([app.close(), waited])
+  clearInterval(idle)
+  patience.abort()
+  if (ended !== 'late') return
+  app.log.warn('requests did not end in time; closing their connections')
+  app.server.closeAllConnections()
+}

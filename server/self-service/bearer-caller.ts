@@ -1,0 +1,69 @@
+/** Who speaks by an access token: a user through a client, or a client for itself. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ownTokenOf, requestAddress } from '#server/oidc/account-caller.ts'
+import { allowOriginOf } from '#server/oidc/cors.ts'
+import type { OidcParts } from '#server/oidc/parts.ts'
+import { presentedToken, refuseScope, refuseToken } from '#server/oidc/token/bearer.ts'
+import { type UserTokenParts, userinfoResource } from '#server/oidc/token/user-token.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import { accountScope } from '#server/tokens/scopes.ts'
+import type { VerifiedToken } from '#server/tokens/verify.ts'
+
+export interface BearerCaller {
+  readonly client: TokenClient
+  /** Nobody where the client speaks for itself. */
+  readonly user: UserRow | undefined
+}
+
+export interface BearerCallerParts extends UserTokenParts, Pick<OidcParts, 'users' | 'subjects'> {}
+
+export const createBearerCaller = (parts: BearerCallerParts) => {
+  const { verifier, dpop, users, subjects } = parts
+
+  /**
+   * A client that the user has to allow things acts on transactions only where the user has allowed that. So does one with
+   * pairwise subjects, to which a transaction would tell the id of the user.
+   */
+  const needsScope = async ({ view }: Issuer, client: TokenClient): Promise<boolean> =>
+    client.doc.consentRequired || (await subjects.isPairwise(view, client))
+
+  const byUser = async (
+    issuer: Issuer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<BearerCaller> => {
+    const token = await ownTokenOf(parts, issuer, request, reply, userinfoResource(issuer))
+    if (!token.scope.includes(accountScope) && (await needsScope(issuer, token.client)))
+      throw refuseScope(issuer, accountScope)
+    const user = await users.find(issuer.name, token.user.id)
+    if (!user) throw refuseToken(issuer, 'its user is gone')
+    return { client: token.client, user }
+  }
+
+  /** The token of a client must be for us, and its own: not exchanged for that of another. */
+  const insistOnOwn = (issuer: Issuer, { claims, client, account }: VerifiedToken): void => {
+    if (![claims['aud']].flat().includes(issuer.url))
+      throw refuseToken(issuer, 'it is for another audience')
+    if (account?.id !== client.id || claims['act'] !== undefined)
+      throw refuseToken(issuer, 'it was exchanged')
+  }
+
+  return async (
+    issuer: Issuer,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<BearerCaller> => {
+    const presented = presentedToken(issuer, request)
+    const verified = await verifier.accessToken(issuer, presented.token)
+    if (!verified || verified.user) return byUser(issuer, request, reply)
+    const { client, claims } = verified
+    allowOriginOf(client, request, reply)
+    const address = requestAddress(issuer, request)
+    await dpop.checkPossession(issuer, request, { ...presented, claims, address })
+    insistOnOwn(issuer, verified)
+    return { client, user: undefined }
+  }
+}

@@ -1,0 +1,73 @@
+/** What the user signs in with, as the user sees it; and taking away what is no longer wanted. */
+
+import { Problem } from '#schemas/problems.ts'
+import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { CredentialRow } from '#server/storage/tables/tables.ts'
+import type { AccountParts } from '../parts.ts'
+import { type Self, selfEvent } from '../self.ts'
+import { passwordType } from './password.ts'
+import { insistOnRecentStrength } from './strength.ts'
+
+export type CredentialsParts = Pick<
+  AccountParts,
+  'storage' | 'recorder' | 'factors' | 'ranks' | 'clock'
+>
+
+/** What suffices to sign in by itself. */
+const sufficient: readonly string[] = [passwordType, passkeyType]
+
+/** How many recovery codes are left; nothing of other credentials. */
+export const codesLeft = ({ type, secret }: CredentialRow): number | undefined =>
+  type === 'recovery-codes' ? (JSON.parse(secret) as RecoveryCodeSet).digests.length : undefined
+
+export const shownCredential = (row: CredentialRow) => ({
+  id: row.id,
+  type: row.type,
+  userLabel: row.label,
+  createdDate: row.created_at,
+  ...(codesLeft(row) === undefined ? {} : { codesLeft: codesLeft(row) }),
+})
+
+export const createCredentials = (parts: CredentialsParts) => {
+  const { recorder } = parts
+  const { db } = parts.storage
+
+  const of = ({ user }: Self): Promise<CredentialRow[]> =>
+    db
+      .selectFrom('credentials')
+      .selectAll()
+      .where('user_id', '=', user.id)
+      .orderBy('priority')
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute()
+
+  return {
+    of,
+
+    /** Throws where it is none of the user's, and where nothing would be left to sign in with. */
+    remove: async (self: Self, id: string): Promise<void> => {
+      await insistOnRecentStrength(parts, self)
+      const rows = await of(self)
+      const row = rows.find((one) => one.id === id)
+      const missing = new Problem('not-found', 'you have no such credential')
+      if (!row) throw missing
+      if (row.type === passwordType)
+        throw new Problem('conflict', 'a password is not removed: change it')
+      const left = rows.filter((one) => one !== row)
+      if (sufficient.includes(row.type) && !left.some(({ type }) => sufficient.includes(type)))
+        throw new Problem('in-use', 'you need this to sign in: add another method first')
+      try {
+        await recorder.commit(removeCredential(parts.storage, row), [
+          selfEvent(self, 'REMOVE_CREDENTIAL', row.type),
+        ])
+      } catch (error) {
+        if (error instanceof GuardFailedError) throw missing
+        throw error
+      }
+    },
+  }
+}

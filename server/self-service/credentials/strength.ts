@@ -1,0 +1,87 @@
+/** Whether a sign-in is good enough to change how its user signs in (CVE-2025-3910, CVE-2026-3429). */
+
+import { Problem } from '#schemas/problems.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Account } from '#server/oidc/account-caller.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { recentInSession, twoFactors } from '#server/sign-in/flow/levels.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+
+/**
+ * Seconds during which a sign-in is recent by a token: less than in a session, because it is the authentication that a client
+ * asked for in order to do this (RFC 9470), and what else holds the token has little time.
+ */
+const recentByToken = 5 * 60
+
+const isByToken = ({ session }: Account): boolean => session === undefined
+
+const recentSeconds = (account: Account): number =>
+  isByToken(account) ? recentByToken : recentInSession
+
+export interface StrengthParts {
+  readonly factors: Pick<Factors, 'hasFactor'>
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly clock: Clock
+}
+
+export type StrongAccount = Account & { readonly issuer: Issuer }
+
+/** Its members say what to ask the authorization endpoint for (RFC 9470 §3 has the names). */
+const stepUp = (detail: string, wanted: Readonly<Record<string, string | number>>): Problem =>
+  new Problem('step-up', detail, { extra: { ...wanted } })
+
+export const refuseImpersonation = ({ session }: Account): void => {
+  if (session?.impersonator)
+    throw new Problem('forbidden', 'who acts as a user does not change how that user signs in')
+}
+
+/** The account of an administrator is worth more than any client that holds a token of theirs. */
+const refuseClientOfAdmin = async (
+  { ranks }: StrengthParts,
+  { issuer, user }: StrongAccount,
+): Promise<void> => {
+  const permissions = await ranks.permissionsOf(issuer.view, user.id)
+  if (permissions.size > 0)
+    throw new Problem(
+      'forbidden',
+      'you hold admin permissions: no access token changes your credentials or address, or erases you; use the account pages',
+    )
+}
+
+/** Whether the sign-in is so young that nobody else sits at the user's screen by now. */
+export const isRecent = (clock: Clock, account: Account): boolean =>
+  account.signedInAt !== undefined &&
+  clock.now() - account.signedInAt <= recentSeconds(account) * 1000
+
+const insistOnRecency = ({ clock }: StrengthParts, account: Account): void => {
+  if (!isRecent(clock, account))
+    throw stepUp('sign in again first: it was too long ago', { max_age: recentSeconds(account) })
+}
+
+/**
+ * Throws a 403 where a user with a second factor has not used one, and where somebody else acts as the user. A token must
+ * be of a recent sign-in too, whatever else is proved, and of a user who administers nothing.
+ */
+export const insistOnStrength = async (
+  parts: StrengthParts,
+  account: StrongAccount,
+): Promise<void> => {
+  refuseImpersonation(account)
+  if (isByToken(account)) await refuseClientOfAdmin(parts, account)
+  if (account.acr !== twoFactors && (await parts.factors.hasFactor(account.user)))
+    throw stepUp(`sign in with your second factor first (acr ${twoFactors})`, {
+      acr_values: twoFactors,
+      max_age: recentSeconds(account),
+    })
+  if (isByToken(account)) insistOnRecency(parts, account)
+}
+
+/** As `insistOnStrength`, of a sign-in that must be recent in any case. */
+export const insistOnRecentStrength = async (
+  parts: StrengthParts,
+  account: StrongAccount,
+): Promise<void> => {
+  await insistOnStrength(parts, account)
+  insistOnRecency(parts, account)
+}

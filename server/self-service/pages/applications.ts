@@ -1,0 +1,73 @@
+/** What the user has allowed applications, and the accounts elsewhere that could be linked. */
+
+import { Client } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import { createConsents } from '#server/oidc/consent/consents.ts'
+import { createRevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import { clientOf } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { AccountParts } from '../parts.ts'
+import { type Frame, goTo } from './frame.ts'
+import type { AccountPage } from './page.ts'
+
+export type ApplicationsPageParts = Pick<
+  AccountParts,
+  'pages' | 'storage' | 'clock' | 'grantsStore' | 'recorder'
+> & { readonly frame: Frame }
+
+const path = '/applications'
+
+const nameOf = async ({ view }: Issuer, clientId: string): Promise<string> => {
+  const document = await view.get(Client.kind, clientId)
+  return (document && clientOf(document).doc.name) || clientId
+}
+
+export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] => {
+  const { pages, frame } = parts
+  const consents = createConsents(parts)
+  const revoke = createRevokeConsent({ ...parts, consents })
+  return [
+    {
+      path,
+      section: 'applications',
+      name: 'applications-page',
+      summary: 'What the user has allowed applications',
+      show: async (visit) => {
+        const { issuer, user, reply } = visit
+        const records = await consents.list(issuer.name, user.id)
+        return pages.accountApplications(reply, {
+          ...(await frame(visit, path)),
+          consents: await Promise.all(
+            records.map(async ({ clientId, grantedClientScopes, createdDate }) => ({
+              clientId,
+              application: await nameOf(issuer, clientId),
+              scopes: grantedClientScopes,
+              grantedAt: createdDate,
+            })),
+          ),
+        })
+      },
+      fields: ['revoke'],
+      events: ['REVOKE_GRANT'],
+      submit: async (visit, form) => {
+        const { issuer, request } = visit
+        const clientId = form.get('revoke')
+        if (clientId === undefined) throw new Problem('bad-request', 'Say which application.')
+        await revoke(issuer, visit, clientId, request.ip)
+        return goTo(visit, path, 'removed')
+      },
+    },
+    {
+      path: '/identities',
+      section: 'identities',
+      name: 'identities-page',
+      summary: 'Accounts elsewhere that the user signs in with',
+      // Nobody is linked before there are providers to link with.
+      show: async (visit) =>
+        pages.accountIdentities(visit.reply, {
+          ...(await frame(visit, '/identities')),
+          identities: [],
+        }),
+    },
+  ]
+}

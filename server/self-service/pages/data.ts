@@ -1,0 +1,85 @@
+/** The user's data: to have, and to have erased, here or by an administrator. */
+
+import { Problem } from '#schemas/problems.ts'
+import type { AccountDeletePage } from '#server/http/pages/pages.ts'
+import type { UserVisit } from '#server/oidc/user-pages.ts'
+import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { passwordType } from '../credentials/password.ts'
+import { createOwnData, type OwnDataParts } from '../data.ts'
+import type { AccountParts } from '../parts.ts'
+import { type Frame, goTo, pathIn, selfOf } from './frame.ts'
+import type { AccountPage } from './page.ts'
+
+export type DataPageParts = OwnDataParts &
+  Pick<AccountParts, 'pages' | 'cookies' | 'csrf'> & { readonly frame: Frame }
+
+const path = '/data'
+const deletePath = '/data/delete'
+
+const mayErase = ({ session }: UserVisit): boolean => session.impersonator === null
+
+export const dataPages = (parts: DataPageParts): AccountPage[] => {
+  const { pages, frame, factors } = parts
+  const data = createOwnData(parts)
+  const browser = createBrowser(parts.cookies, parts.csrf)
+
+  const showDelete = async (
+    visit: UserVisit,
+    told: Pick<Partial<AccountDeletePage>, 'errors' | 'error' | 'status'> = {},
+  ) =>
+    pages.accountDelete(visit.reply, {
+      ...(await frame(visit, deletePath)),
+      hasPassword: await factors.has(visit.user.id, [passwordType]),
+      cancelUrl: pathIn(visit.issuer.name, path),
+      ...told,
+    })
+
+  return [
+    {
+      path,
+      section: 'data',
+      name: 'data-page',
+      summary: 'The data of the user',
+      show: async (visit) =>
+        pages.accountData(visit.reply, {
+          ...(await frame(visit, path)),
+          exportUrl: pathIn(visit.issuer.name, '/gdpr/export'),
+          deletionRequestedAt: await data.requestedAt(visit),
+          deleteUrl: mayErase(visit) ? pathIn(visit.issuer.name, deletePath) : undefined,
+        }),
+    },
+    {
+      path: deletePath,
+      section: 'data',
+      name: 'delete-page',
+      summary: 'Erases the user, for good',
+      show: (visit) => showDelete(visit),
+      fields: ['username', 'password'],
+      events: ['USER_ERASED', 'ERASURE_REQUESTED', 'LOGIN_FAILURE', 'USER_LOCKED'],
+      submit: async (visit, form) => {
+        const { user, issuer, request, reply } = visit
+        if (form.get('username')?.trim() !== user.username)
+          return showDelete(visit, { errors: { username: [{ id: 'mismatch' }] }, status: 400 })
+        const hasPassword = await factors.has(user.id, [passwordType])
+        const password = hasPassword ? (form.get('password') ?? '') : undefined
+        try {
+          const { status } = await data.requestErasure(selfOf(visit), password)
+          if (status === 'REQUESTED') return goTo(visit, path)
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error
+          const { code, status } = error
+          if (code === 'unavailable' || code === 'conflict')
+            return showDelete(visit, { error: 'unavailable', status })
+          if (code !== 'validation') throw error
+          return showDelete(visit, { errors: { password: [{ id: 'wrong-password' }] }, status })
+        }
+        browser.signOut(reply, issuer.name)
+        return pages.done(reply, {
+          ...pageContext(pages, request, issuer.name, issuer.settings),
+          what: 'account-deleted',
+        })
+      },
+    },
+  ]
+}

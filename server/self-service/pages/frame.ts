@@ -1,0 +1,79 @@
+/** What the pages of an account have in common: the menu, the banner of an impersonation, what was just done. */
+
+import type { FastifyReply } from 'fastify'
+import type { AccountSection, AccountSectionPage } from '#server/http/pages/pages.ts'
+import { accountOf } from '#server/oidc/account-caller.ts'
+import type { AccountPath } from '#server/oidc/own-pages.ts'
+import { queryOf } from '#server/oidc/parameters.ts'
+import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
+import type { AccountParts } from '../parts.ts'
+import type { Self } from '../self.ts'
+
+/** THE list of sections, in the order of the menu, and where they are below the account. */
+export const sections: readonly { readonly id: AccountSection; readonly at: AccountPath }[] = [
+  { id: 'profile', at: 'profile' },
+  { id: 'password', at: 'password' },
+  { id: 'factors', at: 'security' },
+  { id: 'sessions', at: 'sessions' },
+  { id: 'identities', at: 'identities' },
+  { id: 'applications', at: 'applications' },
+  { id: 'data', at: 'data' },
+]
+
+export const selfOf = ({ request, issuer, ...found }: UserVisit): Self => ({
+  ...accountOf(found),
+  issuer,
+  address: request.ip,
+})
+
+export const pathIn = (realm: string, path: string): string => `/realms/${realm}/account${path}`
+
+type Notice = NonNullable<AccountSectionPage['notice']>
+const notices: readonly Notice[] = ['saved', 'removed', 'ended', 'added', 'mail-sent']
+
+const noticeOf = ({ request }: UserVisit): Notice | undefined => {
+  const said = queryOf(request).get('notice')
+  return notices.find((notice) => notice === said)
+}
+
+/** Sends the browser to a page that says what was done, so that loading it again does nothing twice. */
+export const goTo = ({ reply, issuer }: UserVisit, path: string, notice?: Notice): FastifyReply =>
+  reply.redirect(pathIn(issuer.name, `${path}${notice ? `?notice=${notice}` : ''}`), 303)
+
+export type FrameParts = Pick<AccountParts, 'storage'> & {
+  readonly userPages: Pick<UserPages, 'pageOf'>
+}
+
+/** Who acts as the user, by name: the administrator may be of another realm. */
+const nameOf = async ({ storage }: FrameParts, id: string): Promise<string> => {
+  const row = await storage.db
+    .selectFrom('users')
+    .select('username')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row?.username ?? id
+}
+
+/** The model that every page of the account has; `path` is that of its form. */
+export const createFrame =
+  (parts: FrameParts) =>
+  async (visit: UserVisit, path: string): Promise<Omit<AccountSectionPage, 'error'>> => {
+    const { issuer, user, session } = visit
+    const page = parts.userPages.pageOf(visit)
+    const { username, csrf } = page
+    const signOutUrl = `/realms/${issuer.name}/logout`
+    const by = session.impersonator
+    return {
+      ...page,
+      action: pathIn(issuer.name, path),
+      name: [user.first_name, user.last_name].filter(Boolean).join(' ') || undefined,
+      sections: sections.map(({ id, at }) => ({ id, url: pathIn(issuer.name, `/${at}`) })),
+      signOutUrl,
+      notice: noticeOf(visit),
+      ...(by !== null && {
+        impersonation: { by: await nameOf(parts, by), username, action: signOutUrl, csrf },
+      }),
+    }
+  }
+
+export type Frame = ReturnType<typeof createFrame>

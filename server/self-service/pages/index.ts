@@ -1,0 +1,100 @@
+/**
+ * The account in the browser: pages of a user who is signed in, whose forms post and lead on. Who is not signed in does that
+ * first and comes back; so does who is not signed in well enough for what a form asks for.
+ */
+
+import type { FastifyInstance } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { RealmRoute } from '#server/oidc/issuer.ts'
+import { type AccountPath, accountHandle } from '#server/oidc/own-pages.ts'
+import { formOf, takeForms } from '#server/oidc/parameters.ts'
+import { createUserPages, type UserVisit } from '#server/oidc/user-pages.ts'
+import { pendingParameter } from '#server/sign-in/pages/pending.ts'
+import { accountUrl, type Handler } from '../operation.ts'
+import type { AccountParts } from '../parts.ts'
+import { additionPages } from './additions.ts'
+import { applicationsPages } from './applications.ts'
+import { dataPages } from './data.ts'
+import { factorsPage } from './factors.ts'
+import { createFrame, goTo } from './frame.ts'
+import { type AccountPage, describeEntry, describeShow, describeSubmit } from './page.ts'
+import { passwordPage } from './password.ts'
+import { profilePage } from './profile.ts'
+import { sessionsPage } from './sessions.ts'
+
+const firstSection = 'profile'
+
+export const createAccountPages = (parts: AccountParts) => {
+  const userPages = createUserPages(parts)
+  const frame = createFrame({ ...parts, userPages })
+  const shared = { ...parts, frame }
+
+  /** THE list of pages. */
+  const list: readonly AccountPage[] = [
+    profilePage(shared),
+    passwordPage(shared),
+    factorsPage(shared),
+    ...additionPages(shared),
+    sessionsPage(shared),
+    ...applicationsPages(shared),
+    ...dataPages(shared),
+  ]
+
+  /** Signs in anew, with the second factor where that is what lacks. */
+  const signInAgain = ({ reply, issuer }: UserVisit, section: AccountPath, { extra }: Problem) => {
+    const handle = accountHandle(section, extra['acr_values'] !== undefined)
+    const query = new URLSearchParams({ [pendingParameter]: handle })
+    return reply.redirect(`/realms/${issuer.name}/login?${query}`, 303)
+  }
+
+  const handler = (section: AccountPath, handle: AccountPage['show']) =>
+    userPages.forUser(
+      () => accountHandle(section),
+      async (visit) => {
+        try {
+          return await handle(visit)
+        } catch (error) {
+          if (!(error instanceof Problem) || error.code !== 'step-up') throw error
+          return signInAgain(visit, section, error)
+        }
+      },
+    )
+
+  const shower = ({ section, show }: AccountPage) => handler(section, show)
+
+  const submitter = ({ section }: AccountPage, submit: NonNullable<AccountPage['submit']>) =>
+    handler(section, async (visit) => {
+      const form = formOf(visit.request)
+      userPages.checkForm(visit, form.get('_csrf'))
+      return submit(visit, form)
+    })
+
+  return {
+    onError: userPages.onError,
+
+    /** What a browser gets where JSON has the same address. */
+    at: (path: string): Handler | undefined => {
+      const page = list.find((one) => one.path === path)
+      return page && shower(page)
+    },
+
+    /** The routes of all pages but those whose address `isShared` with JSON. */
+    routes:
+      (isShared: (path: string) => boolean) =>
+      async (app: FastifyInstance): Promise<void> => {
+        takeForms(app)
+        userPages.installErrors(app)
+        const toFirst = userPages.forUser(
+          () => accountHandle(firstSection),
+          async (visit) => goTo(visit, `/${firstSection}`),
+        )
+        app.get<RealmRoute>(accountUrl(''), describeEntry, toFirst)
+        for (const page of list) {
+          const url = accountUrl(page.path)
+          if (!isShared(page.path)) app.get<RealmRoute>(url, describeShow(page), shower(page))
+          if (page.submit)
+            app.post<RealmRoute>(url, describeSubmit(page), submitter(page, page.submit))
+        }
+      },
+  }
+}

@@ -1,0 +1,71 @@
+/** A page of the account: what it shows, and what its form does. */
+
+import type { FastifyReply } from 'fastify'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { AccountPath } from '#server/oidc/own-pages.ts'
+import type { Parameters } from '#server/oidc/parameters.ts'
+import type { UserVisit } from '#server/oidc/user-pages.ts'
+import { describe, htmlReply } from '../description.ts'
+
+export interface AccountPage {
+  /** Below the account. */
+  readonly path: `/${string}`
+  /** Which section it belongs to: who has to sign in first comes back there. */
+  readonly section: AccountPath
+  /** Names the operations: `show-…` and `submit-…`. */
+  readonly name: string
+  readonly summary: string
+  readonly show: (visit: UserVisit) => Promise<FastifyReply>
+  /** Its form, whose token was checked; none where the page has none. */
+  readonly submit?: (visit: UserVisit, form: Parameters) => Promise<FastifyReply>
+  /** What the form holds beside the token. */
+  readonly fields?: readonly string[]
+  readonly events?: readonly EventType[]
+}
+
+const seeOther = (description: string) => ({ description, type: 'null' })
+
+const common = {
+  303: seeOther('To the sign-in page, or to the page that shows what was done.'),
+  404: htmlReply('There is no such realm, or no such thing.'),
+}
+
+const pageReplies = { 200: htmlReply('The page.'), ...common }
+
+export const describeEntry = describe({
+  callers: ['page'],
+  operationId: 'show-account',
+  summary: 'To the first page of the account',
+  replies: common,
+  refusals: [],
+})
+
+export const describeShow = ({ name, summary }: AccountPage) =>
+  describe({
+    callers: ['page'],
+    operationId: `show-${name}`,
+    summary,
+    replies: pageReplies,
+    refusals: [],
+  })
+
+export const describeSubmit = ({ name, summary, fields = [], events = [] }: AccountPage) =>
+  describe({
+    callers: ['page'],
+    operationId: `submit-${name}`,
+    summary: `${summary}: what its form sends`,
+    form: true,
+    body: {
+      type: 'object',
+      properties: Object.fromEntries([...fields, '_csrf'].map((one) => [one, { type: 'string' }])),
+      required: ['_csrf'],
+    },
+    replies: {
+      ...pageReplies,
+      400: htmlReply('The page again, with what is wrong.'),
+      403: htmlReply('The form is not from this session, or an administrator acts as the user.'),
+      409: htmlReply('It cannot be changed here.'),
+    },
+    refusals: [],
+    events,
+  })

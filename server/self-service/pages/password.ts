@@ -1,0 +1,75 @@
+/** The page where the password is changed. */
+
+import { Problem } from '#schemas/problems.ts'
+import { type AccountPasswordPage, passwordErrors } from '#server/http/pages/pages.ts'
+import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import { createChangePassword, type PasswordParts, passwordType } from '../credentials/password.ts'
+import type { AccountParts } from '../parts.ts'
+import { type Frame, goTo, selfOf } from './frame.ts'
+import type { AccountPage } from './page.ts'
+
+export type PasswordPageParts = PasswordParts &
+  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+
+type Told = Pick<Partial<AccountPasswordPage>, 'errors' | 'error' | 'status' | 'signOutOthers'>
+
+const path = '/password'
+
+export const passwordPage = (parts: PasswordPageParts): AccountPage => {
+  const { pages, frame, factors } = parts
+  const change = createChangePassword(parts)
+
+  const show = async (visit: UserVisit, told: Told = {}) =>
+    pages.accountPassword(visit.reply, {
+      ...(await frame(visit, path)),
+      hasPassword: await factors.has(visit.user.id, [passwordType]),
+      minLength: visit.issuer.settings.passwordPolicy.length,
+      ...told,
+    })
+
+  /** Throws what is about something else than the fields. */
+  const toldOf = ({ issuer }: UserVisit, error: unknown): Told => {
+    if (!(error instanceof Problem)) throw error
+    if (error.code === 'unavailable') return { error: 'unavailable', status: error.status }
+    if (error.code !== 'validation') throw error
+    const isCurrent = error.errors.some(({ field }) => field === '/currentPassword')
+    const issues = error.errors as readonly { readonly code: PasswordIssueCode }[]
+    return {
+      status: error.status,
+      errors: isCurrent
+        ? { currentPassword: [{ id: 'wrong-password' }] }
+        : { password: passwordErrors(issues, issuer.settings.passwordPolicy) },
+    }
+  }
+
+  return {
+    path,
+    section: 'password',
+    name: 'password-page',
+    summary: 'Changes the password of the user',
+    show: (visit) => show(visit),
+    fields: ['currentPassword', 'password', 'passwordConfirm', 'signOutOthers'],
+    events: ['UPDATE_CREDENTIAL', 'LOGIN_FAILURE', 'USER_LOCKED'],
+    submit: async (visit, form) => {
+      const newPassword = form.get('password') ?? ''
+      const signOutOthers = form.get('signOutOthers') === 'true'
+      if (newPassword !== (form.get('passwordConfirm') ?? ''))
+        return show(visit, {
+          errors: { passwordConfirm: [{ id: 'mismatch' }] },
+          status: 400,
+          signOutOthers,
+        })
+      try {
+        await change(selfOf(visit), {
+          currentPassword: form.get('currentPassword') ?? '',
+          newPassword,
+          signOutOthers,
+        })
+      } catch (error) {
+        return show(visit, { ...toldOf(visit, error), signOutOthers })
+      }
+      return goTo(visit, path, 'saved')
+    },
+  }
+}

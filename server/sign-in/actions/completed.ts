@@ -1,0 +1,44 @@
+/**
+ * What a required action leaves behind when it is done: it leaves the list of the user. That of a managed user changes in
+ * the table alone: the file says what is asked, once, whenever it says something new.
+ */
+
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { changedUserRow } from '#server/users/user-record.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { StepContext } from '../flow/step.ts'
+
+type Change = Parameters<typeof changedUserRow>[1]
+
+/** Whatever else the action changes about the user goes into the same row. */
+export const completed = (
+  { users, clock }: Pick<FactorParts, 'users' | 'clock'>,
+  user: UserRow,
+  id: string,
+  change: Change = {},
+): Statement[] => {
+  const listed: string[] = JSON.parse(user.required_actions)
+  const left = listed.filter((one) => one !== id)
+  if (left.length === listed.length && Object.keys(change).length === 0) return []
+  const after = changedUserRow(user, { ...change, requiredActions: left }, clock.now())
+  return users.updateStatements(user, after)
+}
+
+/** What the user did, by themselves. */
+export const ownEvent = (
+  { realm, address }: Pick<StepContext, 'realm' | 'address'>,
+  user: UserRow,
+  type: AuditEvent['type'],
+  detail: string,
+): AuditEvent => ({
+  type,
+  realm,
+  actor: user.id,
+  sourceIp: address,
+  outcome: 'SUCCESS',
+  resourceType: 'users',
+  resourceId: user.id,
+  detail,
+})

@@ -1,0 +1,36 @@
+/** Codes for emergencies: shown on this page and never again. Each time the page is shown they are new. */
+
+import { recoveryCodesEnrolment } from '#server/credentials/enrolment.ts'
+import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { type RequiredAction, refused } from '../flow/step.ts'
+import { completed, ownEvent } from './completed.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'users' | 'clock'>
+
+const id = 'CONFIGURE_RECOVERY_AUTHN_CODES'
+
+export const configureRecoveryCodes = (parts: Parts): RequiredAction => {
+  const { begin, finish } = recoveryCodesEnrolment(parts)
+  return {
+    id,
+    show: async ({ user }) => {
+      const { codes, set } = begin()
+      return {
+        notes: set,
+        send: (reply, page) =>
+          parts.pages.recoveryCodes(reply, { ...page, username: user?.username ?? '', codes }),
+      }
+    },
+    answer: async (context, form) => {
+      const { user } = context
+      const set = context.notes as RecoveryCodeSet | undefined
+      if (!user || !set || form('saved') !== 'true') return refused('expired')
+      const { row, statements } = finish(user, set)
+      return context.pass({
+        statements: [...completed(parts, user, id), ...statements],
+        events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', row.type)],
+      })
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** Registers a security key or passkey. */
+
+import { passkeyEnrolment } from '#server/credentials/enrolment.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { type RequiredAction, refused } from '../flow/step.ts'
+import { completed, ownEvent } from './completed.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'users' | 'clock' | 'passkeys'>
+
+const id = 'webauthn-register'
+
+export const registerPasskey = (parts: Parts): RequiredAction => {
+  const { begin, finish } = passkeyEnrolment(parts)
+  return {
+    id,
+    show: async ({ user, settings }) => {
+      if (!user) throw new Error('a key is registered for a user who is known')
+      const options = await begin(settings, user)
+      return {
+        send: (reply, page) =>
+          parts.pages.registerPasskey(reply, {
+            ...page,
+            username: user.username,
+            options,
+            error: page.refusal && 'not-recognised',
+          }),
+      }
+    },
+    answer: async (context, form) => {
+      const { user, settings, pass } = context
+      const response = form('response')
+      if (!user || response === '') return refused('not-recognised')
+      const made = await finish(settings, user, response, form('label'))
+      if (!made) return refused('not-recognised', 400)
+      return pass({
+        amr: ['hwk'],
+        statements: [...completed(parts, user, id), ...made.statements],
+        events: [ownEvent(context, user, 'UPDATE_CREDENTIAL', made.row.type)],
+      })
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { passkeyType } from '#server/credentials/passkeys.ts'
+import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
+import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type {
+  AnswerContext,
+  Answered,
+  AskedPage,
+  Form,
+  RequiredAction,
+  StepContext,
+} from '../flow/step.ts'
+import { refused } from '../flow/step.ts'
+import { completed, ownEvent } from './completed.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock'>
+
+const id = 'UPDATE_PASSWORD'
+const dayMs = 24 * 3600 * 1000
+
+/** Of somebody who had none when the mail was sent (mail-proof.ts): who claimed the account has just added them. */
+const removePasskeys = ({ db }: Parts['storage'], { id: userId }: UserRow): Statement =>
+  statement(
+    db.deleteFrom('credentials').where('user_id', '=', userId).where('type', '=', passkeyType),
+  )
+
+/** Takes a new password from the form of such a page, and passes the step with it. */
+export const takeNewPassword = async (
+  parts: Parts,
+  { user, settings, ...context }: AnswerContext,
+  form: Form,
+  event: 'UPDATE_CREDENTIAL' | 'RESET_PASSWORD' = 'UPDATE_CREDENTIAL',
+): Promise<Answered> => {
+  if (!user) return refused('unavailable', 403)
+  const values = { signOutOthers: form('signOutOthers') }
+  const wrong = (errors: FieldErrors<string>): Answered => ({
+    kind: 'refused',
+    status: 400,
+    errors,
+    values,
+  })
+  const password = form('password')
+  if (password !== form('passwordConfirm')) return wrong({ passwordConfirm: [{ id: 'mismatch' }] })
+  const prepared = await parts.passwords.prepare(settings, user, password)
+  if (prepared.errors.length > 0) {
+    const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
+    return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
+  }
+  // Whoever reads the mail of an address that was only claimed has the account to themselves from now on.
+  const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
+  const isByLinkAlone = context.state.amr.every((method) => method === 'mca')
+  const endsOthers = isTakenOver || form('signOutOthers') === 'true'
+  return context.pass({
+    statements: [
+      ...completed(parts, user, id),
+      ...prepared.statements,
+      ...(isTakenOver && isByLinkAlone ? [removePasskeys(parts.storage, user)] : []),
+      ...(endsOthers ? parts.sessions.revokeAllOf(user.id) : []),
+    ],
+    events: [ownEvent(context, user, event, 'password')],
+  })
+}
+
+/** The box as the user has left it, where the page is shown again. */
+export const signOutBox = ({ refusal }: AskedPage): boolean =>
+  refusal?.values?.['signOutOthers'] === undefined || refusal.values['signOutOthers'] === 'true'
+
+export const updatePassword = (parts: Parts): RequiredAction => {
+  const { pages, storage, clock } = parts
+
+  const isExpired = async ({ user, settings }: StepContext): Promise<boolean> => {
+    const { forceExpiredPasswordChange: days } = settings.passwordPolicy
+    if (!user || days === 0) return false
+    const row = await storage.db
+      .selectFrom('credentials')
+      .select('created_at')
+      .where('user_id', '=', user.id)
+      .where('type', '=', 'password')
+      .executeTakeFirst()
+    return row !== undefined && row.created_at < clock.now() - days * dayMs
+  }
+
+  return {
+    id,
+    isDue: isExpired,
+    show: async (context) => {
+      const reason = (await isExpired(context)) ? 'expired' : 'required'
+      return {
+        send: (reply, page) =>
+          pages.updatePassword(reply, {
+            ...page,
+            username: context.user?.username ?? '',
+            minLength: context.settings.passwordPolicy.length,
+            reason,
+            error: page.refusal?.error === 'unavailable' ? 'unavailable' : undefined,
+            errors: page.refusal?.errors,
+            signOutOthers: signOutBox(page),
+          }),
+      }
+    },
+    answer: (context, form) => takeNewPassword(parts, context, form),
+  }
+}

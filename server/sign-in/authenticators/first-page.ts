@@ -1,0 +1,42 @@
+/** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
+
+import type { FirstPage } from '#server/http/pages/pages.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
+import { type AskedPage, loginError, type StepContext } from '../flow/step.ts'
+import { registerPath } from '../pages/addresses.ts'
+import { passkeyAudience, passwordlessId } from './webauthn-passwordless.ts'
+
+const notices = ['signed-out', 'password-changed', 'registered'] as const
+
+const noticeOf = ({ query }: StepContext['request']): FirstPage['notice'] => {
+  const { notice } = (query ?? {}) as { readonly notice?: unknown }
+  return notices.find((one) => one === notice)
+}
+
+const hasPasskeys = (nodes: readonly PinnedNode[]): boolean =>
+  nodes.some((node) =>
+    isSubFlow(node) ? hasPasskeys(node.nodes) : node.authenticator === passwordlessId,
+  )
+
+/** Made before the page is sent: whether the passkey is open then, only the page knows. */
+export const createFirstPage =
+  ({ passkeys }: Pick<FactorParts, 'passkeys'>) =>
+  async ({ settings, realm, state, request }: StepContext) => {
+    const options = hasPasskeys(state.flow.nodes)
+      ? await passkeys.requestOptions(settings, undefined, passkeyAudience(realm))
+      : undefined
+    return (page: AskedPage): FirstPage => ({
+      ...page,
+      emailAllowed: settings.loginWithEmailAllowed,
+      rememberMe: settings.rememberMe ? page.refusal?.values?.['rememberMe'] === 'true' : undefined,
+      registerUrl:
+        settings.registrationAllowed || state.invitation !== undefined
+          ? registerPath(realm, state.pending)
+          : undefined,
+      passkey: page.offers.includes(passwordlessId) ? options : undefined,
+      hasOthers: page.offers.some((id) => id !== passwordlessId),
+      error: loginError(page.refusal),
+      notice: noticeOf(request),
+    })
+  }

@@ -1,0 +1,48 @@
+/** Asks who is signing in. A name that nobody has goes on like any other: what comes next fails for it. */
+
+import { printable } from '#server/users/names.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { refused, type Step } from '../flow/step.ts'
+import { signInPath } from '../pages/addresses.ts'
+import { createFirstPage } from './first-page.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'passkeys' | 'users'>
+
+const longestName = 320
+
+export const identify = (parts: Parts): Step => {
+  const firstPage = createFirstPage(parts)
+  return {
+    id: 'identify',
+    identifies: true,
+    // Asked only while nothing is proved (questions.ts): the proofs are of the user who is known.
+    isDone: ({ user, state }) => user !== undefined && state.amr.length > 0,
+    show: async (context) => {
+      const modelOf = await firstPage(context)
+      const isForgotten = context.state.entry === 'forgot'
+      return {
+        send: (reply, page) =>
+          isForgotten
+            ? parts.pages.forgotPassword(reply, {
+                ...modelOf(page),
+                error: page.refusal?.error === 'unavailable' ? 'unavailable' : undefined,
+                loginUrl: signInPath(context.realm, context.state.pending),
+              })
+            : parts.pages.identify(reply, modelOf(page)),
+      }
+    },
+    answer: async ({ realm, settings, pass }, form) => {
+      const name = printable(form('username').trim(), longestName)
+      if (name === '') return refused('credentials')
+      const found = await parts.users.findByLogin(realm, name, {
+        withEmail: settings.loginWithEmailAllowed,
+      })
+      const isAllowed = found?.user.enabled === 1 && found.user.locked === 0
+      return pass({
+        name,
+        user: isAllowed ? found.user : undefined,
+        rememberMe: form('rememberMe') === 'true',
+      })
+    },
+  }
+}

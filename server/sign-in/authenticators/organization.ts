@@ -1,0 +1,44 @@
+/**
+ * The organization for which a user of several signs in; `optional` lets the user choose none. Asked of nobody else: with
+ * one organization there is nothing to choose, and a request that names one has chosen.
+ */
+
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { refused, type Step, type StepContext, stepError } from '../flow/step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'organizations'>
+
+export const organization = ({ pages, organizations }: Parts): Step => {
+  const choices = async ({ view, user }: StepContext) =>
+    user ? organizations.choices(view, user) : []
+  const isOptional = ({ execution }: StepContext): boolean =>
+    execution.config['optional'] === 'true'
+
+  return {
+    id: 'organization',
+    afterProof: true,
+    isDone: async (context) => {
+      const open = await choices(context)
+      const { organizationHint } = context.state
+      return open.length < 2 || open.some(({ alias }) => alias === organizationHint)
+    },
+    show: async (context) => {
+      const open = await choices(context)
+      return {
+        send: (reply, page) =>
+          pages.chooseOrganization(reply, {
+            ...page,
+            organizations: open,
+            optional: isOptional(context),
+            error: stepError(page.refusal),
+          }),
+      }
+    },
+    answer: async (context, form) => {
+      const chosen = form('organization')
+      if (chosen === '' && isOptional(context)) return context.pass({})
+      const isOpen = (await choices(context)).some(({ id }) => id === chosen)
+      return isOpen ? context.pass({ organization: chosen }) : refused('not-recognised')
+    },
+  }
+}

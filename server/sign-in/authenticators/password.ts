@@ -1,0 +1,26 @@
+/** The password of somebody whose name was given before, whether or not anybody has that name. */
+
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { loginError, refused, type Step } from '../flow/step.ts'
+import { resetPath } from '../pages/addresses.ts'
+
+export const password = ({ pages }: Pick<FactorParts, 'pages'>): Step => ({
+  id: 'password',
+  amr: 'pwd',
+  blind: true,
+  show: async ({ realm, settings, state, user }) => ({
+    send: (reply, page) =>
+      pages.password(reply, {
+        ...page,
+        username: state.name ?? user?.username ?? '',
+        error: loginError(page.refusal),
+        resetUrl: resetPath(settings, realm, state.pending),
+      }),
+  }),
+  answer: async ({ state, user, attempt }, form) => {
+    const given = form('password')
+    return given === ''
+      ? refused('credentials')
+      : attempt(state.name ?? user?.username ?? '', given)
+  },
+})

@@ -1,0 +1,88 @@
+/**
+ * A picture that the user reads with a phone on which they are signed in: who confirms there is who signs in here. The
+ * browser that shows the picture cannot confirm it itself. Whoever only looks at the first page leaves nothing in the
+ * database: a picture is made once the user asks for it, a page that is loaded again shows the one that it has, and a
+ * browser and an address get only so many.
+ */
+
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { signInGuard } from '../flow/sign-ins.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  refused,
+  type Shown,
+  type Step,
+  type StepContext,
+  stepError,
+} from '../flow/step.ts'
+import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'clock' | 'users' | 'approvals' | 'baseUrl'>
+
+/** Pictures that one address may ask for; an office has one address. */
+const perAddress = { limit: 60, seconds: 600 }
+/** Twice as many as a page asks for that nobody looks at; one browser does not use up what its office has. */
+const perBrowser = { limit: 15, seconds: 600 }
+
+export const qr = (parts: Parts): Step => {
+  const { pages, clock, users, approvals, baseUrl } = parts
+  const { ask, rowOf, status, statusOf } = createElsewhere(parts)
+  const browsers = createMemoryLimiter(clock, perBrowser)
+  const addresses = createMemoryLimiter(clock, perAddress)
+
+  /** Nothing where the browser or the address has had enough. */
+  const newPicture = async (context: StepContext) => {
+    const { browser, address } = context
+    const tooMany = (await browsers.take(browser)) > 0 || (await addresses.take(address)) > 0
+    return tooMany ? undefined : ask(context, 'qr')
+  }
+
+  const askAnew = async (context: AnswerContext): Promise<Answered> => {
+    const asked = await newPicture(context)
+    return asked ? context.again(asked.notes, asked.statements) : refused('too-many', 429)
+  }
+
+  return {
+    id: 'qr',
+    amr: 'mca',
+    identifies: true,
+    status,
+    show: async (context) => {
+      const { realm, stored } = context
+      const before = await rowOf(context)
+      // A picture that is good for nothing any more makes way for another.
+      const known = ['PENDING', 'APPROVED'].includes(statusOf(before)) ? before : undefined
+      const asked = known || !stored ? undefined : await newPicture(context)
+      const row = known ?? asked?.row
+      const shown: Shown = {
+        send: (reply, page) =>
+          pages.qr(reply, {
+            ...page,
+            text: row && `${baseUrl}/realms/${realm}/qr/${row.id}`,
+            number: row?.number,
+            statusUrl: statusUrl(context),
+            error: stepError(page.refusal) ?? (row || !stored ? undefined : 'too-many'),
+          }),
+      }
+      return asked ? { ...shown, notes: asked.notes, statements: asked.statements } : shown
+    },
+    answer: async (context, form) => {
+      if (form('check') !== 'true') return refused('expired')
+      const row = await rowOf(context)
+      const said = statusOf(row)
+      if (said === 'PENDING') return context.again(context.notes)
+      if (said === 'DENIED') return refused('denied', 401)
+      if (!row || said === 'EXPIRED' || row.user_id === null) return askAnew(context)
+      const user = await users.find(context.realm, row.user_id)
+      if (!user || (context.user && context.user.id !== user.id))
+        return refused('not-recognised', 401)
+      return context.pass({
+        user,
+        name: user.username,
+        statements: approvals.use(row, signInGuard),
+      })
+    },
+  }
+}

@@ -1,0 +1,51 @@
+/** One of the codes kept for emergencies. A code that was used is gone. */
+
+import type { Checked } from '#server/credentials/authenticate.ts'
+import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
+import { constantTimeEqual } from '#server/platform/random.ts'
+import { guarded } from '#server/storage/statements.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { refused, type Step, stepError } from '../flow/step.ts'
+
+type Parts = Pick<FactorParts, 'pages' | 'storage' | 'factors'>
+
+const type = 'recovery-codes'
+
+export const recoveryCode = ({ pages, storage: { db }, factors }: Parts): Step => {
+  const setsOf = async (userId: string) =>
+    (await factors.ofType(userId, type)).map((row) => ({
+      row,
+      set: JSON.parse(row.secret) as RecoveryCodeSet,
+    }))
+
+  const check = async (userId: string, code: string): Promise<Checked> => {
+    for (const { row, set } of await setsOf(userId)) {
+      const digest = recoveryCodeDigest(set.salt, code)
+      const left = set.digests.filter((one) => !constantTimeEqual(one, digest))
+      if (left.length === set.digests.length) continue
+      const use = db
+        .updateTable('credentials')
+        .set({ secret: JSON.stringify({ ...set, digests: left }) })
+        .where('id', '=', row.id)
+        .where('secret', '=', row.secret)
+      return { matches: true, statements: [guarded(use, type)] }
+    }
+    return { matches: false, statements: [] }
+  }
+
+  return {
+    id: 'recovery-code',
+    amr: 'otp',
+    factor: true,
+    suits: async ({ user }) =>
+      user !== undefined && (await setsOf(user.id)).some(({ set }) => set.digests.length > 0),
+    show: async () => ({
+      send: (reply, page) => pages.recoveryCode(reply, { ...page, error: stepError(page.refusal) }),
+    }),
+    answer: async ({ user, prove }, form) => {
+      const code = form('code')
+      if (!user || code === '') return refused('wrong-code')
+      return prove(type, () => check(user.id, code))
+    },
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Makes an account of what a new user gives: name, address and password, in one commit with what follows from it. Who was
+ * invited registers with the address that the invitation was sent to, which is thereby known to be theirs, and becomes a
+ * member in the same commit. One that another account has claimed (claims.ts) is the user's once they have shown it.
+ */
+
+import { Role } from '#schemas/kinds/role.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { AuditEvent } from '#server/audit/audit.ts'
+import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { openOrganization } from '#server/users/organizations.ts'
+import { newUserRow } from '#server/users/user-record.ts'
+import { ownEvent } from '../actions/completed.ts'
+import { termsAttribute } from '../actions/terms.ts'
+import { profileErrors, readProfile } from '../actions/update-profile.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import { type Form, type Refusal, refused, type Step, type StepContext } from '../flow/step.ts'
+import { claimantOf, giveUp, waitingFor } from '../messages/claims.ts'
+import { joined } from '../organizations.ts'
+import { signInPath } from '../pages/addresses.ts'
+
+type Parts = Pick<
+  FactorParts,
+  'pages' | 'storage' | 'clock' | 'users' | 'passwords' | 'invitations' | 'factors' | 'messaging'
+>
+
+const nothing = { statements: [], events: [] }
+
+/** Accounts that one address may make, or try to, in a row: each costs a hash. */
+const limit = { limit: 10, seconds: 600 }
+
+export const register = (parts: Parts): Step => {
+  const { pages, storage, clock, users, passwords, invitations } = parts
+  const limiter = createMemoryLimiter(clock, limit)
+
+  const defaultRoles = async ({ view, settings }: StepContext, userId: string) => {
+    const role = await view.get(Role.kind, settings.defaultRole)
+    return role ? [{ user_id: userId, role_id: role.id, by_default: 1 }] : []
+  }
+
+  /** Nothing where nobody was invited; throws where the invitation is over. */
+  const invitationOf = async ({
+    realm,
+    view,
+    state: { invitation: id },
+  }: StepContext): Promise<InvitationRow | undefined> => {
+    if (id === undefined) return undefined
+    const found = await invitations.findById(realm, id)
+    const isOpen = found && invitations.isOpen(found)
+    if (!isOpen || !(await openOrganization(view, found.organization_id)))
+      throw new Problem('gone', 'The invitation is over.')
+    return found
+  }
+
+  const membership = (
+    { address }: StepContext,
+    invitation: InvitationRow | undefined,
+    user: UserRow,
+  ): { readonly statements: readonly Statement[]; readonly events: readonly AuditEvent[] } => ({
+    statements: invitation ? invitations.accept(invitation, user.id) : [],
+    events: invitation ? [joined(user, invitation.organization_id, address, 'invitation')] : [],
+  })
+
+  const rowOf = (
+    { realm, settings }: StepContext,
+    invitation: InvitationRow | undefined,
+    form: Form,
+  ): UserRow => {
+    const { email, firstName, lastName } = readProfile(form)
+    const now = clock.now()
+    const accepted = { [termsAttribute]: [String(Math.floor(now / 1000))] }
+    const fields = {
+      username: form('username').trim(),
+      email: (invitation?.email ?? email) || null,
+      emailVerified: invitation !== undefined,
+      firstName: firstName || null,
+      lastName: lastName || null,
+      attributes: settings.termsUrl === undefined ? {} : accepted,
+    }
+    return newUserRow(fields, { id: newId(), realm, now })
+  }
+
+  const lackOf = (
+    { settings }: StepContext,
+    invitation: InvitationRow | undefined,
+    form: Form,
+  ): FieldErrors<string> | undefined => {
+    const asked = ['username', ...(invitation ? [] : ['email']), 'password']
+    const terms = settings.termsUrl !== undefined && form('terms') !== 'true' ? ['terms'] : []
+    const missing = [...asked.filter((field) => form(field).trim() === ''), ...terms]
+    return missing.length === 0
+      ? undefined
+      : Object.fromEntries(missing.map((field) => [field, [{ id: 'required' }]]))
+  }
+
+  return {
+    id: 'register',
+    identifies: true,
+    // In whatever flow it stands: who is invited may register where others may not.
+    isOffered: ({ settings, state }) =>
+      settings.registrationAllowed || state.invitation !== undefined,
+    show: async (context) => {
+      const { realm, settings, state } = context
+      const invitation = await invitationOf(context)
+      return {
+        send: (reply, page) =>
+          pages.register(reply, {
+            ...page,
+            asksUsername: true,
+            minLength: settings.passwordPolicy.length,
+            termsUrl: settings.termsUrl,
+            values: { ...page.refusal?.values, ...(invitation && { email: invitation.email }) },
+            emailGiven: invitation !== undefined,
+            errors: page.refusal?.errors,
+            error: page.refusal?.error === 'too-many' ? 'too-many' : undefined,
+            loginUrl: signInPath(realm, state.pending),
+          }),
+      }
+    },
+    answer: async (context, form) => {
+      const { address, settings } = context
+      const values = {
+        username: form('username').trim(),
+        ...readProfile(form),
+        terms: form('terms') === 'true' ? 'true' : '',
+      }
+      const wrong = (errors: FieldErrors<string>): Refusal => ({
+        kind: 'refused',
+        status: 400,
+        errors,
+        values,
+      })
+      const invitation = await invitationOf(context)
+      const missing = lackOf(context, invitation, form)
+      if (missing) return wrong(missing)
+      if ((await limiter.take(address)) > 0) return { ...refused('too-many', 429), values }
+      let user: UserRow
+      try {
+        user = rowOf(context, invitation, form)
+      } catch (error) {
+        return wrong(profileErrors(error))
+      }
+      const prepared = await passwords.prepare(settings, user, form('password'))
+      if (prepared.errors.length > 0) {
+        const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
+        return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
+      }
+      const claimant = await claimantOf(parts, context, user)
+      const given = claimant && invitation ? giveUp(parts, context, claimant, user) : nothing
+      const made = claimant && !invitation ? waitingFor(user) : user
+      const member = membership(context, invitation, user)
+      try {
+        return await context.pass({
+          user: made,
+          amr: ['pwd'],
+          statements: [
+            ...given.statements,
+            ...users.createStatements(made),
+            ...insertRows(storage.db, 'user_roles', await defaultRoles(context, user.id)),
+            ...prepared.statements,
+            ...member.statements,
+          ],
+          events: [ownEvent(context, user, 'REGISTER', 'self'), ...given.events, ...member.events],
+        })
+      } catch (error) {
+        return wrong(profileErrors(await users.explain(error, made)))
+      }
+    },
+  }
+}

@@ -1,0 +1,23 @@
+/** Name and password on one page: the first page of most sign-ins. */
+
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Step } from '../flow/step.ts'
+import { resetPath } from '../pages/addresses.ts'
+import { createFirstPage } from './first-page.ts'
+
+export const usernamePassword = (parts: Pick<FactorParts, 'pages' | 'passkeys'>): Step => {
+  const firstPage = createFirstPage(parts)
+  return {
+    id: 'username-password',
+    amr: 'pwd',
+    identifies: true,
+    show: async (context) => {
+      const { realm, settings, state } = context
+      const modelOf = await firstPage(context)
+      const resetUrl = resetPath(settings, realm, state.pending)
+      return { send: (reply, page) => parts.pages.login(reply, { ...modelOf(page), resetUrl }) }
+    },
+    answer: ({ attempt }, form) =>
+      attempt(form('username'), form('password'), { rememberMe: form('rememberMe') === 'true' }),
+  }
+}

@@ -1,0 +1,10 @@
+/** Holds for a sign-in to any of `clients`. */
+
+import type { Condition } from '../flow/step.ts'
+import { listOf } from './settings.ts'
+
+export const client = (): Condition => ({
+  id: 'condition-client',
+  holds: async ({ state, execution }) =>
+    state.clientId !== undefined && listOf(execution.config['clients']).includes(state.clientId),
+})

@@ -1,0 +1,19 @@
+/** Holds for users who have any of `roles`, also by a group or a composite; a client's role is written `client/role`. */
+
+import { rolesOfUser } from '#server/tokens/roles.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Condition } from '../flow/step.ts'
+import { listOf } from './settings.ts'
+
+export const role = ({ storage }: Pick<FactorParts, 'storage'>): Condition => ({
+  id: 'condition-role',
+  holds: async ({ user, view, execution }) => {
+    if (!user) return false
+    const { realm, clients } = await rolesOfUser(storage, view, user.id)
+    const held = new Set([
+      ...realm,
+      ...[...clients].flatMap(([client, roles]) => roles.map((name) => `${client}/${name}`)),
+    ])
+    return listOf(execution.config['roles']).some((name) => held.has(name))
+  },
+})

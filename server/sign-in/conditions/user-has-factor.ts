@@ -1,0 +1,18 @@
+/**
+ * Holds for users who have a second factor; `types` narrows which, separated by commas. Every enrolled factor counts, also a
+ * device that no message reaches now: whoever can remove the push provider could otherwise remove the second factor of
+ * its users. See docs/decisions/unreachable-factors.md.
+ */
+
+import { factorTypes } from '#server/credentials/factors.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Condition } from '../flow/step.ts'
+import { listOf } from './settings.ts'
+
+export const userHasFactor = ({ factors }: Pick<FactorParts, 'factors'>): Condition => ({
+  id: 'condition-user-has-factor',
+  holds: async ({ user, execution }) => {
+    const types = listOf(execution.config['types'])
+    return user !== undefined && factors.has(user.id, types.length > 0 ? types : factorTypes)
+  },
+})

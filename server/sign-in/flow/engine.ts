@@ -1,0 +1,372 @@
+/**
+ * Runs sign-ins: finds what is asked next, shows it, takes the answer, and opens the session when nothing is left. The
+ * steps know nothing of each other, and no session exists before the flow and everything required of the user are done.
+ */
+
+import type { FastifyReply } from 'fastify'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Acceptance, AttemptResult, Authenticator } from '#server/credentials/authenticate.ts'
+import type { BruteForce } from '#server/credentials/guessing/brute-force.ts'
+import type { PageError } from '#server/http/pages/pages.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { passwordlessId } from '../authenticators/webauthn-passwordless.ts'
+import type { KnownDevices } from '../known-devices.ts'
+import type { SignInOrganizations } from '../organizations.ts'
+import { startPath } from '../pages/addresses.ts'
+import { OutageError } from '../pages/outage.ts'
+import { levelOf } from './levels.ts'
+import { isOutOfPlace, stateAfter } from './passed.ts'
+import { pinFlow } from './pinned-flow.ts'
+import {
+  type Asked,
+  createQuestions,
+  type Next,
+  type QuestionParts,
+  type Visitor,
+} from './questions.ts'
+import { newSignIn, type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
+import { newState, type SignInState } from './state.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  type AskedPage,
+  type Form,
+  type Passed,
+  type Refusal,
+  refused,
+} from './step.ts'
+
+export interface EngineParts extends QuestionParts {
+  readonly recorder: Recorder
+  readonly sessions: Sessions
+  readonly authenticator: Authenticator
+  readonly bruteForce: Pick<BruteForce, 'forgiveStatements'>
+  readonly signIns: SignIns
+  readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
+  readonly organizations: Pick<SignInOrganizations, 'signedIn'>
+  readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
+  readonly onChallenge?: ((realm: string) => void) | undefined
+}
+
+/** Seconds after which a sign-in that found no free place is worth another try. */
+export const retryAfter = 5
+
+/** The status of what nobody waits for any more. */
+export const over = 'EXPIRED'
+
+export const createEngine = (parts: EngineParts) => {
+  const { recorder, sessions, authenticator, bruteForce, signIns } = parts
+  const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts)
+
+  const audit = (
+    { realm, request }: Visitor,
+    type: AuditEvent['type'],
+    outcome: AuditEvent['outcome'],
+    actor: string,
+    detail?: string,
+  ): AuditEvent => ({
+    type,
+    realm,
+    actor,
+    sourceIp: request.ip,
+    outcome,
+    ...(detail === undefined ? {} : { detail }),
+  })
+
+  const outageOf = (next: Next): PageError | undefined => {
+    const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
+    return parts.steps.find(({ id }) => id === missed)?.outage
+  }
+
+  const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
+    step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
+
+  const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
+    const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
+    const state = stateAfter(signIn.state, execution.path, passed, methods)
+    return methods.length > 0 && !step.isMessage ? { ...state, beyondMessages: true } : state
+  }
+
+  const otherUser = (visitor: Visitor, { signIn: { state } }: Asked): Acceptance<Answered> => ({
+    statements: [],
+    events: [audit(visitor, 'LOGIN_FAILURE', 'FAILURE', state.userId ?? '', 'other-user')],
+    value: refused('credentials', 401),
+    partial: true,
+  })
+
+  const openSession = (
+    visitor: Visitor,
+    state: Omit<SignInState, 'organization'>,
+    organization: string | undefined,
+    user: UserRow,
+  ) => {
+    const { request, realm, settings, current, sessionCookie } = visitor
+    return sessions.openStatements({
+      realm,
+      userId: user.id,
+      ip: request.ip,
+      userAgent: request.headers['user-agent'],
+      rememberMe: state.rememberMe,
+      settings,
+      amr: state.amr,
+      acr: levelOf(state.amr),
+      organization,
+      replaces: sessionCookie,
+      continues: current?.user.id === user.id ? current.session : undefined,
+    })
+  }
+
+  /** What a passed step leads to, to be committed with it. */
+  const onwards = async (
+    visitor: Visitor,
+    asked: Asked,
+    passed: Passed,
+    found: UserRow | undefined,
+  ): Promise<Acceptance<Answered>> => {
+    if (isOutOfPlace(asked.signIn.state, passed)) return otherUser(visitor, asked)
+    const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
+    const state = stateOf(asked, passed)
+    const signIn = { ...asked.signIn, state }
+    const next = await nextFor(visitor, signIn, user)
+    const statements = passed.statements ?? []
+    const events = [
+      ...(passed.events ?? []),
+      ...(asked.step.factor && user
+        ? [audit(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, asked.step.id)]
+        : []),
+    ]
+    if (next.kind === 'ask') {
+      const saving = signIns.save(signIn, next.asked.signIn.state, visitor.browser)
+      return {
+        statements: [...statements, ...saving.statements],
+        events: [...events, ...challengeEvent(visitor, next.asked)],
+        value: { kind: 'went-on', signIn: saving.saved },
+        partial: true,
+        ownGuard: signInGuard,
+      }
+    }
+    if (next.kind === 'passed' && state.withoutSession)
+      return {
+        statements: [...statements, ...signIns.end(signIn)],
+        events,
+        value: { kind: 'finished', state },
+        ownGuard: signInGuard,
+      }
+    if (next.kind === 'stuck' || !user) {
+      const actor = user?.id ?? state.name ?? ''
+      return {
+        statements: signIns.end(signIn),
+        events: [...events, audit(visitor, 'LOGIN_FAILURE', 'FAILURE', actor, 'no-way-through')],
+        value: { ...refused('unavailable', 403), outage: outageOf(next) },
+        partial: true,
+        ownGuard: signInGuard,
+      }
+    }
+    const { ip } = visitor.request
+    const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
+    const opened = openSession(visitor, state, joining.organization, user)
+    const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
+    const news = device.isNews ? [audit(visitor, 'NEW_DEVICE', 'SUCCESS', user.id)] : []
+    const success = audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)
+    return {
+      statements: [
+        ...statements,
+        ...signIns.end(signIn),
+        ...joining.statements,
+        ...opened.statements,
+        ...device.statements,
+      ],
+      events: [...events, ...joining.events, ...news, success],
+      value: {
+        kind: 'signed-in',
+        session: opened,
+        state,
+        device: device.cookieValue,
+        hasMail: device.hasMail,
+      },
+      ownGuard: signInGuard,
+    }
+  }
+
+  const counted = (
+    visitor: Visitor,
+    result: AttemptResult<Answered>,
+    error: 'credentials' | 'wrong-code',
+  ) => {
+    if (result.outcome === 'busy') return refused('unavailable', 503)
+    if (result.outcome === 'success') return result.value
+    parts.onLogin?.(visitor.realm, 'failure')
+    return refused(error, 401)
+  }
+
+  const store = async (
+    visitor: Visitor,
+    { signIn, execution }: Asked,
+    notes: unknown,
+    statements: readonly Statement[] = [],
+    events: readonly AuditEvent[] = [],
+  ): Promise<SignIn> => {
+    const { state } = signIn
+    const kept = { ...state, notes: { ...state.notes, [execution.path]: notes } }
+    const saving = signIns.save(signIn, kept, visitor.browser)
+    await recorder.commit([...statements, ...saving.statements], events)
+    return saving.saved
+  }
+
+  const answering = (visitor: Visitor, asked: Asked): AnswerContext => {
+    const { signIn, user, step, execution } = asked
+    const { realm, settings } = visitor
+    const context = contextOf(visitor, signIn, user, execution)
+    const address = context.address
+    return {
+      ...context,
+      pass: async (passed) => {
+        // A step that gives a name without a user leaves nobody known.
+        const who = passed.name === undefined ? (passed.user ?? user) : passed.user
+        const accepted = await onwards(visitor, asked, passed, who)
+        const { kind } = accepted.value
+        const isProved = kind !== 'refused' && stateOf(asked, passed).amr.length > 0
+        const ends = kind === 'signed-in'
+        const guards: Statement[] = isProved && who ? [authenticator.stillAllowed(who)] : []
+        const forgiven = ends && who ? bruteForce.forgiveStatements(realm, who.id) : []
+        // Last: a user who registers is made by the statements.
+        await recorder.commit([...forgiven, ...accepted.statements, ...guards], accepted.events)
+        return accepted.value
+      },
+      attempt: async (name, password, passed = {}) => {
+        const attempt = { realm, settings, name, password, address }
+        const result = await authenticator.attempt(attempt, (found) =>
+          user !== undefined && found.id !== user.id
+            ? otherUser(visitor, asked)
+            : onwards(visitor, asked, { ...passed, user: found, name }, found),
+        )
+        return counted(visitor, result, 'credentials')
+      },
+      prove: async (method, check, passed = {}) => {
+        const who = passed.user ?? user
+        if (!who) {
+          const name = signIn.state.name ?? ''
+          const failure = audit(visitor, 'LOGIN_FAILURE', 'FAILURE', name, 'unknown-user')
+          await recorder.append([], [failure])
+          parts.onLogin?.(realm, 'failure')
+          return refused('wrong-code', 401)
+        }
+        const factor = step.factor === true
+        const proof = { realm, settings, user: who, address, method, factor, check }
+        const result = await authenticator.prove(proof, (found) =>
+          onwards(visitor, asked, passed, found),
+        )
+        return counted(visitor, result, 'wrong-code')
+      },
+      keep: async (notes) =>
+        answering(visitor, { ...asked, signIn: await store(visitor, asked, notes) }),
+      again: async (notes, statements) => ({
+        kind: 'again',
+        signIn: await store(visitor, asked, notes, statements),
+      }),
+    }
+  }
+
+  return {
+    /** Nothing is stored yet. */
+    async begin(
+      visitor: Visitor,
+      alias: string,
+      known: Partial<
+        Pick<
+          SignInState,
+          | 'userId'
+          | 'amr'
+          | 'strengthens'
+          | 'pending'
+          | 'acr'
+          | 'clientId'
+          | 'organizationHint'
+          | 'invitation'
+          | 'withoutSession'
+          | 'entry'
+        >
+      > = {},
+    ): Promise<SignIn> {
+      const flow = await pinFlow(visitor.view, alias)
+      const done = provedBefore(flow.nodes, known.amr ?? [])
+      return newSignIn(visitor.realm, newState(flow, { ...known, done }))
+    },
+
+    /** What is asked now; nothing where nobody could go on. Throws an OutageError where only the moment is wrong. */
+    async ask(visitor: Visitor, signIn: SignIn): Promise<Asked | undefined> {
+      const next = await nextFor(visitor, signIn, await userOf(signIn))
+      const outage = outageOf(next)
+      if (outage) throw new OutageError(outage, startPath(signIn))
+      return next.kind === 'ask' ? next.asked : undefined
+    },
+
+    async show(
+      visitor: Visitor,
+      asked: Asked,
+      reply: FastifyReply,
+      pageOf: (signIn: SignIn) => AskedPage,
+    ): Promise<FastifyReply> {
+      const { signIn, user, step, execution } = asked
+      const shown = await step.show(contextOf(visitor, signIn, user, execution))
+      if (step.factor) parts.onChallenge?.(visitor.realm)
+      if (shown.notes === undefined) return shown.send(reply, pageOf(signIn))
+      const { notes, statements, events } = shown
+      const saved = await store(visitor, asked, notes, statements, events)
+      shown.stored?.()
+      return shown.send(reply, pageOf(saved))
+    },
+
+    /** For pages that wait for something to happen elsewhere. */
+    async status(visitor: Visitor, { signIn, user, step, execution }: Asked): Promise<string> {
+      const context = contextOf(visitor, signIn, user, execution)
+      return (await step.status?.(context)) ?? over
+    },
+
+    async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {
+      try {
+        const answered = await asked.step.answer(answering(visitor, asked), form)
+        if (answered.kind === 'signed-in') {
+          parts.onLogin?.(visitor.realm, 'success')
+          if (answered.hasMail) parts.knownDevices.wake()
+        }
+        return answered
+      } catch (error) {
+        // Another tab, or the same form sent twice, was faster: what is asked now is asked there.
+        if (error instanceof GuardFailedError && error.guard === signInGuard)
+          return { kind: 'again', signIn: asked.signIn }
+        throw error
+      }
+    },
+
+    /** A passkey may be given where it is only offered beside what is asked: the first page does. */
+    async meant(visitor: Visitor, asked: Asked, form: Form): Promise<Asked> {
+      const isAsked = asked.step.id === passwordlessId
+      const option = asked.others.find(
+        ({ execution }) => execution.authenticator === passwordlessId,
+      )
+      if (form('response') === '' || isAsked || !option) return asked
+      const { signIn, user } = asked
+      const chosen = { ...signIn.state.chosen, [option.choice]: option.node }
+      const next = await nextFor(visitor, { ...signIn, state: { ...signIn.state, chosen } }, user)
+      return next.kind === 'ask' ? next.asked : asked
+    },
+
+    /** Another of the ways that are open now. */
+    async choose(visitor: Visitor, asked: Asked, node: string): Promise<SignIn> {
+      const option = asked.others.find((one) => one.node === node)
+      if (!option) return asked.signIn
+      const { state } = asked.signIn
+      const chosen = { ...state.chosen, [option.choice]: option.node }
+      const saving = signIns.save(asked.signIn, { ...state, chosen }, visitor.browser)
+      await recorder.commit(saving.statements, [])
+      return saving.saved
+    },
+
+    end: (signIn: SignIn): Statement[] => signIns.end(signIn),
+  }
+}
+
+export type Engine = ReturnType<typeof createEngine>

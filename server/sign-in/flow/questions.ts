@@ -1,0 +1,219 @@
+/**
+ * What a sign-in asks now: the next execution of its flow, then whatever is required of its user. Also the rules that make
+ * a user who could not pass fail here, rather than be let through.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Users } from '#server/users/users.ts'
+import type { Administrators } from '../messages/administrators.ts'
+import { levelOf, recentInSession, twoFactors } from './levels.ts'
+import { isSubFlow, type PinnedExecution, type PinnedNode } from './pinned-flow.ts'
+import { type Judge, nextOf, type Option, type Stuck } from './runner.ts'
+import type { SignIn } from './sign-ins.ts'
+import type { SignInState } from './state.ts'
+import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
+
+/** Who asks, from where, and with what. */
+export interface Visitor {
+  readonly request: FastifyRequest
+  readonly realm: string
+  readonly settings: SettingsDoc
+  readonly view: RealmView
+  /** The value of the cookie that ties sign-ins to this browser. */
+  readonly browser: string
+  readonly current: FoundSession | undefined
+  readonly sessionCookie: string | undefined
+}
+
+/** What is asked now. */
+export interface Asked {
+  readonly signIn: SignIn
+  readonly user: UserRow | undefined
+  readonly step: Step
+  readonly execution: PinnedExecution
+  readonly others: readonly Option[]
+}
+
+export type Next =
+  | { readonly kind: 'ask'; readonly asked: Asked }
+  | { readonly kind: 'passed' }
+  | Stuck
+
+export interface QuestionParts {
+  readonly clock: Clock
+  readonly users: Pick<Users, 'find'>
+  readonly steps: readonly Step[]
+  readonly conditions: readonly Condition[]
+  readonly actions: readonly RequiredAction[]
+  /** Whether the user has a factor beside the password. */
+  readonly hasFactor: (user: UserRow) => Promise<boolean>
+  readonly administrators: Pick<Administrators, 'needsMore'>
+}
+
+const actionPath = (id: string): string => `action:${id}`
+
+/** Executions that are as good as done: the session was signed in to by their method. */
+const provedBefore = (
+  nodes: readonly PinnedNode[],
+  steps: ReadonlyMap<string, Step>,
+  amr: readonly string[],
+): string[] =>
+  nodes.flatMap((node) => {
+    if (isSubFlow(node)) return provedBefore(node.nodes, steps, amr)
+    const method = steps.get(node.authenticator)?.amr
+    return method !== undefined && amr.includes(method) ? [node.path] : []
+  })
+
+export const createQuestions = ({
+  users,
+  clock,
+  hasFactor,
+  administrators,
+  ...parts
+}: QuestionParts) => {
+  const steps = new Map(parts.steps.map((step) => [step.id, step]))
+  const conditions = new Map(parts.conditions.map((condition) => [condition.id, condition]))
+  const actions = new Map(parts.actions.map((action) => [action.id, action]))
+
+  const contextOf = (
+    { request, realm, settings, view, browser, current }: Visitor,
+    { handle, state, version }: SignIn,
+    user: UserRow | undefined,
+    execution: PinnedExecution,
+  ): StepContext => ({
+    request,
+    realm,
+    settings,
+    view,
+    execution,
+    handle,
+    stored: version !== undefined,
+    state,
+    user,
+    address: request.ip,
+    browser,
+    current,
+    notes: state.notes[execution.path],
+  })
+
+  /** What a session proved long ago does not let anybody set up a factor: the user may have left the screen. */
+  const isRecent = ({ current }: Visitor): boolean =>
+    current !== undefined && clock.now() - current.session.created_at <= recentInSession * 1000
+
+  /**
+   * A name is no proof: whoever gave it would set up a factor for somebody else (CVE-2025-3910, CVE-2026-3429). Setting one
+   * up by a password alone is for users who have none yet.
+   */
+  const mayEnrol = async (
+    visitor: Visitor,
+    user: UserRow,
+    { amr, strengthens }: SignInState,
+  ): Promise<boolean> => {
+    if (amr.length === 0) return false
+    if (levelOf(amr) === twoFactors) return true
+    return (strengthens === undefined || isRecent(visitor)) && !(await hasFactor(user))
+  }
+
+  const judgeOf = (visitor: Visitor, signIn: SignIn, user: UserRow | undefined): Judge => ({
+    isCondition: (id) => conditions.has(id),
+    holds: async (execution) =>
+      (await conditions
+        .get(execution.authenticator)
+        ?.holds(contextOf(visitor, signIn, user, execution))) ?? false,
+    suits: async (execution) => {
+      const step = steps.get(execution.authenticator)
+      const context = contextOf(visitor, signIn, user, execution)
+      if (!step || step.isOffered?.(context) === false) return 'unavailable'
+      const asked = async () =>
+        (await step.works?.(context)) === false ? 'unreachable' : ('ready' as const)
+      if (!user)
+        return step.identifies || (step.blind && signIn.state.name !== undefined)
+          ? asked()
+          : 'unavailable'
+      // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
+      if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return asked()
+      if (signIn.state.amr.length === 0 && step.afterProof) return 'unavailable'
+      if (await step.isDone?.(context)) return 'done'
+      if (!step.suits || (await step.suits(context))) return asked()
+      return step.enrolment !== undefined &&
+        (await mayEnrol(visitor, user, signIn.state)) &&
+        !(await administrators.needsMore(context))
+        ? 'enrol'
+        : 'unavailable'
+    },
+  })
+
+  /** What the user must do beside the flow. */
+  const nextAction = async (
+    visitor: Visitor,
+    signIn: SignIn,
+    user: UserRow,
+  ): Promise<{ step: Step; execution: PinnedExecution } | undefined> => {
+    const listed: readonly string[] = JSON.parse(user.required_actions)
+    for (const action of actions.values()) {
+      const path = actionPath(action.id)
+      if (signIn.state.done.includes(path)) continue
+      const { id: authenticator } = action
+      const execution = { path, requirement: 'REQUIRED', authenticator, config: {} } as const
+      const isListed = listed.includes(action.id)
+      const context = contextOf(visitor, signIn, user, execution)
+      const isAsked = isListed || (await action.isDue?.(context))
+      if (isAsked && !(await action.isDone?.(context))) return { step: action, execution }
+    }
+    return undefined
+  }
+
+  /** A flow that ends without a user, or without any proof of who that is, has not been passed. */
+  const nextFor = async (
+    visitor: Visitor,
+    signIn: SignIn,
+    user: UserRow | undefined,
+  ): Promise<Next> => {
+    const { state } = signIn
+    const judge = judgeOf(visitor, signIn, user)
+    const { next, conditions: learnt } = await nextOf(state.flow, state, judge)
+    const known = { ...signIn, state: { ...state, conditions: learnt } }
+    if (next.kind === 'stuck') return next
+    if (next.kind === 'ask') {
+      const { execution, others, enrol } = next
+      const wanted = steps.get(execution.authenticator)
+      const step = enrol && wanted?.enrolment ? actions.get(wanted.enrolment) : wanted
+      return step
+        ? { kind: 'ask', asked: { signIn: known, user, step, execution, others } }
+        : { kind: 'stuck' }
+    }
+    if (!user || state.amr.length === 0) return { kind: 'stuck' }
+    // Before anything is asked, or set up, of the user.
+    if (await administrators.needsMore({ user, state, view: visitor.view }))
+      return { kind: 'stuck' }
+    // Whoever sets a forgotten password anew has not passed the factors: nothing else is asked, or set up, of them.
+    if (state.withoutSession) return { kind: 'passed' }
+    const action = await nextAction(visitor, signIn, user)
+    if (!action) return { kind: 'passed' }
+    const context = contextOf(visitor, known, user, action.execution)
+    // What is required is not left out because it cannot be done.
+    if ((await action.step.works?.(context)) === false) return { kind: 'stuck' }
+    return { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
+  }
+
+  const userOf = async ({ realm, state }: SignIn): Promise<UserRow | undefined> =>
+    state.userId === undefined ? undefined : users.find(realm, state.userId)
+
+  return {
+    contextOf,
+    nextFor,
+    userOf,
+    /** Whether it is asked beside the flow. */
+    isOfAction: ({ path, authenticator }: PinnedExecution): boolean =>
+      path === actionPath(authenticator),
+    provedBefore: (nodes: readonly PinnedNode[], amr: readonly string[]) =>
+      provedBefore(nodes, steps, amr),
+  }
+}
+
+export type Questions = ReturnType<typeof createQuestions>

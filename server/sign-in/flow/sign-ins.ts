@@ -1,0 +1,132 @@
+/**
+ * Sign-ins in progress, in the database: they survive a restart and go on at any node. The handle travels through the
+ * browser, its digest is stored, and the pre-login cookie ties it to the browser that it began in.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { SignInRow } from '#server/storage/tables/sign-in-tables.ts'
+import type { SignInState } from './state.ts'
+
+export const signInLifetimeMs = 30 * 60_000
+
+/** Fails when the sign-in went on, or ended, in another tab at the same moment. */
+export const signInGuard = 'sign-in'
+
+export interface SignIn {
+  readonly realm: string
+  readonly handle: string
+  readonly state: SignInState
+  /** None while nothing is stored: it has only been begun. */
+  readonly version?: number | undefined
+}
+
+export const newSignIn = (realm: string, state: SignInState): SignIn => ({
+  realm,
+  handle: randomToken(),
+  state,
+})
+
+export interface SignIns {
+  /** Nothing unless it is of this browser and alive. */
+  find(realm: string, handle: string, browser: string): Promise<SignIn | undefined>
+  /** Whatever browser it is of: for who shows otherwise that it is theirs. */
+  findOfAny(realm: string, handle: string): Promise<SignIn | undefined>
+  /** Stores what it has become; from then on it is of this browser. */
+  save(
+    signIn: SignIn,
+    state: SignInState,
+    browser: string,
+  ): { readonly saved: SignIn; readonly statements: Statement[] }
+  end(signIn: SignIn): Statement[]
+  forgetStatements(): Statement[]
+}
+
+const made = /^[A-Za-z0-9_-]{43}$/
+
+export const createSignIns = ({
+  storage: { db },
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}): SignIns => {
+  const rowOf = async (realm: string, handle: string): Promise<SignInRow | undefined> =>
+    made.test(handle)
+      ? db
+          .selectFrom('sign_ins')
+          .selectAll()
+          .where('id', '=', sha256(handle))
+          .where('realm', '=', realm)
+          .where('expires_at', '>', clock.now())
+          .executeTakeFirst()
+      : undefined
+
+  const signInOf = ({ realm, state, version }: SignInRow, handle: string): SignIn => ({
+    realm,
+    handle,
+    state: JSON.parse(state),
+    version,
+  })
+
+  const begin = ({ realm, handle }: SignIn, state: SignInState, browser: string): Statement[] => {
+    const now = clock.now()
+    const row = {
+      id: sha256(handle),
+      realm,
+      browser: sha256(browser),
+      user_id: state.userId ?? null,
+      state: JSON.stringify(state),
+      version: 1,
+      created_at: now,
+      expires_at: now + signInLifetimeMs,
+    }
+    return insertRows(db, 'sign_ins', [row])
+  }
+
+  return {
+    async find(realm, handle, browser) {
+      const row = await rowOf(realm, handle)
+      return row && constantTimeEqual(row.browser, sha256(browser))
+        ? signInOf(row, handle)
+        : undefined
+    },
+
+    async findOfAny(realm, handle) {
+      const row = await rowOf(realm, handle)
+      return row && signInOf(row, handle)
+    },
+
+    save(signIn, state, browser) {
+      const { handle, version } = signIn
+      const saved = { ...signIn, state, version: (version ?? 0) + 1 }
+      if (version === undefined) return { saved, statements: begin(signIn, state, browser) }
+      const update = db
+        .updateTable('sign_ins')
+        .set({
+          state: JSON.stringify(state),
+          user_id: state.userId ?? null,
+          browser: sha256(browser),
+          version: saved.version,
+        })
+        .where('id', '=', sha256(handle))
+        .where('version', '=', version)
+      return { saved, statements: [guarded(update, signInGuard)] }
+    },
+
+    end: ({ handle, version }) => {
+      if (version === undefined) return []
+      const row = db
+        .deleteFrom('sign_ins')
+        .where('id', '=', sha256(handle))
+        .where('version', '=', version)
+      return [guarded(row, signInGuard)]
+    },
+
+    forgetStatements: () => [
+      statement(db.deleteFrom('sign_ins').where('expires_at', '<=', clock.now())),
+    ],
+  }
+}

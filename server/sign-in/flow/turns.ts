@@ -1,0 +1,161 @@
+/** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/client.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { stepPath } from '../pages/addresses.ts'
+import type { Browser } from '../pages/browser.ts'
+import type { FindPending, PendingSignIn } from '../pages/pending.ts'
+import { pageContext, type RealmRoute, type Visit } from '../pages/visit.ts'
+import { type Engine, retryAfter } from './engine.ts'
+import { type Entry, signInEntry } from './entries.ts'
+import { isEnough } from './levels.ts'
+import type { Asked, Visitor } from './questions.ts'
+import type { SignIn } from './sign-ins.ts'
+import type { AskedPage, Refusal } from './step.ts'
+
+export interface TurnParts {
+  readonly browser: Browser
+  readonly pages: Pages
+  readonly engine: Engine
+  /** Finds what waits for a sign-in. */
+  readonly findPending?: FindPending
+}
+
+type RealmRequest = FastifyRequest<RealmRoute>
+
+/** What one request is about. */
+export interface Turn {
+  readonly visit: Visit
+  readonly visitor: Visitor
+  readonly pending: PendingSignIn | undefined
+  /** What the application that waits is called. */
+  readonly application: string | undefined
+  /** The token of the forms of this browser. */
+  readonly csrf: string
+}
+
+/** The name on record is shown to nobody who has proved nothing yet. */
+const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
+  state.amr.length > 0 ? user?.username : state.name
+
+/** Of a client that the realm lets sign users in; a page speaks for no other. */
+const applicationOf = async (
+  view: RealmView,
+  pending: PendingSignIn | undefined,
+): Promise<string | undefined> => {
+  if (pending?.clientId === undefined) return undefined
+  const document = await view.get(Client.kind, pending.clientId)
+  const client = document && contentOf<ClientDoc>(document)
+  return client?.enabled ? displayNameOf(client) : undefined
+}
+
+export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) => {
+  const pendingOf = async (
+    request: RealmRequest,
+    handle: string | undefined,
+    alsoElsewhere: boolean,
+  ): Promise<PendingSignIn | undefined> => {
+    if (handle === undefined) return undefined
+    const found = await findPending?.(request, request.params.realm, handle)
+    if (!found && !alsoElsewhere)
+      throw new Problem('csrf', 'Nothing in this browser waits for this sign-in.')
+    return found
+  }
+
+  /** `alsoElsewhere`: it may go on in a browser in which nothing waits for it. */
+  const turnOf = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    handle: string | undefined,
+    { alsoElsewhere = false } = {},
+  ): Promise<Turn> => {
+    const { realm, view, settings, current } = visit
+    const pending = await pendingOf(request, handle, alsoElsewhere)
+    const prepared = browser.prepare(request, reply, realm)
+    const sessionCookie = browser.sessionCookie(request, realm)
+    const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
+    const application = await applicationOf(view, pending)
+    return { visit, visitor, pending, application, csrf: prepared.csrf }
+  }
+
+  /**
+   * The session that only needs to be strengthened for what waits. That of an administrator who acts as the user is none:
+   * the administrator has proved nothing as the user.
+   */
+  const strengthened = ({ visitor: { current }, pending }: Turn) =>
+    current &&
+    current.session.impersonator === null &&
+    pending?.stepsUp &&
+    pending.acr &&
+    !isEnough(current.session.acr, pending.acr)
+      ? {
+          userId: current.user.id,
+          amr: JSON.parse(current.session.amr) as string[],
+          strengthens: current.session.sid,
+        }
+      : undefined
+
+  /** Nothing to ask where the flow leads nowhere. */
+  const begin = async (
+    turn: Turn,
+    handle: string | undefined,
+    entry: Entry,
+  ): Promise<Asked | undefined> => {
+    const { name, flowOf, withoutSession } = entry
+    const { visitor, pending } = turn
+    const flow = flowOf(visitor.settings, pending)
+    if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
+    const known = {
+      entry: name,
+      ...(withoutSession ? { withoutSession } : {}),
+      ...(handle === undefined ? {} : { pending: handle }),
+      ...(pending?.clientId === undefined ? {} : { clientId: pending.clientId }),
+      ...(pending?.acr === undefined ? {} : { acr: pending.acr }),
+      ...(pending?.organization === undefined ? {} : { organizationHint: pending.organization }),
+      ...(pending?.invitation === undefined ? {} : { invitation: pending.invitation.id }),
+    }
+    const asking = async (more: ReturnType<typeof strengthened>) =>
+      engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
+    const stronger = entry === signInEntry ? strengthened(turn) : undefined
+    return (stronger && (await asking(stronger))) ?? asking(undefined)
+  }
+
+  const pageOf =
+    (
+      { visit, visitor, pending, application, csrf }: Turn,
+      { user, others }: Asked,
+      refusal?: Refusal,
+    ) =>
+    (signIn: SignIn): AskedPage => ({
+      ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
+      action: stepPath(signIn),
+      formTargets: pending?.formTargets,
+      application,
+      csrf,
+      username: refusal?.values?.['username'] ?? shownName(signIn, user) ?? pending?.username,
+      canRestart: signIn.version !== undefined,
+      hasOthers: others.length > 0,
+      offers: others.map(({ execution }) => execution.authenticator),
+      ...(refusal && { refusal, status: refusal.status }),
+    })
+
+  const show = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked | undefined,
+    refusal?: Refusal,
+  ): Promise<FastifyReply> => {
+    // A flow that nobody can go on with is the administrator's to mend.
+    if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
+    if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
+    return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))
+  }
+
+  return { turnOf, begin, pageOf, show }
+}

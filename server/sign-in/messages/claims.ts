@@ -1,0 +1,112 @@
+/**
+ * Addresses that an account has without anybody having shown that they are its user's. Whoever they belong to gets in by a
+ * new password (mail-proof.ts). Where that is not to be had, because something else would go on to let the claimant in or
+ * the realm does not offer it, the owner registers beside the account and takes the address from it by reading the mail.
+ * Never the account: it may be of somebody who mistyped an address.
+ */
+
+import type { AuditEvent } from '#server/audit/audit.ts'
+import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { foldName } from '#server/users/names.ts'
+import { type Attributes, changedUserRow, fieldsOf } from '#server/users/user-record.ts'
+import { completed, ownEvent } from '../actions/completed.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { StepContext } from '../flow/step.ts'
+
+type Parts = Pick<FactorParts, 'users' | 'clock'>
+
+interface Writes {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
+}
+
+const action = 'VERIFY_EMAIL'
+
+/** Holds the address that a user is to show first, as in Keycloak. */
+const pendingAttribute = 'kc.email.pending'
+
+export const pendingAddress = ({ email, attributes }: UserRow): string | undefined =>
+  email === null ? (JSON.parse(attributes) as Attributes)[pendingAttribute]?.[0] : undefined
+
+/** The account that has the address, if one has, and whether it must give it to who reads the mail. */
+export const holderOf = async (
+  { users }: Pick<Parts, 'users'>,
+  realm: string,
+  address: string,
+): Promise<{ readonly holder: UserRow | undefined; readonly yields: boolean }> => {
+  const holder = (await users.findByLogin(realm, address, { withEmail: true }))?.user
+  const isClaim =
+    holder?.email_key === foldName(address) && holder.email_verified === 0 && holder.managed === 0
+  return { holder, yields: holder === undefined || isClaim }
+}
+
+/** The account that has the address of a user who registers, where the owner of the address has no way into it. */
+export const claimantOf = async (
+  { users, factors, messaging }: Pick<FactorParts, 'users' | 'factors' | 'messaging'>,
+  { realm, view, settings }: StepContext,
+  { email }: UserRow,
+): Promise<UserRow | undefined> => {
+  if (email === null) return undefined
+  const { holder, yields } = await holderOf({ users }, realm, email)
+  if (!holder || !yields) return undefined
+  const staying = settings.resetPasswordAllowed ? [passkeyType] : ['password', passkeyType]
+  const isShut = await factors.has(holder.id, staying)
+  return isShut && (await messaging.ready(view, { channel: 'EMAIL' })).ready ? holder : undefined
+}
+
+/** The user who registers, without the address until it is shown to be theirs. */
+export const waitingFor = (user: UserRow): UserRow => {
+  if (user.email === null) return user
+  const { attributes, requiredActions } = fieldsOf(user)
+  return {
+    ...user,
+    email: null,
+    email_key: null,
+    attributes: JSON.stringify({ ...attributes, [pendingAttribute]: [user.email] }),
+    required_actions: JSON.stringify([...requiredActions, action]),
+  }
+}
+
+/** The claimant gives the address up, as a name to sign in with too. To be written before the owner has it. */
+export const giveUp = (
+  { users, clock }: Parts,
+  context: Pick<StepContext, 'realm' | 'address'>,
+  claimant: UserRow,
+  owner: UserRow,
+): Writes => {
+  const isName = claimant.username_key === claimant.email_key
+  const name = isName ? { username: `unnamed-${claimant.id.slice(-12)}` } : {}
+  const after = changedUserRow(claimant, { email: null, ...name }, clock.now())
+  const event = ownEvent(context, owner, 'UPDATE_EMAIL', 'given up to who has shown it')
+  return {
+    statements: users.updateStatements(claimant, after),
+    events: [{ ...event, resourceId: claimant.id }],
+  }
+}
+
+/** Whether the address that the user waits for can still be had. */
+export const mayHave = async (
+  { users }: Pick<Parts, 'users'>,
+  realm: string,
+  address: string,
+): Promise<boolean> => (await holderOf({ users }, realm, address)).yields
+
+/** For who has read the mail: the address is theirs from now on. Nothing where somebody else has shown it meanwhile. */
+export const takeAddress = async (
+  parts: Parts,
+  context: StepContext,
+  user: UserRow,
+  address: string,
+): Promise<Writes | undefined> => {
+  const { holder, yields } = await holderOf(parts, context.realm, address)
+  if (!yields) return undefined
+  const given = holder ? giveUp(parts, context, holder, user) : { statements: [], events: [] }
+  const { [pendingAttribute]: _, ...attributes } = fieldsOf(user).attributes
+  const change = { email: address, emailVerified: true, attributes }
+  return {
+    statements: [...given.statements, ...completed(parts, user, action, change)],
+    events: given.events,
+  }
+}

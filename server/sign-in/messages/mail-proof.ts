@@ -1,0 +1,54 @@
+/**
+ * What mail alone opens. Anybody can claim an address; so one that nobody has shown to be theirs opens an account only where
+ * nothing else does. Whoever claimed it first would otherwise share the account with the owner of the address, who takes it
+ * for their own (GHSA-g38m-r43w-p2q7 and its like).
+ */
+
+import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Cause } from '#server/users/message-limits.ts'
+import { completed, ownEvent } from '../actions/completed.ts'
+import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Passed, StepContext } from '../flow/step.ts'
+
+type Parts = Pick<FactorParts, 'factors' | 'users' | 'clock' | 'sessions' | 'administrators'>
+
+/** What lets somebody in by itself. */
+const waysIn = ['password', passkeyType]
+
+/** Whether the mail is the only proof so far, of an address that is not known to be the user's. */
+const isClaimed = ({ user, state }: StepContext): boolean =>
+  user?.email_verified === 0 && state.amr.length === 0
+
+/** Who causes a message of a sign-in. */
+export const causeOf = ({ state, request }: StepContext): Cause => ({
+  by: state.amr.length > 0 ? 'user' : 'visitor',
+  source: request.ip,
+})
+
+/** Whether a message to the user's address may open the account; a new password takes the place of the old one. */
+export const mayOpen = async (
+  { factors, administrators }: Pick<Parts, 'factors' | 'administrators'>,
+  context: StepContext,
+): Promise<boolean> => {
+  const { user, state } = context
+  const others = waysIn.filter((type) => type !== 'password' || !state.withoutSession)
+  return (
+    user !== undefined &&
+    (!isClaimed(context) || !(await factors.has(user.id, others))) &&
+    (await administrators.mayBeSent(context))
+  )
+}
+
+/** Who has read the message has shown the address to be theirs; whoever else is in is out. */
+export const openedByMail = (parts: Parts, context: StepContext): Passed => {
+  const { user, state } = context
+  if (!user || state.withoutSession || !isClaimed(context)) return {}
+  return {
+    emailVerified: true,
+    statements: [
+      ...completed(parts, user, 'VERIFY_EMAIL', { emailVerified: true }),
+      ...parts.sessions.revokeAllOf(user.id),
+    ],
+    events: [ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
+  }
+}

@@ -1,0 +1,46 @@
+/** Where the pages of a sign-in are. */
+
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { type Entry, entryOf, forgotEntry, registerEntry, signInEntry } from '../flow/entries.ts'
+import type { SignIn } from '../flow/sign-ins.ts'
+import { pendingParameter } from './pending.ts'
+
+export const pathOf = (realm: string, page: 'login' | 'logout'): string =>
+  `/realms/${realm}/${page}`
+
+const firstPath = (realm: string, handle: string | undefined, { path }: Entry): string => {
+  const query =
+    handle === undefined ? '' : `?${new URLSearchParams({ [pendingParameter]: handle })}`
+  return `/realms/${realm}/${path}${query}`
+}
+
+/** Where somebody signs in for what waits under the handle. */
+export const signInPath = (realm: string, handle: string | undefined): string =>
+  firstPath(realm, handle, signInEntry)
+
+/** Where somebody registers for it. */
+export const registerPath = (realm: string, handle: string | undefined): string =>
+  firstPath(realm, handle, registerEntry)
+
+/** Where somebody who has forgotten the password for it sets another; nothing where the realm does not offer that. */
+export const resetPath = (
+  settings: SettingsDoc,
+  realm: string,
+  handle: string | undefined,
+): string | undefined =>
+  forgotEntry.flowOf(settings) === undefined ? undefined : firstPath(realm, handle, forgotEntry)
+
+/** Of what is asked now. */
+export const stepPath = ({ realm, handle, state, version }: SignIn): string =>
+  version === undefined
+    ? firstPath(realm, state.pending, entryOf(state.entry))
+    : `${pathOf(realm, 'login')}/${handle}`
+
+/** Where it began: the first page again. */
+export const startPath = (signIn: SignIn): string => stepPath({ ...signIn, version: undefined })
+
+/** Only a forgotten password ends without a session. */
+export const afterReset = (realm: string, handle: string | undefined): string => {
+  const path = signInPath(realm, handle)
+  return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
+}

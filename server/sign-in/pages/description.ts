@@ -1,0 +1,147 @@
+/** What the API description says about signing in and out. */
+
+import type { RouteShorthandOptions } from 'fastify'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { Entry } from '../flow/entries.ts'
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+
+const toSignIn = { description: "To the realm's sign-in page, with the cookies set.", type: 'null' }
+const csrf = { type: 'string', description: 'The token of the form, or of the XSRF-TOKEN cookie.' }
+
+const route = (
+  operationId: string,
+  summary: string,
+  response: Readonly<Record<number, object>>,
+): Pick<RouteShorthandOptions, 'schema' | 'config'> => ({
+  schema: { operationId, summary, tags: ['sign-in'], response },
+})
+
+const form = (
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+  events: readonly EventType[],
+) => ({ config: { body: { type: 'object', properties, required }, events } })
+
+const names = {
+  login: 'The sign-in page; sets the CSRF cookie',
+  register: 'The page where users register themselves',
+  forgot: 'The page for a forgotten password',
+} as const
+
+const operation = { login: 'sign-in', register: 'register', forgot: 'forgot-password' } as const
+
+export const describeShow = ({ name }: Pick<Entry, 'name'>) =>
+  route(`show-${name}`, names[name], {
+    200: page('The form, or who is signed in already.'),
+    404: page('There is no such realm, or it does not offer this.'),
+  })
+
+const answers = {
+  303: toSignIn,
+  400: page('A field is missing or wrong.'),
+  401: page('What was given is wrong, or nobody may sign in with it now.'),
+  403: page('The form has expired, or nobody may sign in to this realm.'),
+  404: page('There is no such realm, or it does not offer this.'),
+  503: page('Too many sign in at this moment.'),
+}
+
+const events: readonly EventType[] = [
+  'LOGIN_SUCCESS',
+  'LOGIN_FAILURE',
+  'USER_LOCKED',
+  'MFA_CHALLENGE',
+]
+
+/** What is sent depends on the flow; these are the fields of the first page that comes with a realm. */
+export const describeSignIn = ({ name }: Pick<Entry, 'name'>) => ({
+  ...route(
+    operation[name],
+    'The first step: ends in a session, or leads to the next step',
+    answers,
+  ),
+  ...form(
+    {
+      username: { type: 'string' },
+      password: { type: 'string', format: 'password' },
+      rememberMe: { type: 'string', enum: ['true'] },
+      _csrf: csrf,
+    },
+    ['username', '_csrf'],
+    events,
+  ),
+})
+
+export const describeAsk = route('show-sign-in-step', 'What a sign-in asks now', {
+  200: page('The form of the step.'),
+  403: page('The sign-in has ended, or began in another browser.'),
+  404: page('There is no such realm.'),
+})
+
+export const describeStatus = route(
+  'read-sign-in-status',
+  'Whether what a sign-in waits for has happened elsewhere',
+  {
+    200: {
+      type: 'object',
+      properties: {
+        status: { type: 'string', enum: ['PENDING', 'APPROVED', 'DENIED', 'EXPIRED'] },
+      },
+      required: ['status'],
+      additionalProperties: false,
+    },
+    404: page('There is no such realm.'),
+  },
+)
+
+export const describeAnswer = {
+  ...route(
+    'answer-sign-in-step',
+    'Answers the step; ends in a session, or leads to the next',
+    answers,
+  ),
+  ...form(
+    {
+      step: { type: 'string', enum: ['restart', 'other', 'resend', 'cancel'] },
+      method: { type: 'string' },
+      code: { type: 'string' },
+      check: { type: 'string', enum: ['true'] },
+      response: { type: 'string' },
+      _csrf: csrf,
+    },
+    ['_csrf'],
+    [...events, 'MFA_SUCCESS', 'MFA_FAILURE', 'UPDATE_CREDENTIAL'],
+  ),
+}
+
+const gone = {
+  403: page('It is for another account, or its organization takes no members now.'),
+  404: page('There is no such realm.'),
+  410: page('It was used, revoked or replaced, or has expired.'),
+}
+
+export const describeInvitation = route(
+  'show-invitation',
+  'Where the link of an invitation leads to; it changes nothing',
+  {
+    200: page('Who invites, and how to accept.'),
+    303: { description: 'Without the token, which is kept in a cookie.', type: 'null' },
+    ...gone,
+  },
+)
+
+export const describeAcceptInvitation = {
+  ...route('accept-invitation', 'Makes the user a member of the organization', {
+    303: { description: 'To the page, which says what has become of it.', type: 'null' },
+    ...gone,
+  }),
+  ...form(
+    { decision: { type: 'string', enum: ['accept'] }, _csrf: csrf },
+    ['decision', '_csrf'],
+    ['JOIN_ORGANIZATION', 'VERIFY_EMAIL'],
+  ),
+}

@@ -1,0 +1,25 @@
+/** The ways to go on that a user chooses among, as the page names them. */
+
+import type { Method, MethodKind } from '#server/http/pages/pages.ts'
+import type { Option } from '../flow/runner.ts'
+
+const kinds: Readonly<Record<string, MethodKind>> = {
+  identify: 'password',
+  'username-password': 'password',
+  password: 'password',
+  totp: 'totp',
+  webauthn: 'webauthn',
+  'webauthn-passwordless': 'passkey',
+  'email-code': 'mail-code',
+  'sms-code': 'sms-code',
+  'email-link': 'magic-link',
+  'recovery-code': 'recovery-code',
+  push: 'push',
+  qr: 'qr',
+}
+
+export const methodsOf = (options: readonly Option[]): Method[] =>
+  options.flatMap(({ execution, node }) => {
+    const kind = kinds[execution.authenticator]
+    return kind === undefined ? [] : [{ id: node, kind }]
+  })

@@ -1,0 +1,270 @@
+/**
+ * Signing in with a browser (spec part 5). `GET` and `POST /realms/{realm}/login` are the first step of the realm's
+ * browser flow; what comes after it has an address of its own, `/realms/{realm}/login/{sign-in}`, so that tabs do not
+ * get in each other's way and going back, reloading and changing the language show what is asked now.
+ *
+ * Redirects lead to the realm's own pages, or to what waits for the sign-in (pending.ts), and nowhere else. A sign-in that
+ * fails always gets the same page and status, whether the name is unknown, the password wrong, or the user disabled or
+ * locked; the reason is in the audit event.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Cookies } from '#server/http/cookies/cookies.ts'
+import type { Csrf } from '#server/http/cookies/csrf.ts'
+import { printable } from '#server/users/names.ts'
+import { linkToken, opensSignIn } from '../authenticators/email-link.ts'
+import { type Entry, entries, signInEntry } from '../flow/entries.ts'
+import type { Asked } from '../flow/questions.ts'
+import type { SignIn, SignIns } from '../flow/sign-ins.ts'
+import { type Form, type Refusal, refused } from '../flow/step.ts'
+import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
+import { afterReset, pathOf, startPath, stepPath } from './addresses.ts'
+import { createBrowser } from './browser.ts'
+import {
+  describeAnswer,
+  describeAsk,
+  describeShow,
+  describeSignIn,
+  describeStatus,
+} from './description.ts'
+import { FORM_LIMIT, readForm } from './form.ts'
+import { methodsOf } from './methods.ts'
+import { OutageError } from './outage.ts'
+import { installPageScope, type PageScopeParts } from './page-scope.ts'
+import { pendingHandle } from './pending.ts'
+import { createStatus, type SignInRoute } from './status.ts'
+import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
+
+export interface LoginParts
+  extends Omit<TurnParts, 'browser'>,
+    Omit<VisitParts, 'browser'>,
+    PageScopeParts {
+  readonly recorder: Recorder
+  readonly cookies: Cookies
+  readonly csrf: Csrf
+  readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
+  readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
+}
+
+type RealmRequest = FastifyRequest<RealmRoute>
+type SignInRequest = FastifyRequest<SignInRoute>
+
+/** What a session has proved counts no longer once the session has ended. */
+const isStrengthening = ({ state: { strengthens } }: SignIn, { current }: Visit): boolean =>
+  strengthens === undefined || current?.session.sid === strengthens
+
+/** What waited for it waits in another browser. */
+const forNothing = ({ state: { pending: _, ...state }, ...signIn }: SignIn): SignIn => ({
+  ...signIn,
+  state,
+})
+
+const choosing = ({ query }: FastifyRequest): boolean =>
+  typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
+
+const createHandlers = (parts: LoginParts) => {
+  const { recorder, sessions, pages, engine, signIns, onLogin } = parts
+  const browser = createBrowser(parts.cookies, parts.csrf)
+  const visits = createVisits({ ...parts, browser })
+  const { turnOf, begin, pageOf, show } = createTurns({ ...parts, browser })
+
+  const showFirst = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    entry: Entry,
+  ): Promise<FastifyReply> => {
+    const visit = await visits(request)
+    const { realm, settings, current } = visit
+    const handle = pendingHandle(request)
+    // What waits for a sign-in was told of the session already, and wants a new one.
+    if (current === undefined || handle !== undefined || entry !== signInEntry) {
+      const turn = await turnOf(request, reply, visit, handle)
+      return show(reply, turn, await begin(turn, handle, entry))
+    }
+    await sessions.touch(current.session, settings)
+    const { username, first_name, last_name } = current.user
+    return pages.signedIn(reply, {
+      ...pageContext(pages, request, realm, settings),
+      username,
+      name: [first_name, last_name].filter(Boolean).join(' ') || undefined,
+      action: pathOf(realm, 'logout'),
+      accountUrl: `/realms/${realm}/account`,
+      csrf: browser.greet(reply, current.session),
+    })
+  }
+
+  const isOurForm = (request: RealmRequest, { realm, current }: Visit, csrf: string): boolean =>
+    browser.isPrepared(request, realm, csrf) ||
+    (current !== undefined && browser.isOfSession(current.session, csrf))
+
+  const refuseClosed = async (turn: Turn, name: string): Promise<Refusal> => {
+    const { realm, request } = turn.visitor
+    const actor = printable(name, 255)
+    const failure = { type: 'LOGIN_FAILURE', outcome: 'FAILURE', detail: 'realm-disabled' } as const
+    await recorder.append([], [{ ...failure, realm, actor, sourceIp: request.ip }])
+    onLogin?.(realm, 'failure')
+    return refused('unavailable', 403)
+  }
+
+  /** Takes the answer to what is asked, and sends the browser on. */
+  const take = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked,
+    form: Form,
+  ): Promise<FastifyReply> => {
+    const { visitor, pending } = turn
+    const meant = await engine.meant(visitor, asked, form)
+    const answered = await engine.answer(visitor, meant, form)
+    switch (answered.kind) {
+      case 'refused': {
+        if (answered.outage) throw new OutageError(answered.outage, startPath(meant.signIn))
+        const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
+        const { username, ...others } = { ...typed, ...answered.values }
+        // A step that asks for no name shows the one that is known.
+        const values = username ? { username, ...others } : others
+        return show(reply, turn, meant, { ...answered, values })
+      }
+      case 'again':
+      case 'went-on':
+        return reply.redirect(stepPath(answered.signIn), 303)
+      case 'finished':
+        return reply.redirect(afterReset(visitor.realm, answered.state.pending), 303)
+      case 'signed-in':
+        browser.signIn(reply, answered.session.session, answered.session.cookieValue)
+        browser.remember(reply, answered.device)
+        return reply.redirect(pending?.continueTo ?? pathOf(visitor.realm, 'login'), 303)
+    }
+  }
+
+  const answerFirst = async (
+    request: RealmRequest,
+    reply: FastifyReply,
+    entry: Entry,
+  ): Promise<FastifyReply> => {
+    const visit = await visits(request)
+    const form = readForm(request.body)
+    const handle = pendingHandle(request)
+    const isOurs = isOurForm(request, visit, form('_csrf'))
+    const turn = await turnOf(request, reply, visit, handle)
+    const asked = await begin(turn, handle, entry)
+    const values = { username: printable(form('username'), 255) }
+    if (!asked || !isOurs) return show(reply, turn, asked, { ...refused('expired', 403), values })
+    if (!visit.isOpen) {
+      const closed = await refuseClosed(turn, form('username'))
+      return show(reply, turn, asked, { ...closed, values })
+    }
+    if (form('step') === 'other') return chooseMethod(reply, turn, asked)
+    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
+    return take(reply, turn, asked, form)
+  }
+
+  const chooseMethod = (reply: FastifyReply, turn: Turn, asked: Asked): FastifyReply =>
+    pages.chooseMethod(reply, {
+      ...pageOf(turn, asked)(asked.signIn),
+      hasOthers: false,
+      methods: methodsOf(asked.others),
+    })
+
+  const choose = async (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked,
+    node: string,
+  ): Promise<FastifyReply> =>
+    reply.redirect(stepPath(await engine.choose(turn.visitor, asked, node)), 303)
+
+  /** What does not end with a session may be gone on with wherever its mail is read. */
+  const openedByLink = async (
+    request: SignInRequest,
+    realm: string,
+    handle: string,
+  ): Promise<SignIn | undefined> => {
+    const token = linkToken(request) || readForm(request.body)('token')
+    const found = token === '' ? undefined : await signIns.findOfAny(realm, handle)
+    const { state } = found ?? {}
+    return state?.withoutSession && opensSignIn(state.notes, token) ? found : undefined
+  }
+
+  /** The sign-in that the address names, where it is of this browser and goes on; else the way to begin anew. */
+  const later = async (request: SignInRequest, reply: FastifyReply) => {
+    const visit = await visits(request)
+    const { realm, signIn: handle } = request.params
+    const value = browser.preLoginCookie(request, realm)
+    const own = value === undefined ? undefined : await signIns.find(realm, handle, value)
+    const found = own ?? (await openedByLink(request, realm, handle))
+    if (!found || !visit.isOpen || !isStrengthening(found, visit)) return { gone: true } as const
+    const { pending, withoutSession } = found.state
+    const turn = await turnOf(request, reply, visit, pending, { alsoElsewhere: withoutSession })
+    const signIn = turn.pending ? found : forNothing(found)
+    return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
+  }
+
+  const gone = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { realm } = request.params
+    const settings = await parts.settingsOf(realm)
+    const hasCookies = browser.preLoginCookie(request, realm) !== undefined
+    const hasLink = linkToken(request) !== ''
+    return pages.error(reply, {
+      ...pageContext(pages, request, realm, settings),
+      status: 403,
+      error: hasLink ? 'wrong-browser' : hasCookies ? 'flow-expired' : 'cookies',
+      requestId: request.id,
+      backUrl: pathOf(realm, 'login'),
+    })
+  }
+
+  const showLater = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const found = await later(request, reply)
+    if (found.gone) return gone(request, reply)
+    const { turn, asked } = found
+    if (asked && asked.others.length > 0 && choosing(request))
+      return chooseMethod(reply, turn, asked)
+    return show(reply, turn, asked)
+  }
+
+  const answerLater = async (
+    request: SignInRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const form = readForm(request.body)
+    const isOurs = browser.isPrepared(request, request.params.realm, form('_csrf'))
+    const found = await later(request, reply)
+    if (found.gone) return gone(request, reply)
+    const { turn, asked, signIn } = found
+    if (!asked || !isOurs) return show(reply, turn, asked, refused('expired', 403))
+    if (form('step') === 'restart') {
+      await recorder.append(engine.end(signIn), [])
+      return reply.redirect(startPath(signIn), 303)
+    }
+    if (form('step') === 'other') return reply.redirect(`${stepPath(signIn)}?choose`, 303)
+    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
+    return take(reply, turn, asked, form)
+  }
+
+  const status = createStatus({ ...parts, browser, visits })
+  return { showFirst, answerFirst, showLater, answerLater, status }
+}
+
+export const loginRoutes =
+  (parts: LoginParts) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const handlers = createHandlers(parts)
+    await installPageScope(app, parts)
+    const limited = { bodyLimit: FORM_LIMIT }
+    for (const entry of entries) {
+      const url = `/realms/:realm/${entry.path}`
+      app.get<RealmRoute>(url, describeShow(entry), (request, reply) =>
+        handlers.showFirst(request, reply, entry),
+      )
+      const described = { ...describeSignIn(entry), ...limited }
+      app.post<RealmRoute>(url, described, (request, reply) =>
+        handlers.answerFirst(request, reply, entry),
+      )
+    }
+    const later = '/realms/:realm/login/:signIn'
+    app.get<SignInRoute>(later, describeAsk, handlers.showLater)
+    app.post<SignInRoute>(later, { ...describeAnswer, ...limited }, handlers.answerLater)
+    app.get<SignInRoute>(`${later}/status`, describeStatus, handlers.status)
+  }

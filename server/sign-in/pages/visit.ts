@@ -1,0 +1,60 @@
+/** What a request to a realm's pages finds: the realm, whether it is open, and who is signed in already. */
+
+import type { FastifyRequest } from 'fastify'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { PageContext, Pages } from '#server/http/pages/pages.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import type { Browser } from './browser.ts'
+
+export interface RealmRoute {
+  Params: { realm: string }
+}
+
+export interface Visit {
+  readonly realm: string
+  /** As of the beginning of the request. */
+  readonly view: RealmView
+  readonly settings: SettingsDoc
+  /** Whether anybody may sign in. */
+  readonly isOpen: boolean
+  readonly current: FoundSession | undefined
+}
+
+export interface VisitParts {
+  readonly browser: Browser
+  readonly sessions: Sessions
+  /** The realm that cannot be switched off. */
+  readonly master: string
+  readonly copy: Pick<Copy, 'fresh'>
+}
+
+/** Throws a 404 for a realm that does not exist. */
+export const createVisits =
+  ({ browser, sessions, master, copy }: VisitParts) =>
+  async (request: FastifyRequest<RealmRoute>): Promise<Visit> => {
+    const { realm } = request.params
+    const view = await copy.fresh(realm)
+    const document = await view?.get(Settings.kind, Settings.kind)
+    if (!view || !document) throw new Problem('not-found', 'There is no such realm.')
+    const settings = contentOf<SettingsDoc>(document)
+    const isOpen = settings.enabled || realm === master
+    const cookie = browser.sessionCookie(request, realm)
+    const current =
+      isOpen && cookie !== undefined ? await sessions.find(realm, cookie, settings) : undefined
+    return { realm, view, settings, isOpen, current }
+  }
+
+/** How pages of the realm look; also of one that does not exist. Preferred languages go before those of the browser. */
+export const pageContext = (
+  pages: Pages,
+  request: FastifyRequest,
+  realm: string,
+  settings: SettingsDoc | null,
+  preferred?: string,
+): PageContext => {
+  const language = pages.language(request, settings, preferred)
+  return { realm, ...language, ...(settings !== null && { branding: settings }) }
+}

@@ -1,0 +1,115 @@
+/**
+ * The organizations that users are members of, and those whose people they are by their mail domain. Only what is known on
+ * both sides counts: a domain that is verified, of an organization that is enabled, and an address that is verified.
+ */
+
+import { domainToASCII } from 'node:url'
+import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+
+export interface OrganizationRecord {
+  readonly id: string
+  readonly alias: string
+  readonly name: string
+}
+
+export interface OrganizationContent extends OrganizationRecord {
+  readonly doc: OrganizationDoc
+}
+
+const contentIn = (document: StoredDocument): OrganizationContent => {
+  const doc = contentOf<OrganizationDoc>(document)
+  return { id: document.id, alias: doc.alias, name: doc.name ?? doc.alias, doc }
+}
+
+const recordOf = ({ id, alias, name }: OrganizationContent): OrganizationRecord => ({
+  id,
+  alias,
+  name,
+})
+
+/** Nothing where it is gone or not enabled. */
+export const openOrganization = async (
+  view: RealmView,
+  id: string,
+): Promise<OrganizationContent | undefined> => {
+  const document = await view.byId(Organization.kind, id)
+  const content = document && contentIn(document)
+  return content?.doc.enabled ? content : undefined
+}
+
+const byName = (a: OrganizationRecord, b: OrganizationRecord): number =>
+  a.name.localeCompare(b.name)
+
+const membershipsOf = preparedQuery('memberships', (db, { userId }: { userId: string }) =>
+  db.selectFrom('organization_members').select('organization_id').where('user_id', '=', userId),
+)
+
+/** Those that are enabled, by name. Nothing is read where the realm has none. */
+export const organizationsOf = async (
+  { db }: Pick<Storage, 'db'>,
+  view: RealmView,
+  userId: string,
+): Promise<OrganizationRecord[]> => {
+  if ((await view.list(Organization.kind)).length === 0) return []
+  const rows = await membershipsOf(db, { userId })
+  const found = await Promise.all(
+    rows.map(({ organization_id }) => openOrganization(view, organization_id)),
+  )
+  return found.flatMap((one) => (one ? [recordOf(one)] : [])).sort(byName)
+}
+
+/** Once per document and spelling: signing in looks at the domains of every organization. */
+const domains = new WeakMap<StoredDocument, readonly string[]>()
+
+/** As it is compared: `XN--` or letters, upper or lower case, are one domain (RFC 5890). */
+const domainKey = (name: string): string => domainToASCII(name.replace(/\.$/, '')).toLowerCase()
+
+const verifiedDomains = (document: StoredDocument): readonly string[] => {
+  const known = domains.get(document)
+  if (known) return known
+  const { doc } = contentIn(document)
+  const made = doc.enabled
+    ? doc.domains.flatMap(({ name, verified }) => (verified ? [domainKey(name)] : []))
+    : []
+  domains.set(document, made)
+  return made
+}
+
+const mailDomain = ({ email_key, email_verified }: UserRow): string =>
+  email_verified === 1 && email_key !== null
+    ? domainKey(email_key.slice(email_key.lastIndexOf('@') + 1))
+    : ''
+
+/** Those that the user belongs to by address, member or not. What a managed user belongs to stands in a file. */
+export const organizationsByDomain = async (
+  view: RealmView,
+  user: UserRow,
+): Promise<OrganizationRecord[]> => {
+  const domain = mailDomain(user)
+  if (domain === '' || user.managed === 1) return []
+  const all = await view.list(Organization.kind)
+  return all
+    .filter((document) => verifiedDomains(document).includes(domain))
+    .map((document) => recordOf(contentIn(document)))
+    .sort(byName)
+}
+
+/** Does nothing where the user is a member already. */
+export const joinStatement = (
+  { db }: Pick<Storage, 'db'>,
+  userId: string,
+  organizationId: string,
+  now: number,
+): Statement =>
+  statement(
+    db
+      .insertInto('organization_members')
+      .values({ user_id: userId, organization_id: organizationId, joined_at: now })
+      .onConflict((conflict) => conflict.doNothing()),
+  )

@@ -1,0 +1,105 @@
+/**
+ * What a user may administer: the permissions of the realm roles they hold directly, through their groups and
+ * the groups above, and through composites. Asked anew on every admin request, so that a grant or its loss
+ * takes effect on the next one.
+ */
+
+import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
+import type { GroupDoc } from '#schemas/kinds/group.ts'
+import type { RoleDoc } from '#schemas/kinds/role.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+
+/** Where roles and groups are looked up. */
+export type Granting = Pick<RealmView, 'get' | 'byId'>
+
+export interface Ranks {
+  /** Effective permissions of a user, by the roles they hold. */
+  permissionsOf(view: Granting, userId: string): Promise<ReadonlySet<Permission>>
+  /** Effective permissions that holding these roles amounts to. */
+  permissionsOfRoles(
+    view: Granting,
+    roles: readonly StoredDocument[],
+  ): Promise<ReadonlySet<Permission>>
+  /** Effective permissions that being in this group amounts to. */
+  permissionsOfGroup(view: Granting, groupId: string): Promise<ReadonlySet<Permission>>
+  /** Who does not hold all permissions of a user must not change them: a password is a way in. */
+  refuseUnlessOutranked(
+    view: Granting,
+    permissions: ReadonlySet<Permission>,
+    userId: string,
+  ): Promise<void>
+}
+
+export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
+  const rolesOfGroups = async (view: Granting, ids: readonly string[]): Promise<string[]> => {
+    const names: string[] = []
+    const queue = [...ids]
+    const seen = new Set<string>()
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      const group = seen.has(id) ? undefined : await view.byId('group', id)
+      seen.add(id)
+      if (!group) continue
+      names.push(...contentOf<GroupDoc>(group).roles)
+      if (group.parentId !== null) queue.push(group.parentId)
+    }
+    return names
+  }
+
+  const named = async (view: Granting, names: readonly string[]): Promise<StoredDocument[]> => {
+    const found = await Promise.all(names.map((name) => view.get('role', name)))
+    return found.filter((role) => role !== undefined)
+  }
+
+  const closure = async (
+    view: Granting,
+    start: readonly StoredDocument[],
+  ): Promise<ReadonlySet<Permission>> => {
+    const granted = new Set<Permission>()
+    const seen = new Set<string>()
+    const queue = [...start]
+    for (let role = queue.pop(); role; role = queue.pop()) {
+      if (seen.has(role.id)) continue
+      seen.add(role.id)
+      const { permissions, composites } = contentOf<RoleDoc>(role)
+      for (const permission of permissions) granted.add(permission as Permission)
+      for (const name of composites) {
+        const inner = await view.get('role', name)
+        if (inner) queue.push(inner)
+      }
+    }
+    return effectivePermissions(granted)
+  }
+
+  const permissionsOf: Ranks['permissionsOf'] = async (view, userId) => {
+    const [direct, groups] = await Promise.all([
+      db.selectFrom('user_roles').select('role_id').where('user_id', '=', userId).execute(),
+      db.selectFrom('user_groups').select('group_id').where('user_id', '=', userId).execute(),
+    ])
+    const roles: StoredDocument[] = []
+    for (const { role_id } of direct) {
+      const role = await view.byId('role', role_id)
+      if (role) roles.push(role)
+    }
+    const through = await rolesOfGroups(
+      view,
+      groups.map(({ group_id }) => group_id),
+    )
+    return closure(view, [...roles, ...(await named(view, through))])
+  }
+
+  return {
+    permissionsOf,
+    permissionsOfRoles: closure,
+    permissionsOfGroup: async (view, groupId) =>
+      closure(view, await named(view, await rolesOfGroups(view, [groupId]))),
+    refuseUnlessOutranked: async (view, permissions, userId) => {
+      if (permissions.has('realm-admin')) return
+      for (const held of await permissionsOf(view, userId))
+        if (!permissions.has(held))
+          throw new Problem('forbidden', `the user holds ${held}, which you do not`)
+    },
+  }
+}

@@ -1,0 +1,20 @@
+/** What users may say about themselves: name and address. A new address has to be verified anew. */
+
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { UserFields } from './user-record.ts'
+
+export type Profile = Pick<UserFields, 'email' | 'firstName' | 'lastName'>
+
+/** The change of the user's record; empty text is none. */
+export const profileChange = (
+  user: UserRow,
+  values: Profile,
+): Profile & Pick<UserFields, 'emailVerified'> => {
+  const email = values.email || null
+  return {
+    email,
+    firstName: values.firstName || null,
+    lastName: values.lastName || null,
+    emailVerified: user.email_verified === 1 && email === user.email,
+  }
+}

@@ -1,0 +1,121 @@
+/** The deliveries of a webhook, as its owner sees them; and sending one again, under the same id. */
+
+import type { Selectable } from 'kysely'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { JobRow } from '#server/storage/tables/job-tables.ts'
+import { type DeliveryPayload, webhookQueue } from './fan-out.ts'
+
+const states = { PENDING: 'waiting', DELIVERED: 'done', FAILED: 'dead' } as const
+
+export type DeliveryStatus = keyof typeof states
+
+export const deliveryStatuses = Object.keys(states) as readonly DeliveryStatus[]
+
+export interface DeliveryRecord {
+  readonly id: string
+  readonly status: DeliveryStatus
+  /** Null once the event is not kept any more. */
+  readonly eventId: string | null
+  readonly eventType: string | null
+  readonly attempts: number
+  readonly createdAt: number
+  /** Of one that is to be tried, or is being tried. */
+  readonly nextAttemptAt: number | null
+  readonly finishedAt: number | null
+  readonly lastAttemptAt: number | null
+  readonly responseStatus: number | null
+  readonly durationMs: number | null
+  readonly reason: string | null
+}
+
+export interface DeliveryPage {
+  readonly status?: DeliveryStatus
+  readonly first: number
+  readonly max: number
+}
+
+export interface DeliveryList {
+  /** Newest first. */
+  list(webhookId: string, page: DeliveryPage): Promise<DeliveryRecord[]>
+  find(webhookId: string, id: string): Promise<DeliveryRecord | undefined>
+  /** Tried at once and with the whole schedule before it; one that is under way is left alone. */
+  redeliver(webhookId: string, id: string): Statement
+}
+
+type Job = Selectable<JobRow>
+type Event = { readonly id: number; readonly event_id: string; readonly type: string }
+
+const statusOf = ({ state }: Job): DeliveryStatus =>
+  deliveryStatuses.find((status) => states[status] === state) ?? 'PENDING'
+
+const eventOf = ({ payload }: Job): number => (JSON.parse(payload) as DeliveryPayload).event
+
+const recordOf = (job: Job, event: Event | undefined): DeliveryRecord => {
+  const last = JSON.parse(job.result ?? '{}') as Readonly<Record<string, unknown>>
+  const number = (name: string): number | null =>
+    typeof last[name] === 'number' ? last[name] : null
+  return {
+    id: job.job_id,
+    status: statusOf(job),
+    eventId: event?.event_id ?? null,
+    eventType: event?.type ?? null,
+    attempts: job.attempts,
+    createdAt: job.created_at,
+    nextAttemptAt: job.state === 'waiting' ? job.next_at : null,
+    finishedAt: job.finished_at,
+    lastAttemptAt: number('at'),
+    responseStatus: number('status'),
+    durationMs: number('durationMs'),
+    reason: typeof last['reason'] === 'string' ? last['reason'] : null,
+  }
+}
+
+export const createDeliveryList = ({
+  storage: { db },
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}): DeliveryList => {
+  const jobsOf = (webhookId: string) =>
+    db
+      .selectFrom('jobs')
+      .selectAll()
+      .where('queue', '=', webhookQueue)
+      .where('target', '=', webhookId)
+
+  const described = async (jobs: readonly Job[]): Promise<DeliveryRecord[]> => {
+    if (jobs.length === 0) return []
+    const events = await db
+      .selectFrom('audit_events')
+      .select(['id', 'event_id', 'type'])
+      .where('id', 'in', jobs.map(eventOf))
+      .execute()
+    const byId = new Map(events.map((event) => [event.id, event]))
+    return jobs.map((job) => recordOf(job, byId.get(eventOf(job))))
+  }
+
+  return {
+    list: async (webhookId, { status, first, max }) => {
+      let query = jobsOf(webhookId)
+      if (status) query = query.where('state', '=', states[status])
+      return described(await query.orderBy('id', 'desc').offset(first).limit(max).execute())
+    },
+    find: async (webhookId, id) => {
+      const [found] = await described(await jobsOf(webhookId).where('job_id', '=', id).execute())
+      return found
+    },
+    redeliver: (webhookId, id) =>
+      statement(
+        db
+          .updateTable('jobs')
+          .set({ state: 'waiting', attempts: 0, next_at: clock.now(), finished_at: null })
+          .where('queue', '=', webhookQueue)
+          .where('target', '=', webhookId)
+          .where('job_id', '=', id)
+          .where('lease', 'is', null),
+      ),
+  }
+}

@@ -1,0 +1,139 @@
+/** Sends one delivery, signed, by the guarded way out: once, within ten seconds, and to no other place. */
+
+import type { WebhookDoc } from '#schemas/kinds/webhook.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { signatureHeaders } from '#server/platform/signature.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import {
+  contentOf,
+  type StoredDocument,
+  type StoredSecret,
+} from '#server/storage/documents/document.ts'
+import { gathered } from '#server/storage/gathered.ts'
+
+export interface Delivery {
+  readonly id: string
+  readonly body: string
+}
+
+/** What came of it. */
+export interface Answer {
+  readonly delivered: boolean
+  /** Null where there was no answer. */
+  readonly status: number | null
+  /** Why it does not count as delivered. */
+  readonly reason: string | null
+  /** How long the receiver asks to be left alone. */
+  readonly retryAfterMs: number | null
+  readonly durationMs: number
+}
+
+export type SendDelivery = (
+  webhook: StoredDocument,
+  delivery: Delivery,
+  signal?: AbortSignal,
+) => Promise<Answer>
+
+export interface SenderParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly outgoing: Pick<Outgoing, 'request'>
+  /** A stored secret in the clear. */
+  readonly reveal: (webhook: StoredDocument, pointer: string, secret: StoredSecret) => string | null
+  /** Of a whole attempt. */
+  readonly timeoutMs?: number
+}
+
+export const secretPointer = '/secret'
+
+const defaultTimeoutMs = 10_000
+/** Nobody reads the answer; one that does not end is not waited for. */
+const longestAnswer = 64 * 1024
+const mostWebhooks = 100
+
+/** Seconds or a date (RFC 9110 §10.2.3); null where it is neither. */
+const retryAfter = (value: string | undefined, now: number): number | null => {
+  const text = value?.trim() ?? ''
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isFinite(ms) && ms > 0 ? ms : null
+}
+
+export const createSender = (parts: SenderParts): SendDelivery => {
+  const { storage, clock, outgoing, reveal, timeoutMs = defaultTimeoutMs } = parts
+  /** Opened once: the copy of a document holds the same value until it changes. */
+  const known = new WeakMap<StoredSecret, string | null>()
+  const opened = (webhook: StoredDocument, secret: StoredSecret): string | null => {
+    const before = known.get(secret)
+    if (before !== undefined) return before
+    const plain = reveal(webhook, secretPointer, secret)
+    known.set(secret, plain)
+    return plain
+  }
+
+  /** The secret that a webhook had before, while it still counts. */
+  const previousOf = gathered(mostWebhooks, async (ids: readonly string[]) => {
+    const rows = await storage.db
+      .selectFrom('webhook_secrets')
+      .select(['webhook_id', 'previous'])
+      .where('webhook_id', 'in', [...new Set(ids)])
+      .where('previous_expires_at', '>', clock.now())
+      .execute()
+    const byId = new Map(rows.map(({ webhook_id, previous }) => [webhook_id, previous]))
+    return ids.map((id) => byId.get(id))
+  })
+
+  /** The secret and, for a while after a change, the one before it. */
+  const secretsOf = async (webhook: StoredDocument): Promise<string[]> => {
+    const previous = await previousOf(webhook.id)
+    const stored = [
+      webhook.secrets[secretPointer],
+      previous ? (JSON.parse(previous) as StoredSecret) : undefined,
+    ]
+    return stored.flatMap((one) => (one && opened(webhook, one)) || [])
+  }
+
+  return async (webhook, { id, body }, signal) => {
+    const at = clock.now()
+    const began = performance.now()
+    const answered = (answer: Partial<Answer>): Answer => ({
+      delivered: false,
+      status: null,
+      reason: null,
+      retryAfterMs: null,
+      ...answer,
+      durationMs: Math.round(performance.now() - began),
+    })
+    const secrets = await secretsOf(webhook)
+    // One that was made before every webhook had a secret: a receiver could not tell who sends.
+    if (secrets.length === 0)
+      return answered({
+        reason: 'the webhook has no secret to sign with: make one with `iamctl webhooks secret`',
+      })
+    try {
+      const { status, headers } = await outgoing.request({
+        url: contentOf<WebhookDoc>(webhook).url,
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...signatureHeaders({ id, at, body }, secrets),
+        },
+        body,
+        timeoutMs,
+        maxBytes: longestAnswer,
+        signal,
+      })
+      return status >= 200 && status < 300
+        ? answered({ delivered: true, status })
+        : answered({
+            status,
+            reason: `the receiver answers ${status}`,
+            retryAfterMs: retryAfter(headers['retry-after'], at),
+          })
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      return answered({ reason: error.message })
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** Two estates in one realm: each may refer to what the other declares, also within a section that both list. */
+import { describe, expect, it } from 'vitest'
+import { newEstate, newRealm } from '../estate.ts'
+import { startWorld } from '../fixture.ts'
+
+const world = startWorld()
+
+/** A document of the first estate, and one of the second that names it. */
+const pairs: readonly (readonly [string, string, string, string?])[] = [
+  ['roles', '{ name: one }', '{ name: two, composites: [one] }'],
+  [
+    'flows',
+    '{ alias: one, topLevel: false }',
+    '{ alias: two, authenticationExecutions: [{ flowAlias: one }] }',
+  ],
+  ['groups', '{ name: one }', '{ name: two }', 'users: [{ username: ann, groups: [/one, /two] }]'],
+  [
+    'clients',
+    '{ clientId: one, publicClient: true }',
+    '{ clientId: two, publicClient: true }',
+    'applications: [{ name: app, type: OIDC, clientId: one }]',
+  ],
+  [
+    'clientScopes',
+    '{ name: one }',
+    '{ name: two }',
+    'clients: [{ clientId: c, publicClient: true, scopes: [one, two] }]',
+  ],
+]
+
+describe('two estates', () => {
+  it.each(pairs)('refer to each other in %s', async (section, first, second, more = '') => {
+    const realm = newRealm()
+    const one = newEstate(world(), {
+      'iamctl.yaml': 'source: one\npaths: [realm.yaml]\n',
+      'realm.yaml': `realm: ${realm}\n${section}: [${first}]\n`,
+    })
+    const estate = 'source: two\npaths: [realm.yaml]\n'
+    const two = newEstate(world(), {
+      'iamctl.yaml': estate,
+      'realm.yaml': `realm: ${realm}\n${section}: [${second}]\n${more}\n`,
+    })
+    expect((await one.run('apply --auto-approve')).code).toBe(0)
+    const planned = await two.run('plan')
+    expect(planned.code, planned.stderr).toBe(0)
+    const applied = await two.run('apply --auto-approve')
+    expect(applied.code, applied.stderr).toBe(0)
+    expect((await two.run('plan --detailed-exitcode')).code).toBe(0)
+    expect((await one.run('plan --detailed-exitcode')).code).toBe(0)
+    // Without a server nobody knows of the other estate, unless the files say that there is one.
+    expect((await two.run('validate')).code).toBe(3)
+    two.write({ 'iamctl.yaml': `${estate}sharedRealms: [${realm}]\n` })
+    expect((await two.run('validate')).code).toBe(0)
+  })
+
+  it('do not hide a slip: what neither declares is refused at its line, before anybody is asked', async () => {
+    const realm = newRealm()
+    const { run } = newEstate(world(), {
+      'realm.yaml': `realm: ${realm}\nroles:\n  - name: one\n  - name: two\n    composites: [onne]\n`,
+    })
+    for (const command of ['plan realm.yaml -o json', 'apply realm.yaml -o json']) {
+      const { code, stderr } = await run(command)
+      expect(code, stderr).toBe(3)
+      expect(JSON.parse(stderr).error.diagnostics).toMatchObject([
+        { code: 'missing-reference', place: { file: 'realm.yaml', line: 5 } },
+      ])
+    }
+    expect((await run('plan realm.yaml')).stderr).toContain('did you mean "one"?')
+  })
+})

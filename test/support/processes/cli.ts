@@ -1,0 +1,61 @@
+/** The built CLI, run to its end: with a home of its own, and with nothing of the environment that steers it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+
+export const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+
+export interface CliResult {
+  readonly code: number | undefined
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+  /** What it reads on stdin; nothing unless given. */
+  readonly input?: string
+}
+
+export type Cli = (args: readonly string[], options?: CliOptions) => Promise<CliResult>
+
+export interface Home {
+  readonly folder: string
+  /** What every run here gets, beside what the call gives. */
+  readonly env: Readonly<Record<string, string>>
+  readonly run: Cli
+  readonly remove: () => void
+}
+
+const inherited = ['PATH', 'TMPDIR', 'LANG'] as const
+
+/** A home folder that nobody has used yet. */
+export const newHome = (env: Readonly<Record<string, string>> = {}): Home => {
+  const folder = mkdtempSync(join(tmpdir(), 'iamctl-home-'))
+  const own: Record<string, string> = { HOME: folder, XDG_CONFIG_HOME: join(folder, '.config') }
+  for (const name of inherited) {
+    const value = process.env[name]
+    if (value !== undefined) own[name] = value
+  }
+  const all = { ...own, ...env }
+  return {
+    folder,
+    env: all,
+    run: async (args, { env: more = {}, cwd = folder, input } = {}) => {
+      const { exitCode, stdout, stderr } = await execa(process.execPath, [bundle, ...args], {
+        env: { ...all, ...more },
+        extendEnv: false,
+        cwd,
+        reject: false,
+        stripFinalNewline: false,
+        timeout: 60_000,
+        ...(input === undefined ? { stdin: 'ignore' } : { input }),
+      })
+      return { code: exitCode, stdout, stderr }
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
