@@ -18,6 +18,11 @@ const processFlags: readonly Flag[] = [
   ['workers', 'number', 'processes that share the port; more than one needs PostgreSQL'],
   ['log-level', 'level', 'trace, debug, info, warn, error, fatal or silent; info unless given'],
   ['log-messages', '', 'messages to users go to the log too, with their codes: for local work'],
+  [
+    'tuning-off',
+    'names',
+    'measures for speed or memory to go without, by commas: to look for a fault',
+  ],
   ['exit-with-parent', '', 'whether it stops when its standard input ends'],
 ]
 

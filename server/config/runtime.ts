@@ -2,6 +2,7 @@
 
 import Type from 'typebox'
 import { defineSection } from './section.ts'
+import { tunings } from './tunings.ts'
 
 export const runtime = defineSection({
   doc: 'The process itself.',
@@ -25,6 +26,12 @@ export const runtime = defineSection({
       default: false,
       description:
         'Write messages to users, with their codes and links, to the log where no provider is enabled: for local work.',
+    }),
+    tuningOff: Type.Array(Type.Enum([...tunings]), {
+      default: [],
+      uniqueItems: true,
+      description:
+        'Measures for speed or memory to go without, by name: to look for the cause of a fault.',
     }),
     exitWithParent: Type.Boolean({
       default: false,

@@ -14,6 +14,7 @@ import {
   SETTLED_MS,
 } from '#server/platform/tuning/memory.ts'
 import { settleShapes } from '#server/platform/tuning/object-shapes.ts'
+import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
@@ -47,20 +48,23 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
-  keepTickLayout()
+  switchOff(config.runtime.tuningOff)
+  if (isOn('tick-layout')) keepTickLayout()
   const parts = await createParts(config, logger, systemClock)
   const app = createApp(parts)
-  settleShapes()
+  if (isOn('object-shapes')) settleShapes()
   try {
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(parts.realms, config.bootstrap)
     parts.health.started()
     const background = await startBackground(parts)
-    keepCodeFast()
-    boundGarbage()
-    const endBound = boundNewObjects()
-    const settled = setTimeout(giveBackMemory, SETTLED_MS).unref()
+    if (isOn('fast-code')) keepCodeFast()
+    if (isOn('bound-garbage')) boundGarbage()
+    const endBound = isOn('bound-new-objects') ? boundNewObjects() : () => undefined
+    const settled = isOn('give-back-memory')
+      ? setTimeout(giveBackMemory, SETTLED_MS).unref()
+      : undefined
     const stop = async (): Promise<void> => {
       clearTimeout(settled)
       parts.health.stopping()

@@ -21,6 +21,7 @@ import { measurePages } from './measurements/pages.ts'
 import { measureSignIns } from './measurements/sign-ins.ts'
 import { measureStartUp } from './measurements/start-up.ts'
 import { measureStorm } from './measurements/storm.ts'
+import { measureTuning } from './measurements/tuning.ts'
 import { measureUsers } from './measurements/users.ts'
 import { measureVersion } from './measurements/version.ts'
 import { measureWebhooks } from './measurements/webhooks.ts'
@@ -45,10 +46,11 @@ const measurements: Readonly<Record<string, Measurement>> = {
   issuer: measureIssuer,
   webhooks: measureWebhooks,
   memory: measureMemory,
+  tuning: measureTuning,
 }
 
 /** Takes so long that it runs only where it is named. */
-const onlyNamed: ReadonlySet<string> = new Set(['memory'])
+const onlyNamed: ReadonlySet<string> = new Set(['memory', 'tuning'])
 
 const progress = (text: string): void => {
   process.stderr.write(`  ${text}\n`)

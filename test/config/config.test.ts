@@ -26,6 +26,7 @@ describe('the configuration', () => {
       workers: 1,
       logLevel: 'info',
       logMessages: false,
+      tuningOff: [],
       exitWithParent: false,
     })
     expect(config.database.url).toBe(`sqlite:${resolve('data', 'iamctl.db')}`)

@@ -63,7 +63,7 @@ export const createThreadCalls = <Question, Answer>({
   }
 
   const start = (): void => {
-    const worker = new Worker(entry, { name, resourceLimits: threadLimits })
+    const worker = new Worker(entry, { name, resourceLimits: threadLimits() })
     const thread: Thread<Question, Answer> = { worker, given: [] }
     threads.add(thread)
     let cause: unknown

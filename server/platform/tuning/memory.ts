@@ -4,6 +4,7 @@ import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ResourceLimits } from 'node:worker_threads'
+import { isOn } from './switches.ts'
 import { setV8Flags } from './v8-flags.ts'
 
 /**
@@ -16,7 +17,8 @@ export const boundGarbage = (): void => setV8Flags('--heap-growing-percent=100')
  * Of a thread that answers questions: nothing outlives its answer. Left alone V8 doubles the space for new objects again
  * and again, because some question is always under way when it looks: from 4 to 27 MB in four minutes of traffic.
  */
-export const threadLimits: ResourceLimits = { maxYoungGenerationSizeMb: 12 }
+export const threadLimits = (): ResourceLimits =>
+  isOn('bound-threads') ? { maxYoungGenerationSizeMb: 12 } : {}
 
 /** Of both halves of the space for new objects. */
 const NEW_OBJECTS_BYTES = 32 * 2 ** 20

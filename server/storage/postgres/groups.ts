@@ -5,6 +5,7 @@
  */
 
 import { setTimeout } from 'node:timers/promises'
+import { isOn } from '#server/platform/tuning/switches.ts'
 import {
   OutcomeUnknownError,
   type Statement,
@@ -97,7 +98,7 @@ const asItIs = (statements: readonly Statement[]): Merged => ({
 async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
   const list = group.flatMap((job) => job.statements)
   // Of one that is alone the caller is told the first thing that failed: it stays in its order.
-  const { statements, split } = group.length > 1 ? merge(list) : asItIs(list)
+  const { statements, split } = group.length > 1 && isOn('merge') ? merge(list) : asItIs(list)
   const [first, ...others] = statements
   // Audit events alone, which are most of what is appended, are one insert. Whoever is told that its outcome is unknown
   // has written nothing else.

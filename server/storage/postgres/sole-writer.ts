@@ -55,6 +55,8 @@ export interface SoleWriterOptions {
   readonly write: Query
   /** Wakes the holder. */
   readonly tell: Statement
+  /** Else it only heeds what other nodes hold. */
+  readonly mayHold: boolean
 }
 
 /** Whether a transaction was rolled back because another node holds the database. */
@@ -70,7 +72,7 @@ export async function isFencedOff(query: Query): Promise<boolean> {
 /** Asks whoever holds the database, but `own`, to go; resolves when it is free. */
 export async function freeOf(
   own: string,
-  { read, write, tell }: SoleWriterOptions,
+  { read, write, tell }: Omit<SoleWriterOptions, 'mayHold'>,
 ): Promise<boolean> {
   const [row] = await write(ASK, [own])
   if (row === undefined) return false
@@ -112,6 +114,7 @@ export class SoleWriter {
 
   constructor(options: SoleWriterOptions) {
     this.#options = options
+    if (!options.mayHold) this.#nextLook = Number.POSITIVE_INFINITY
   }
 
   /** The mark of the moment as long as nobody else writes; see `Storage.mark`. */

@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
+import { isOn } from '#server/platform/tuning/switches.ts'
 import {
   OutcomeUnknownError,
   type Statement,
@@ -97,6 +98,7 @@ function postgresStorage(
     read: (text, values) => readOn(connections, { text, values: [...values] }),
     write: query,
     tell: announcement(ASKED_TOPIC),
+    mayHold: isOn('sole-writer'),
   })
   const database = { connect, label, names: new StatementNames(), soleWriter }
   const appends = new GroupQueue(database, withSavepoints(database))

@@ -39,12 +39,12 @@ function tell(port: MessagePort, message: ToMain): void {
   port.postMessage(message)
 }
 
-function start(port: MessagePort, { file }: WriterData): void {
+function start(port: MessagePort, { file, givesBackMemory }: WriterData): void {
   try {
     const connection = writeConnection(openWriting(file))
     port.on('message', (message: ToThread) => serve(port, connection, message))
     tell(port, { kind: 'ready' })
-    setTimeout(giveBackMemory, SETTLED_MS).unref()
+    if (givesBackMemory) setTimeout(giveBackMemory, SETTLED_MS).unref()
   } catch (error) {
     tell(port, { kind: 'failed', message: reasonOf(error) })
   }
