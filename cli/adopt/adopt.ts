@@ -4,11 +4,11 @@
  */
 
 import type { Place } from '#schemas/wire/wire.ts'
-import { type FileOptions, loadFiles, type ReadFiles } from '../apply/files.ts'
 import { type Diagnostic, hasErrors, type Place as SourcePlace } from '../diagnostics.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
 import type { Source } from '../load/yaml/source.ts'
 import type { Actual } from '../planning/actual.ts'
+import { type FileOptions, loadFiles, type ReadFiles } from '../planning/estate/files.ts'
 import { placeKey } from '../planning/names.ts'
 import type { Prune } from '../planning/plan.ts'
 import { createValidator } from '../validate/validate.ts'

@@ -9,9 +9,9 @@ import { isObject } from '#schemas/json-schema.ts'
 import { own } from '#schemas/own.ts'
 import { writePrivately } from '../dev/private-file.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import type { SecretOf } from '../planning/changeset.ts'
 import type { Change, Plan, RealmPlan } from '../planning/plan.ts'
-import type { SecretOf } from '../planning/planning.ts'
-import { generatedSecrets } from './unkept-secrets.ts'
+import { generatedSecrets } from '../planning/warnings/unkept-secrets.ts'
 
 /** By realm, `kind/key` and field. */
 type Content = Record<string, Record<string, Record<string, string>>>

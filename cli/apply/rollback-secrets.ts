@@ -4,9 +4,9 @@ import type { MissingSecret, RollbackRequest } from '#schemas/wire/wire.ts'
 import { hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { resolveSecrets, sourceOf } from '../load/secrets/secrets.ts'
+import { type FileOptions, loadFiles, type SecretOptions } from '../planning/estate/files.ts'
+import { wantedOf } from '../planning/estate/wanted.ts'
 import { placeKey } from '../planning/names.ts'
-import { type FileOptions, loadFiles, type SecretOptions } from './files.ts'
-import { wantedOf } from './wanted.ts'
 
 type Secrets = NonNullable<RollbackRequest['secrets']>
 

@@ -12,10 +12,10 @@ import { propertySchema } from '#schemas/walk.ts'
 import type { ChangesetChange, Place } from '#schemas/wire/wire.ts'
 import { ProblemError } from '../client/http/errors.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { type ChangesetOptions, dryRunOf } from '../planning/changeset.ts'
+import type { Engine } from '../planning/engine.ts'
 import { nameOf, placeKey } from '../planning/names.ts'
 import { type Change, hasWork, type Plan, type RealmPlan, summaryOf } from '../planning/plan.ts'
-import { type ApplyOptions, dryRunOf } from './apply-plan.ts'
-import type { Engine } from './engine.ts'
 
 const refusal = (realm: string, { kind, key }: Place): CommandError =>
   new CommandError(
@@ -62,7 +62,7 @@ const isHidden = (told: ChangesetChange, plan: RealmPlan): boolean => {
 const checked = async (
   engine: Engine,
   plan: RealmPlan,
-  options: ApplyOptions,
+  options: ChangesetOptions,
 ): Promise<RealmPlan> => {
   const forged = plan.changes.find(isForged)
   if (forged) throw refusal(plan.realm, forged)
@@ -84,7 +84,7 @@ const checked = async (
 export const checkSaved = async (
   engine: Engine,
   plan: Plan,
-  options: ApplyOptions & { readonly source: string },
+  options: ChangesetOptions & { readonly source: string },
 ): Promise<Plan> => {
   const realms: RealmPlan[] = []
   for (const realm of plan.realms) {

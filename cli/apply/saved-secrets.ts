@@ -8,10 +8,10 @@ import type { Estate } from '../load/estate.ts'
 import { loadRealms } from '../load/load.ts'
 import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
 import { resolveSecrets } from '../load/secrets/secrets.ts'
+import type { SecretOf } from '../planning/changeset.ts'
+import { secretsAtHand } from '../planning/estate/secrets-at-hand.ts'
 import type { Plan } from '../planning/plan.ts'
-import type { SecretOf } from '../planning/planning.ts'
-import { uncompared } from '../planning/unknown-secrets.ts'
-import { secretsAtHand } from './secrets-at-hand.ts'
+import { uncompared } from '../planning/warnings/unknown-secrets.ts'
 
 export interface SavedSecretOptions {
   readonly cwd: string

@@ -4,12 +4,12 @@
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
+import type { SecretOf } from '../planning/changeset.ts'
+import type { Engine } from '../planning/engine.ts'
+import { isInitial } from '../planning/estate/wanted.ts'
 import { namesOf, placeKey } from '../planning/names.ts'
 import type { Plan, RealmPlan } from '../planning/plan.ts'
-import type { SecretOf } from '../planning/planning.ts'
-import { uncompared } from '../planning/unknown-secrets.ts'
-import type { Engine } from './engine.ts'
-import { isInitial } from './wanted.ts'
+import { uncompared } from '../planning/warnings/unknown-secrets.ts'
 
 /** The key that a document has before the plan is applied. */
 const presentKey = ({ changes }: RealmPlan, kind: string, key: string): string =>

@@ -1,13 +1,14 @@
 /** Makes the server's realms what the files say, without asking: how a laptop is kept up to date. */
 
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
+import { sourceNameOf } from '../load/estate.ts'
 import type { Loaded } from '../load/loaded.ts'
+import type { Engine } from '../planning/engine.ts'
+import { type FileOptions, readFiles, wantedRealms } from '../planning/estate/files.ts'
+import { guardsOf } from '../planning/guards.ts'
 import { hasWork, type Plan } from '../planning/plan.ts'
 import { planWanted } from '../planning/planning.ts'
 import { applyPlan, type RealmResult } from './apply-plan.ts'
-import type { Engine } from './engine.ts'
-import { type FileOptions, readFiles, wantedRealms } from './files.ts'
-import { guardsOf } from './guards.ts'
 
 export interface SyncOptions extends FileOptions {
   readonly engine: Engine
@@ -25,9 +26,6 @@ export interface SyncOutcome {
   readonly loaded: Loaded | null
 }
 
-/** Owner of what is applied where no estate file names one. */
-export const defaultSource = 'default'
-
 export const syncFiles = async (options: SyncOptions): Promise<SyncOutcome> => {
   const { engine, env, allowExec } = options
   const files = await readFiles(options)
@@ -41,7 +39,7 @@ export const syncFiles = async (options: SyncOptions): Promise<SyncOutcome> => {
   for (const one of wanted)
     realms.push(
       await planWanted(engine, one, secretOf, {
-        source: options.source ?? estate.source ?? defaultSource,
+        source: sourceNameOf(options.source, estate),
         prune: estate.prune,
         targets: [],
         takeOver: true,

@@ -13,7 +13,7 @@ import type {
   RollbackReply,
   RollbackRequest,
 } from '#schemas/wire/wire.ts'
-import type { Engine } from '../apply/engine.ts'
+import type { Engine } from '../planning/engine.ts'
 import { type DocumentCalls, documentCalls } from './documents.ts'
 import { type Call, createCall, path } from './http/call.ts'
 import { isProblem } from './http/errors.ts'

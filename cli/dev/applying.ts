@@ -2,10 +2,10 @@
 
 import { basename } from 'node:path'
 import { own } from '#schemas/own.ts'
-import type { ReadFiles } from '../apply/files.ts'
 import type { SyncOutcome } from '../apply/sync.ts'
 import { estateFileName } from '../load/files.ts'
 import type { Loaded } from '../load/loaded.ts'
+import type { ReadFiles } from '../planning/estate/files.ts'
 import type { DevConnection } from './connection.ts'
 import type { DevFiles, Env } from './files.ts'
 import type { Happening, Occasion } from './happenings.ts'

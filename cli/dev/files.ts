@@ -2,11 +2,11 @@
 
 import { realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type FileOptions, type ReadFiles, readFiles } from '../apply/files.ts'
 import { type SyncOutcome, syncFiles } from '../apply/sync.ts'
 import type { Api } from '../client/api.ts'
 import { estateFileName } from '../load/files.ts'
 import type { Loaded } from '../load/loaded.ts'
+import { type FileOptions, type ReadFiles, readFiles } from '../planning/estate/files.ts'
 import type { WatchPlan } from './watcher.ts'
 
 export type Env = FileOptions['env']

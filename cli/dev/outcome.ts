@@ -1,11 +1,11 @@
 /** How an apply ended, with everything that a person needs to put right: also what only the server could find out. */
 
-import { serverDiagnostics } from '../apply/server-problems.ts'
 import type { SyncOutcome } from '../apply/sync.ts'
-import { type Wanted, wantedOf } from '../apply/wanted.ts'
 import type { ProblemError } from '../client/http/errors.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { failureOf } from '../failure.ts'
+import { serverDiagnostics } from '../planning/estate/server-problems.ts'
+import { type Wanted, wantedOf } from '../planning/estate/wanted.ts'
 import type { PlanProblem } from '../planning/plan.ts'
 
 export interface ApplyOutcome extends SyncOutcome {

@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs'
 import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { type FileOptions, readFiles } from '../apply/files.ts'
 import { type Env, openStore } from '../context/store.ts'
 import { failureOf } from '../failure.ts'
+import { type FileOptions, readFiles } from '../planning/estate/files.ts'
 
 /** An error that the program itself would end with, as a finding. */
 export const findingOf = (check: string, cause: unknown): Finding => {

@@ -1,5 +1,6 @@
 /** `iamctl.yaml`: what an estate is called, where its realms lie, what guards it and which servers it knows. */
 
+import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createValidators, fieldErrors } from '#schemas/ajv.ts'
@@ -179,6 +180,28 @@ const readEstate = (
   diagnostics.push(...checkContexts(node, value as Written))
   return estateOf(root, file, value as Written, variables)
 }
+
+/** A folder that is an estate of its own is read as one, from wherever it is named. */
+export const ownEstateFile = ({
+  paths,
+  cwd,
+  config,
+}: {
+  readonly paths: readonly string[]
+  readonly cwd: string
+  readonly config: string | undefined
+}): string | undefined => {
+  const [only, ...others] = paths
+  if (config !== undefined || only === undefined || others.length > 0) return undefined
+  const file = join(resolve(cwd, only), estateFileName)
+  return existsSync(file) ? file : undefined
+}
+
+/** Owner of what is applied: the source that was given, that of the estate, or the one for estates without a name. */
+export const sourceNameOf = (
+  given: string | undefined,
+  { source }: Pick<Estate, 'source'>,
+): string => given ?? source ?? 'default'
 
 /** The estate that a folder belongs to, or that --config names. */
 export const findEstate = async ({

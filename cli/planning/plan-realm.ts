@@ -21,15 +21,6 @@ import {
   newerProblems,
   secretKey,
 } from './changes.ts'
-import {
-  isDoomed,
-  type Left,
-  leftOut,
-  narrowedWarning,
-  placeOf,
-  unmanagedIn,
-  warningsAbout,
-} from './left-out.ts'
 import { byPlace, nameOf, namesOf } from './names.ts'
 import { inApplyOrder } from './order/apply-order.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
@@ -46,6 +37,15 @@ import { follow } from './renames/follow.ts'
 import { followHandRenames, lookalikes } from './renames/likely-renames.ts'
 import { type Matching, match } from './renames/match.ts'
 import { type Scope, scopeOf } from './target.ts'
+import {
+  isDoomed,
+  type Left,
+  leftOut,
+  narrowedWarning,
+  placeOf,
+  unmanagedIn,
+  warningsAbout,
+} from './warnings/left-out.ts'
 
 /** How many unmanaged documents a plan names. */
 const mostUnmanaged = 200

@@ -3,16 +3,13 @@
  * realm as it is and, for what a change reaches, a dry run. A realm that does not exist is planned on its seeds.
  */
 
-import type { CompareReply, Place, SecretPlace } from '#schemas/wire/wire.ts'
-import { dryRunOf } from '../apply/apply-plan.ts'
-import type { Engine } from '../apply/engine.ts'
-import { isDestructive } from '../apply/guards.ts'
-import { mayRaise, riseWarnings } from '../apply/rises.ts'
-import { unkeptWarnings } from '../apply/unkept-secrets.ts'
-import { comparison, sectionsOf, type Wanted } from '../apply/wanted.ts'
+import type { CompareReply, Place } from '#schemas/wire/wire.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
 import { actualOf, actualOfNewRealm } from './actual.ts'
-import { narrowedWarning, orphanWarning } from './left-out.ts'
+import { dryRunOf, type SecretOf } from './changeset.ts'
+import type { Engine } from './engine.ts'
+import { comparison, sectionsOf, type Wanted } from './estate/wanted.ts'
+import { isDestructive } from './guards.ts'
 import { namesOf } from './names.ts'
 import {
   hasWork,
@@ -22,7 +19,10 @@ import {
   type UnknownSecret,
 } from './plan.ts'
 import { planRealm } from './plan-realm.ts'
-import { unknownWarnings } from './unknown-secrets.ts'
+import { narrowedWarning, orphanWarning } from './warnings/left-out.ts'
+import { mayRaise, riseWarnings } from './warnings/rises.ts'
+import { unkeptWarnings } from './warnings/unkept-secrets.ts'
+import { unknownWarnings } from './warnings/unknown-secrets.ts'
 
 export interface PlanningOptions {
   readonly source: string
@@ -34,9 +34,6 @@ export interface PlanningOptions {
   /** Ask the server what would happen: of every change, or only where something is destroyed or may be granted. */
   readonly dryRun: 'always' | 'destructive' | 'never'
 }
-
-/** The value of a secret, fetched before the first request. */
-export type SecretOf = (realm: string, secret: SecretPlace) => string
 
 const nothingDiffers = (reply: CompareReply, { prune, targets, history }: PlanningOptions) =>
   targets.length === 0 &&

@@ -1,7 +1,7 @@
 /** What the loop may repair by itself; everything else that differs is told and left as it is. */
 
-import { refusals } from '../apply/guards.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
+import { refusals } from '../planning/guards.ts'
 import {
   type Action,
   type Guards,

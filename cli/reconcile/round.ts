@@ -1,14 +1,20 @@
 /** One round of the loop: pull, read, plan, and apply what the policy allows. It does not fail: it tells how it ended. */
 
 import { applyRealm, type RealmResult } from '../apply/apply-plan.ts'
-import type { Engine } from '../apply/engine.ts'
-import { type FileOptions, type ReadFiles, readFiles, wantedRealms } from '../apply/files.ts'
-import type { Wanted } from '../apply/wanted.ts'
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { type Failure, failureOf } from '../failure.ts'
+import type { SecretOf } from '../planning/changeset.ts'
+import type { Engine } from '../planning/engine.ts'
+import {
+  type FileOptions,
+  type ReadFiles,
+  readFiles,
+  wantedRealms,
+} from '../planning/estate/files.ts'
+import type { Wanted } from '../planning/estate/wanted.ts'
 import type { Prune } from '../planning/plan.ts'
-import { planWanted, type SecretOf } from '../planning/planning.ts'
+import { planWanted } from '../planning/planning.ts'
 import { type Held, type Policy, underPolicy } from './policy.ts'
 import type { Pulled } from './pull.ts'
 

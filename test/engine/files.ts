@@ -2,10 +2,10 @@
 
 import { Readable } from 'node:stream'
 import { applyPlan, type RealmResult } from '#cli/apply/apply-plan.ts'
-import { type WantedRealms, wantedRealms } from '#cli/apply/files.ts'
 import type { Api } from '#cli/client/api.ts'
 import { findEstate } from '#cli/load/estate.ts'
 import { loadRealms } from '#cli/load/load.ts'
+import { type WantedRealms, wantedRealms } from '#cli/planning/estate/files.ts'
 import type { RealmPlan } from '#cli/planning/plan.ts'
 import { type PlanningOptions, planWanted } from '#cli/planning/planning.ts'
 import { createValidator } from '#cli/validate/validate.ts'

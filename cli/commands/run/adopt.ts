@@ -6,15 +6,15 @@ import type { Place } from '#schemas/wire/wire.ts'
 import { type AdoptOutcome, adopt } from '../../adopt/adopt.ts'
 import { filesOf } from '../../adopt/differences.ts'
 import { saveFiles } from '../../adopt/save.ts'
-import { readFiles } from '../../apply/files.ts'
-import { defaultSource } from '../../apply/sync.ts'
 import type { Api } from '../../client/api.ts'
 import { isProblem } from '../../client/http/errors.ts'
 import { hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { sourceNameOf } from '../../load/estate.ts'
 import type { LoadedRealm } from '../../load/loaded.ts'
 import { type Actual, actualOf } from '../../planning/actual.ts'
-import { fileOptions, listOf, refuseInvalid } from '../../planning/estate.ts'
+import { fileOptions, listOf, refuseInvalid } from '../../planning/estate/estate.ts'
+import { readFiles } from '../../planning/estate/files.ts'
 import { nameOf } from '../../planning/names.ts'
 import { parseTarget } from '../../planning/target.ts'
 import { showAdopted, showDiffs } from '../../views/human/adopt.ts'
@@ -100,7 +100,7 @@ export const adoptLive = async (
       actual.set(realm.realm, await actualRealm(api, realm, places))
     return adopt({
       files: options,
-      source: textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource,
+      source: sourceNameOf(textOf(invocation, 'source', 'IAMCTL_SOURCE'), estate),
       prune: estate.prune === 'all' ? 'all' : 'owned',
       names: places,
       unmanaged: flags['unmanaged'] === true,

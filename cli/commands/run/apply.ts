@@ -2,21 +2,19 @@
 
 import { readFile } from 'node:fs/promises'
 import manifest from '../../../package.json' with { type: 'json' }
-import { type ApplyOptions, applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
-import { guardsOf, isDestructive, refusals } from '../../apply/guards.ts'
+import { applyPlan, type RealmResult } from '../../apply/apply-plan.ts'
 import { makeSecrets } from '../../apply/made-secrets.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
 import { checkSaved } from '../../apply/saved-check.ts'
 import { savedSecrets } from '../../apply/saved-secrets.ts'
 import { settleUnknown } from '../../apply/saved-unknown.ts'
-import { defaultSource } from '../../apply/sync.ts'
-import { withoutUnkept } from '../../apply/unkept-secrets.ts'
 import type { Api } from '../../client/api.ts'
 import { hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
-import { findEstate } from '../../load/estate.ts'
+import { findEstate, sourceNameOf } from '../../load/estate.ts'
 import { estateFileName } from '../../load/files.ts'
+import type { ChangesetOptions, SecretOf } from '../../planning/changeset.ts'
 import {
   type EstateFiles,
   failTogether,
@@ -28,10 +26,11 @@ import {
   refuseProblems,
   type Unplanned,
   validFiles,
-} from '../../planning/estate.ts'
+} from '../../planning/estate/estate.ts'
+import { guardsOf, isDestructive, refusals } from '../../planning/guards.ts'
 import { hasWork, isEmpty, type Plan } from '../../planning/plan.ts'
-import type { SecretOf } from '../../planning/planning.ts'
 import { parsePlan } from '../../planning/saved.ts'
+import { withoutUnkept } from '../../planning/warnings/unkept-secrets.ts'
 import { approve } from '../../views/human/approval.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { runSteps } from '../../views/human/elements/progress.ts'
@@ -68,7 +67,7 @@ const fromFiles = async (invocation: Invocation, api: Api, files: EstateFiles): 
 const sendingOptions = async (
   { flags, env }: Invocation,
   secretOf: SecretOf,
-): Promise<ApplyOptions> => {
+): Promise<ChangesetOptions> => {
   const { message, allowUnrelated, takeOver } = flags
   return {
     ...(typeof message === 'string' ? { message } : {}),
@@ -99,7 +98,7 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
     env,
     allowExec: flags['allowExec'] === true,
   })
-  const source = textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource
+  const source = sourceNameOf(textOf(invocation, 'source', 'IAMCTL_SOURCE'), estate)
   const options = { ...(await sendingOptions(invocation, secretOf)), source }
   const checked = await checkSaved(api, await settleUnknown(api, plan, secretOf), options)
   // The file says under which limit it was made, and whoever can edit it could raise that.

@@ -9,7 +9,7 @@ import {
   refuseProblems,
   refuseUnplanned,
   validFiles,
-} from '../../planning/estate.ts'
+} from '../../planning/estate/estate.ts'
 import { isEmpty } from '../../planning/plan.ts'
 import { withDocument } from '../../views/markdown/document.ts'
 import type { Invocation } from '../invocation.ts'

@@ -11,7 +11,7 @@ import {
   refuseProblems,
   refuseUnplanned,
   validFiles,
-} from '../../planning/estate.ts'
+} from '../../planning/estate/estate.ts'
 import { isEmpty, type Plan } from '../../planning/plan.ts'
 import { serializePlan } from '../../planning/saved.ts'
 import { hasScreen } from '../../views/human/dev/screen.ts'

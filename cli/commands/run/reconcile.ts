@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
 import manifest from '../../../package.json' with { type: 'json' }
-import { estateOf } from '../../apply/files.ts'
-import { guardsOf } from '../../apply/guards.ts'
 import { provenanceOf } from '../../apply/provenance.ts'
-import { defaultSource } from '../../apply/sync.ts'
 import { connect } from '../../client/connect.ts'
 import { CommandError, type ExitCode, exitCodes } from '../../exit.ts'
-import { fileOptions, listOf } from '../../planning/estate.ts'
+import { sourceNameOf } from '../../load/estate.ts'
+import { fileOptions, listOf } from '../../planning/estate/estate.ts'
+import { estateOf } from '../../planning/estate/files.ts'
+import { guardsOf } from '../../planning/guards.ts'
 import type { Prune } from '../../planning/plan.ts'
 import { takeLock } from '../../reconcile/lock.ts'
 import { runLoop } from '../../reconcile/loop.ts'
@@ -73,8 +73,7 @@ const roundOptions = (
       reportOnly: flags['reportOnly'] === true,
     }),
     pruneOf: (estate) => (prune as Prune | undefined) ?? estate.prune,
-    sourceOf: (estate) =>
-      textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource,
+    sourceOf: (estate) => sourceNameOf(textOf(invocation, 'source', 'IAMCTL_SOURCE'), estate),
     provenance: () => provenanceOf(files.cwd, env, manifest.version),
     message: typeof message === 'string' ? message : 'reconcile',
     allowExec: flags['allowExec'] === true,

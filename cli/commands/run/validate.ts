@@ -2,9 +2,9 @@
 
 import { relative, resolve, sep } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
-import { readFiles } from '../../apply/files.ts'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { exitCodes } from '../../exit.ts'
+import { readFiles } from '../../planning/estate/files.ts'
 import { codes } from '../../validate/codes.ts'
 import { annotate } from '../../views/annotations/github.ts'
 import { junitOf } from '../../views/annotations/junit.ts'

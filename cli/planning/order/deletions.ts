@@ -4,10 +4,10 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { ActualDocument } from '../actual.ts'
-import { type Left, placeOf } from '../left-out.ts'
 import { byPlace, nameOf, placeKey } from '../names.ts'
 import type { Change, PlanProblem } from '../plan.ts'
 import { referredKinds } from '../renames/follow.ts'
+import { type Left, placeOf } from '../warnings/left-out.ts'
 import { inOrder } from './order.ts'
 
 /** A document as it will stand. */

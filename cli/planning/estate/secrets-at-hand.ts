@@ -1,7 +1,7 @@
 /** Secrets that were fetched, by the place that each is for. */
 
 import type { SecretPlace } from '#schemas/wire/wire.ts'
-import type { SecretOf } from '../planning/planning.ts'
+import type { SecretOf } from '../changeset.ts'
 
 export interface FetchedSecret {
   readonly realm: string

@@ -1,9 +1,9 @@
 /** What the server refused, told where the files say it: `/operations/3/doc/redirectUris/0` is a line and a column. */
 
 import type { FieldError } from '#schemas/problems.ts'
-import type { Diagnostic } from '../diagnostics.ts'
-import { nameOf } from '../planning/names.ts'
-import type { RealmPlan } from '../planning/plan.ts'
+import type { Diagnostic } from '../../diagnostics.ts'
+import { nameOf } from '../names.ts'
+import type { RealmPlan } from '../plan.ts'
 import type { Wanted } from './wanted.ts'
 
 const operationField = /^\/operations\/(\d+)(?:\/(?:doc|secrets))?(\/.*)?$/

@@ -3,8 +3,8 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { Impact } from '#schemas/wire/wire.ts'
-import { nameOf } from '../planning/names.ts'
-import type { Change, PlanWarning, RealmPlan } from '../planning/plan.ts'
+import { nameOf } from '../names.ts'
+import type { Change, PlanWarning, RealmPlan } from '../plan.ts'
 
 /** Fields that hold permissions, or the limit of what a client does with its own. */
 const ownFields = new Set(['permissions', 'adminAccess', 'defaultScopes'])

@@ -1,15 +1,12 @@
 /** A person's files, read and checked: every command that works on them begins here. */
 
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { type Diagnostic, hasErrors } from '../diagnostics.ts'
-import { type Estate, findEstate } from '../load/estate.ts'
-import { estateFileName } from '../load/files.ts'
-import { loadRealms } from '../load/load.ts'
-import type { Loaded } from '../load/loaded.ts'
-import { resolveSecrets, sourceOf } from '../load/secrets/secrets.ts'
-import type { SecretOf } from '../planning/planning.ts'
-import { createValidator } from '../validate/validate.ts'
+import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import { type Estate, findEstate, ownEstateFile } from '../../load/estate.ts'
+import { loadRealms } from '../../load/load.ts'
+import type { Loaded } from '../../load/loaded.ts'
+import { resolveSecrets, sourceOf } from '../../load/secrets/secrets.ts'
+import { createValidator } from '../../validate/validate.ts'
+import type { SecretOf } from '../changeset.ts'
 import { secretsAtHand } from './secrets-at-hand.ts'
 import { type Wanted, wantedOf } from './wanted.ts'
 
@@ -35,18 +32,10 @@ export interface ReadFiles {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A folder that is an estate of its own is read as one, from wherever it is named. */
-const estateFolder = ({ paths, cwd, config }: FileOptions): string | undefined => {
-  const [only, ...others] = paths
-  if (config !== undefined || only === undefined || others.length > 0) return undefined
-  const file = join(resolve(cwd, only), estateFileName)
-  return existsSync(file) ? file : undefined
-}
-
 /** The estate that the files belong to. */
 export const estateOf = async (options: FileOptions): Promise<Estate> => {
   const { cwd, config } = options
-  return (await findEstate({ cwd, config: estateFolder(options) ?? config })).estate
+  return (await findEstate({ cwd, config: ownEstateFile(options) ?? config })).estate
 }
 
 /** As they can be read; nothing else is checked. */
@@ -54,7 +43,7 @@ export const loadFiles = async (
   options: FileOptions,
 ): Promise<Pick<ReadFiles, 'estate' | 'loaded'>> => {
   const { cwd, config, env, overlays, vars, varFiles } = options
-  const folder = estateFolder(options)
+  const folder = ownEstateFile(options)
   const found = await findEstate({ cwd, config: folder ?? config })
   const loaded = await loadRealms({
     paths: folder === undefined ? options.paths : [],

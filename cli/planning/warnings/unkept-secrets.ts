@@ -5,8 +5,8 @@
 
 import { kindNamed } from '#schemas/registry.ts'
 import { madeSecrets } from '#schemas/rules/made-secrets.ts'
-import { nameOf } from '../planning/names.ts'
-import type { Change, Plan, PlanWarning, RealmPlan } from '../planning/plan.ts'
+import { nameOf } from '../names.ts'
+import type { Change, Plan, PlanWarning, RealmPlan } from '../plan.ts'
 
 const code = 'secret-not-kept'
 

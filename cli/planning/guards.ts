@@ -1,7 +1,7 @@
 /** What an apply refuses although the files are valid and the server would do it: exit code 7. */
 
 import type { Estate } from '../load/estate.ts'
-import type { Guards, Plan, RealmPlan } from '../planning/plan.ts'
+import type { Guards, Plan, RealmPlan } from './plan.ts'
 
 export const defaultGuards: Guards = { maxDeletions: 20 }
 

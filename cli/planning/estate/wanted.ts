@@ -6,7 +6,7 @@ import { sectionHash } from '#schemas/realm/section-hash.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { CompareRequest, SecretPlace } from '#schemas/wire/wire.ts'
-import type { LoadedRealm, SecretSource } from '../load/loaded.ts'
+import type { LoadedRealm, SecretSource } from '../../load/loaded.ts'
 
 export interface WantedSecret extends SecretPlace {
   /** Into the realm value. */

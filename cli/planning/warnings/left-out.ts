@@ -3,9 +3,9 @@
 import { parentKeyOf } from '#schemas/kind.ts'
 import type { Listing } from '#schemas/realm/realm-document.ts'
 import type { Place } from '#schemas/wire/wire.ts'
-import type { ActualDocument } from './actual.ts'
-import { byPlace, lineage, namesOf, placeKey } from './names.ts'
-import type { PlanWarning, Prune } from './plan.ts'
+import type { ActualDocument } from '../actual.ts'
+import { byPlace, lineage, namesOf, placeKey } from '../names.ts'
+import type { PlanWarning, Prune } from '../plan.ts'
 
 export interface Left {
   readonly document: ActualDocument

@@ -1,29 +1,29 @@
 /** The files of a command, read and checked and with their secrets at hand, and the plan that they lead to. */
 
-import manifest from '../../package.json' with { type: 'json' }
+import manifest from '../../../package.json' with { type: 'json' }
+import type { Api } from '../../client/api.ts'
+import type { Connection } from '../../client/connect.ts'
+import { ProblemError } from '../../client/http/errors.ts'
+import { type Invocation, textOf } from '../../commands/invocation.ts'
+import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { failureOf } from '../../failure.ts'
+import { sourceNameOf } from '../../load/estate.ts'
+import { unsetCode } from '../../load/secrets/secrets.ts'
+import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
+import { guardsOf } from '../guards.ts'
+import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../plan.ts'
+import { type PlanningOptions, planWanted } from '../planning.ts'
+import { parseTarget } from '../target.ts'
 import {
   type FileOptions,
   type ReadFiles,
   readFiles,
   type WantedRealms,
   wantedRealms,
-} from '../apply/files.ts'
-import { guardsOf } from '../apply/guards.ts'
-import { serverDiagnostics } from '../apply/server-problems.ts'
-import { defaultSource } from '../apply/sync.ts'
-import type { Wanted } from '../apply/wanted.ts'
-import type { Api } from '../client/api.ts'
-import type { Connection } from '../client/connect.ts'
-import { ProblemError } from '../client/http/errors.ts'
-import { type Invocation, textOf } from '../commands/invocation.ts'
-import { type Diagnostic, hasErrors } from '../diagnostics.ts'
-import { CommandError, exitCodes } from '../exit.ts'
-import { failureOf } from '../failure.ts'
-import { unsetCode } from '../load/secrets/secrets.ts'
-import { showDiagnostics, summaryOf } from '../views/human/diagnostics.ts'
-import { type Plan, type Prune, problemExitCodes, type RealmPlan } from './plan.ts'
-import { type PlanningOptions, planWanted } from './planning.ts'
-import { parseTarget } from './target.ts'
+} from './files.ts'
+import { serverDiagnostics } from './server-problems.ts'
+import type { Wanted } from './wanted.ts'
 
 export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {
   /** Some references lead to documents that only the server knows. */
@@ -136,7 +136,7 @@ export const planningOptions = (
   { estate }: EstateFiles,
   options: Pick<PlanningOptions, 'history' | 'dryRun'>,
 ): PlanningOptions => ({
-  source: textOf(invocation, 'source', 'IAMCTL_SOURCE') ?? estate.source ?? defaultSource,
+  source: sourceNameOf(textOf(invocation, 'source', 'IAMCTL_SOURCE'), estate),
   prune: (invocation.flags['prune'] as Prune | undefined) ?? estate.prune,
   targets: targetsOf(invocation),
   takeOver: invocation.flags['takeOver'] === true,

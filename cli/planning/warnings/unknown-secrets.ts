@@ -4,9 +4,9 @@
  */
 
 import type { SecretPlace } from '#schemas/wire/wire.ts'
-import type { SecretSource } from '../load/loaded.ts'
-import { nameOf, placeKey } from './names.ts'
-import type { PlanWarning, RealmPlan, UnknownSecret } from './plan.ts'
+import type { SecretSource } from '../../load/loaded.ts'
+import { nameOf, placeKey } from '../names.ts'
+import type { PlanWarning, RealmPlan, UnknownSecret } from '../plan.ts'
 
 /** How many a warning names. */
 const mostNamed = 20
