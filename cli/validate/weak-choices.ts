@@ -9,7 +9,7 @@ import { Group } from '#schemas/kinds/group.ts'
 import { IdentityProvider, type IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
 import { Provisioning, type ProvisioningDoc } from '#schemas/kinds/provisioning.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
-import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/saml-client.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { User } from '#schemas/kinds/user.ts'
 import type { Model } from './model.ts'
@@ -149,9 +149,25 @@ export const weakChoices: readonly WeakChoice[] = [
         ['/assertionConsumerServiceUrl', doc['assertionConsumerServiceUrl']],
         ['/singleLogoutServiceUrl', doc['singleLogoutServiceUrl']],
         ...items('/options/additionalAcsUrls', asWritten(options['additionalAcsUrls'])),
+        ...asWritten(doc['acs']).map(
+          (one, i) => [`/acs/${i}/url`, isObject(one) ? one['url'] : undefined] as const,
+        ),
+        ['/metadataUrl', doc['metadataUrl']],
       ])
     },
   },
+  weakChoice<SamlClientDoc>(
+    SamlClient,
+    'unauthenticated-encryption',
+    'assertions are encrypted in CBC mode, which can be read by an attacker who may ask often',
+    ({ options: { encryptionAlgorithm = '' } }) => [
+      encryptionAlgorithm.endsWith('-cbc') && {
+        field: '/options/encryptionAlgorithm',
+        message: 'an attacker who sees how the service provider answers can decrypt assertions',
+        hint: 'leave it out (aes256-gcm) unless the service provider knows CBC alone',
+      },
+    ],
+  ),
   weakChoice<IdentityProviderDoc>(
     IdentityProvider,
     'plain-http',

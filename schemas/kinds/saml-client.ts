@@ -1,35 +1,64 @@
 import Type, { type Static } from 'typebox'
+import {
+  acsBindings,
+  encryptionAlgorithms,
+  keyTransportAlgorithms,
+  requestSignatureAlgorithms,
+} from '../drivers/saml.ts'
 import { defineKind } from '../kind.ts'
 import { fields, flag, name, oneOf, readOnly, realmId, setOf, text } from '../marks.ts'
 
-/** Unset inherits the realm's or the identity provider's default. */
+/** Unset inherits the realm's `settings.saml`. */
 const inherited = (description: string) => Type.Optional(Type.Boolean({ description }))
-const webUrl = () => Type.String({ format: 'web-url', maxLength: 2000 })
+const endpoint = () => Type.String({ format: 'saml-endpoint', maxLength: 2000 })
 const seconds = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description }))
+const uri = () => Type.String({ minLength: 1, maxLength: 500, format: 'line' })
 
 const options = Type.Object(
   {
     signAssertion: inherited('Sign assertions.'),
     signResponse: inherited('Sign responses.'),
     wantAuthnRequestsSigned: inherited('Refuse requests that are not signed.'),
-    encryptAssertion: inherited('Encrypt assertions to its certificate.'),
-    nameIdFormat: text('persistent, transient, email, unspecified or a URN.', {
+    encryptAssertion: inherited('Encrypt assertions to encryptionCertificate.'),
+    nameIdFormat: text('persistent, transient, email, unspecified or the URN of one of them.', {
       maxLength: 255,
       format: 'name-id-format',
     }),
     includeAttributes: flag(true, 'Send attributes along.'),
-    additionalAcsUrls: setOf(webUrl(), { description: 'More assertion consumer services.' }),
-    backChannelSloEnabled: inherited('Sign out over SOAP.'),
-    idpInitiatedSsoEnabled: inherited('Allow sign-in that starts here.'),
-    assertionLifetimeSeconds: seconds('How long an assertion is good.'),
-    forceAuthn: inherited('Ask for credentials every time.'),
-    allowPassive: inherited('Answer requests that must not show a page.'),
-    allowedAuthnContextClassRefs: setOf(Type.String({ minLength: 1, maxLength: 500 })),
-    authnContextComparison: Type.Optional(oneOf(['exact', 'minimum', 'maximum', 'better'])),
-    subjectConfirmationLifetimeSeconds: seconds('How long the bearer may present it.'),
-    audienceRestrictions: setOf(Type.String({ minLength: 1, maxLength: 500 })),
-    requestSignatureAlgorithms: setOf(Type.String({ format: 'web-url', maxLength: 500 })),
+    additionalAcsUrls: setOf(endpoint(), {
+      description: 'More assertion consumer services, by HTTP-POST.',
+    }),
+    backChannelSloEnabled: inherited('Send logout requests over SOAP.'),
+    idpInitiatedSsoEnabled: inherited('Allow sign-in that starts at the identity provider.'),
+    assertionLifetimeSeconds: seconds('How long an assertion is valid.'),
+    forceAuthn: inherited('Ask for credentials at every request, as ForceAuthn does.'),
+    allowPassive: inherited('Answer requests with IsPassive; false refuses them (NoPassive).'),
+    allowedAuthnContextClassRefs: setOf(uri(), {
+      description: 'Authentication context classes it may ask for; none means all.',
+    }),
+    authnContextComparison: Type.Optional(
+      oneOf(['exact', 'minimum', 'maximum', 'better'], {
+        description: 'Comparison of a RequestedAuthnContext that names none; unset means exact.',
+      }),
+    ),
+    subjectConfirmationLifetimeSeconds: seconds('How long the bearer may present an assertion.'),
+    audienceRestrictions: setOf(uri(), {
+      description: 'Audiences of assertions beside its entityId.',
+    }),
+    requestSignatureAlgorithms: setOf(oneOf(requestSignatureAlgorithms), {
+      description: 'Signature algorithms of its requests; none means all that are offered.',
+    }),
+    encryptionAlgorithm: Type.Optional(
+      oneOf(encryptionAlgorithms, {
+        description: 'Content encryption of assertions; unset means aes256-gcm.',
+      }),
+    ),
+    keyTransportAlgorithm: Type.Optional(
+      oneOf(keyTransportAlgorithms, {
+        description: 'Key transport of encrypted assertions; unset means rsa-oaep-sha256.',
+      }),
+    ),
   },
   {
     additionalProperties: false,
@@ -39,22 +68,75 @@ const options = Type.Object(
   },
 )
 
+const certificate = (description: string) =>
+  text(description, { maxLength: 20_000, format: 'certificate' })
+
 const spec = fields({
   realmId: realmId(),
   entityId: name(),
-  assertionConsumerServiceUrl: webUrl(),
-  defaultAuthnContextClassRef: text('Authentication context class URN.', { maxLength: 500 }),
-  singleLogoutServiceUrl: text('Where sign-outs are sent.', { format: 'web-url' }),
-  signingCertificate: text('PEM or base64; verifies signed requests.', {
-    maxLength: 20_000,
-    format: 'certificate',
+  name: text('Display name.', { maxLength: 255, format: 'line' }),
+  assertionConsumerServiceUrl: endpoint(),
+  acs: setOf(
+    Type.Object(
+      {
+        index: Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in its metadata.' }),
+        url: endpoint(),
+        binding: oneOf(Object.keys(acsBindings) as [keyof typeof acsBindings], {
+          default: 'HTTP-POST',
+          description: 'How responses travel there.',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+    {
+      description:
+        'Assertion consumer services by index; assertionConsumerServiceUrl is the default one.',
+    },
+  ),
+  defaultAuthnContextClassRef: text('Authentication context class URN.', {
+    maxLength: 500,
+    format: 'line',
   }),
+  singleLogoutServiceUrl: text('Where logout messages are sent.', { format: 'saml-endpoint' }),
+  signingCertificate: certificate('PEM or base64; verifies signed requests.'),
+  certificates: setOf(Type.String({ maxLength: 20_000, format: 'certificate' }), {
+    description: 'More certificates that verify signed requests, while its key changes.',
+  }),
+  encryptionCertificate: certificate('PEM or base64; assertions are encrypted to its RSA key.'),
+  metadataUrl: text('Where its metadata is published.', { format: 'saml-endpoint' }),
+  metadataRefresh: text('How often the metadata is read again, such as 1d.', {
+    format: 'time-span',
+    maxLength: 20,
+  }),
+  pinnedKey: Type.Optional(
+    Type.Object(
+      {
+        kid: Type.String({ format: 'uuid', description: "The kid of one of the realm's keys." }),
+        until: Type.Optional(
+          Type.String({
+            format: 'date-time',
+            description: 'From then on the active key signs; unset means until it is removed here.',
+          }),
+        ),
+      },
+      {
+        additionalProperties: false,
+        description: 'Signs for it instead of the active key, while it still trusts the old one.',
+      },
+    ),
+  ),
   enabled: flag(true, 'Whether it may be used.'),
   applicationId: readOnly(Type.String({ description: '<realm>|<entityId>.' })),
   options,
 })
 
 export type SamlClientDoc = Static<typeof spec>
+
+/** What people know it by. */
+export const samlDisplayNameOf = ({
+  name: shown,
+  entityId,
+}: Pick<SamlClientDoc, 'name' | 'entityId'>): string => shown || entityId
 
 export const SamlClient = defineKind({
   kind: 'saml-client',

@@ -36,6 +36,48 @@ const passwordPolicy = Type.Object(
   { additionalProperties: false, default: {} },
 )
 
+/** What holds for every service provider whose own `options` say nothing. */
+const saml = Type.Object(
+  {
+    signAssertion: flag(true, 'Sign assertions.'),
+    signResponse: flag(true, 'Sign responses.'),
+    wantAuthnRequestsSigned: flag(false, 'Refuse requests that are not signed.'),
+    encryptAssertion: flag(false, 'Encrypt assertions.'),
+    nameIdFormat: Type.String({
+      default: 'persistent',
+      format: 'name-id-format',
+      maxLength: 255,
+      description: 'NameID format where a request asks for none.',
+    }),
+    backChannelSloEnabled: flag(false, 'Send logout requests over SOAP.'),
+    idpInitiatedSsoEnabled: flag(false, 'Allow sign-in that starts at the identity provider.'),
+    assertionLifetimeSeconds: seconds(300, 'How long an assertion is valid.', {
+      minimum: 1,
+      maximum: 86_400,
+    }),
+    forceAuthn: flag(false, 'Ask for credentials at every request.'),
+    allowPassive: flag(true, 'Answer requests with IsPassive.'),
+    subjectConfirmationLifetimeSeconds: seconds(
+      300,
+      'How long a bearer may present an assertion.',
+      {
+        minimum: 1,
+        maximum: 86_400,
+      },
+    ),
+    metadataLifetimeSeconds: seconds(
+      604_800,
+      'How long service providers may use metadata that they have read (validUntil).',
+      { minimum: 3600, maximum: 31_536_000 },
+    ),
+  },
+  {
+    additionalProperties: false,
+    default: {},
+    description: 'Defaults of the SAML identity provider.',
+  },
+)
+
 const spec = fields({
   realmId: realmId(),
   displayName: text('What users see as the name of the realm.', { maxLength: 255 }),
@@ -113,6 +155,8 @@ const spec = fields({
   webAuthnPolicyAttestationConveyancePreference: oneOf(['none', 'indirect', 'direct'], {
     default: 'none',
   }),
+
+  saml,
 
   eventsExpiration: seconds(0, 'Audit events are removed after so long; 0 keeps them.'),
   clientSecretStorage: oneOf(['hashed', 'revealable'], {

@@ -13,6 +13,8 @@ import { messagingProvider } from './messaging-provider.ts'
 import { organization } from './organization.ts'
 import { role } from './role.ts'
 import type { KindRule, Rule } from './rule.ts'
+import { samlClient } from './saml-client.ts'
+import { samlClientMapper } from './saml-client-mapper.ts'
 import { settings } from './settings.ts'
 import { subjectClaim } from './subject-claim.ts'
 import { workloadIdentity } from './workload-identity.ts'
@@ -30,6 +32,8 @@ const list: readonly KindRule[] = [
   messagingProvider,
   organization,
   role,
+  samlClient,
+  samlClientMapper,
   settings,
   subjectClaim,
   workloadIdentity,

@@ -1,6 +1,7 @@
 /** Our string formats, each with the sentence a person reads when a value does not fit. */
 
-import { X509Certificate } from 'node:crypto'
+import { nameIdFormatOf } from '../drivers/saml.ts'
+import { readCertificate } from '../public-keys/certificates.ts'
 import { isEventPattern } from '../wire/event-types.ts'
 import { arePlainRules } from './style-rules.ts'
 
@@ -83,18 +84,11 @@ const isRedirectUri = (value: string): boolean => {
   return hasPlace && ![...url.searchParams.keys()].some((name) => answered.has(name))
 }
 
-const nameIdFormats = new Set(['persistent', 'transient', 'email', 'unspecified'])
-
-/** Exactly one: of several it would be unclear which is trusted. */
-const isCertificate = (value: string): boolean => {
-  const text = value.trim()
-  const isPem = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/.test(text)
-  if (!isPem && !/^[A-Za-z0-9+/\s]+={0,2}$/.test(text)) return false
-  try {
-    return new X509Certificate(isPem ? text : Buffer.from(text, 'base64')).raw.length > 0
-  } catch {
-    return false
-  }
+/** An address that browsers and service providers cannot read differently: it is compared byte for byte. */
+const isSamlEndpoint = (value: string): boolean => {
+  const url = parsed(value)
+  if (url === null || !/^https?:\/\/[^/]/i.test(value) || !/^[!-~]+$/.test(value)) return false
+  return !/[#\\]/.test(value) && url.username === '' && url.password === ''
 }
 
 export const formats: Readonly<Record<string, Format>> = {
@@ -136,12 +130,16 @@ export const formats: Readonly<Record<string, Format>> = {
     message: 'must be a path that begins with "/", or an absolute http or https URL',
   },
   certificate: {
-    test: isCertificate,
+    test: (value) => readCertificate(value) !== undefined,
     message: 'must be one X.509 certificate, in PEM or as base64 of its DER form',
   },
   'name-id-format': {
-    test: (value) => nameIdFormats.has(value) || /^urn:[!-~]+$/.test(value),
-    message: 'must be persistent, transient, email, unspecified or the URN of a NameID format',
+    test: (value) => nameIdFormatOf(value) !== undefined,
+    message: 'must be persistent, transient, email, unspecified or the URN of one of these formats',
+  },
+  'saml-endpoint': {
+    test: isSamlEndpoint,
+    message: 'must be an absolute http or https URL in ASCII without fragment or user name',
   },
   'saml-binding': {
     test: (value) =>

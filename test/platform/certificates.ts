@@ -8,9 +8,15 @@ export interface TestCertificate {
   key: string
 }
 
-export function makeCertificate(hosts: string[]): TestCertificate {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const ecdsaWithSha256 = der(0x30, oid('2a8648ce3d040302'))
+export function makeCertificate(hosts: string[], rsaBits?: number): TestCertificate {
+  const { publicKey, privateKey } =
+    rsaBits === undefined
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: rsaBits })
+  const withSha256 =
+    rsaBits === undefined
+      ? der(0x30, oid('2a8648ce3d040302'))
+      : der(0x30, oid('2a864886f70d01010b'), der(0x05))
   // Of its own: of several authorities of the same name OpenSSL looks at one, which need not be the right one.
   const common = Buffer.from(`test ${randomBytes(8).toString('hex')}`)
   const name = der(0x30, der(0x31, der(0x30, oid('550403'), der(0x0c, common))))
@@ -19,7 +25,7 @@ export function makeCertificate(hosts: string[]): TestCertificate {
     0x30,
     der(0xa0, der(0x02, Buffer.of(2))),
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
-    ecdsaWithSha256,
+    withSha256,
     name,
     der(0x30, time(Date.now() - 3_600_000), time(Date.now() + 3_600_000)),
     name,
@@ -27,7 +33,7 @@ export function makeCertificate(hosts: string[]): TestCertificate {
     der(0xa3, der(0x30, der(0x30, oid('551d11'), der(0x04, names)))),
   )
   const signature = sign('sha256', body, privateKey)
-  const whole = der(0x30, body, ecdsaWithSha256, der(0x03, Buffer.of(0), signature))
+  const whole = der(0x30, body, withSha256, der(0x03, Buffer.of(0), signature))
   const lines = whole
     .toString('base64')
     .match(/.{1,64}/g)

@@ -9,7 +9,7 @@ import { kindNamed } from '#schemas/registry.ts'
 import { bodyView } from '#schemas/views.ts'
 import { makeCertificate } from '../platform/certificates.ts'
 
-const sampleCertificate = makeCertificate(['sp.example']).certificate
+const sampleCertificate = makeCertificate(['sp.example'], 2048).certificate
 
 let count = 0
 
@@ -37,6 +37,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'time-span': () => '90d',
   'mail-domain': (n) => `host-${n}.example`,
   'name-id-format': () => 'persistent',
+  'saml-endpoint': (n) => `https://host-${n}.example/path`,
   'saml-binding': () => 'HTTP-POST',
   certificate: () => sampleCertificate,
   uuid: () => '00000000-0000-7000-8000-000000000000',

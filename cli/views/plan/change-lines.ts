@@ -11,6 +11,7 @@ import { referredKinds } from '../../planning/renames/follow.ts'
 import { isUnknown, unknownText } from '../../planning/warnings/unknown-secrets.ts'
 import { harmless } from '../human/elements/text.ts'
 import { moment } from '../human/elements/values.ts'
+import { withCertificateFacts } from './certificates.ts'
 import { counted, type Line, note, type Sign } from './lines.ts'
 import { quoted } from './text.ts'
 import { memberLines, padded, secretMark, wholeLines } from './value-lines.ts'
@@ -144,11 +145,13 @@ const body = (change: Change, plan: RealmPlan): Line[] => {
     const text = isUnknown(plan, place) ? unknownText(source) : `(secret) ${secretWords[how]}`
     return [pointer, text] as const
   })
-  if (doc === null) return wholeDocument(kind, before ?? {}, '-')
+  const readable = (value: Readonly<Record<string, unknown>>) =>
+    withCertificateFacts(kind.spec, value)
+  if (doc === null) return wholeDocument(kind, readable(before ?? {}), '-')
   if (before === null)
     return wholeDocument(
       kind,
-      { ...withMarks(doc, marks), ...(guard.after ? { protected: true } : {}) },
+      { ...withMarks(readable(doc), marks), ...(guard.after ? { protected: true } : {}) },
       '+',
     )
   const stored = secrets
@@ -157,8 +160,8 @@ const body = (change: Change, plan: RealmPlan): Line[] => {
   const shield = (value: boolean) => (guard.before === guard.after ? {} : { protected: value })
   return memberLines(
     kind.spec,
-    { ...withMarks(complete(kind, before), stored), ...shield(guard.before) },
-    { ...withMarks(complete(kind, doc), marks), ...shield(guard.after) },
+    { ...withMarks(readable(complete(kind, before)), stored), ...shield(guard.before) },
+    { ...withMarks(readable(complete(kind, doc)), marks), ...shield(guard.after) },
     2,
   )
 }

@@ -10,6 +10,7 @@ import { splitSecrets } from '#schemas/walk.ts'
 import { withSharedRules } from '#server/realm/behaviours/shared-rules.ts'
 import { type Draft, Drafts } from '#server/realm/write/drafts.ts'
 import { emptySnapshot } from '#server/realm/write/gather.ts'
+import { makeCertificate } from '../../platform/certificates.ts'
 import { check } from './check.ts'
 
 /** A document of each kind that has a rule, which breaks as many of its parts as can be broken at once. */
@@ -58,6 +59,22 @@ const broken: Readonly<Record<string, Doc>> = {
   },
   organization: { alias: 'o', domains: [{ name: 'o.example' }, { name: 'O.example' }] },
   role: { name: 'r', composites: ['r'] },
+  'saml-client': {
+    entityId: 'sp',
+    assertionConsumerServiceUrl: 'https://sp.example/acs',
+    acs: [
+      { index: 1, url: 'https://sp.example/a' },
+      { index: 1, url: 'https://sp.example/b' },
+    ],
+    signingCertificate: makeCertificate(['sp.example'], 1024).certificate,
+    metadataRefresh: '1d',
+    options: { encryptAssertion: true, signAssertion: false, signResponse: false },
+  },
+  'saml-client-mapper': {
+    name: 'm',
+    protocolMapper: 'saml-user-property-mapper',
+    config: { zz: '1', 'user.attribute': 'shoeSize' },
+  },
   settings: {
     passwordPolicy: { length: 20, maxLength: 10 },
     ssoSessionIdleTimeout: 7200,
@@ -75,7 +92,15 @@ const broken: Readonly<Record<string, Doc>> = {
   },
 }
 
-const parents: Readonly<Record<string, string>> = { client: 'parent' }
+const parents: Readonly<Record<string, string>> = { client: 'parent', 'saml-client': 'sp' }
+
+/** An entry of the section that a kind of parents has, with documents below it. */
+const parentEntry = (parentKind: string, below: object) => {
+  const { section, keyFields } = kindNamed(parentKind)
+  const own = { [keyFields[0] ?? '']: parents[parentKind] }
+  const url = { assertionConsumerServiceUrl: 'https://sp.example/acs' }
+  return { [section]: [{ ...own, ...(parentKind === 'saml-client' ? url : {}), ...below }] }
+}
 
 const draftOf = (kindName: string, doc: Doc, parentKey?: string): Draft => {
   const kind = kindNamed(kindName)
@@ -116,7 +141,7 @@ const inFiles = async (kindName: string, doc: Doc) => {
   const realm =
     parentKind === null
       ? { clients: [{ clientId: 'parent' }], [section]: list }
-      : { clients: [{ clientId: parents[parentKind], [section]: list }] }
+      : parentEntry(parentKind, { [section]: list })
   return (await check(JSON.stringify({ realm: 'acme', ...realm }))).diagnostics
 }
 

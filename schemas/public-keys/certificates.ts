@@ -1,0 +1,42 @@
+/** X.509 certificates as documents hold them: read, judged, and named by what a person can compare. */
+
+import { X509Certificate } from 'node:crypto'
+import { type PublicKeyFault, publicKeyFault } from './public-keys.ts'
+
+/** Exactly one: of several it would be unclear which is trusted. Nothing where the text is none. */
+export const readCertificate = (value: string): X509Certificate | undefined => {
+  const text = value.trim()
+  const isPem = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/.test(text)
+  if (!isPem && !/^[A-Za-z0-9+/\s]+={0,2}$/.test(text)) return undefined
+  try {
+    const certificate = new X509Certificate(isPem ? text : Buffer.from(text, 'base64'))
+    return certificate.raw.length > 0 ? certificate : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with its key: RSA of 2048 bits at least, or an elliptic curve. */
+export const certificateFault = ({ publicKey }: X509Certificate): PublicKeyFault | undefined => {
+  const type = publicKey.asymmetricKeyType
+  if (type !== 'rsa' && type !== 'ec')
+    return { code: 'unusable-key', message: `has a key of type ${type}: it must be RSA or EC` }
+  return publicKeyFault({ ...publicKey.export({ format: 'jwk' }) })
+}
+
+/** What a person can compare: whose it is, until when it is valid, and its fingerprint. */
+export interface CertificateFacts {
+  readonly subject: string
+  readonly expires: string
+  readonly sha256: string
+}
+
+export const certificateFacts = ({
+  subject,
+  validToDate,
+  fingerprint256,
+}: X509Certificate): CertificateFacts => ({
+  subject: (subject ?? '').replaceAll('\n', ', '),
+  expires: validToDate.toISOString().slice(0, 10),
+  sha256: fingerprint256,
+})
