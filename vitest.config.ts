@@ -13,7 +13,7 @@ import { SummaryReporter } from './test/support/summary-reporter.ts'
 
 const unit = [
   'test/architecture*.test.ts',
-  'test/{architecture,cli,config,platform,schemas,support}/**/*.test.ts',
+  'test/{architecture,cli,config,platform,schemas,support,xml}/**/*.test.ts',
 ]
 const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
 const peers = ['test/peers/**/*.test.ts', 'test/**/*browser.test.ts']

@@ -116,6 +116,22 @@ const planted: Readonly<Record<string, Planted>> = {
       'schemas/problems.ts': `import type { ErrorObject } from 'ajv'`,
     },
   },
+  'received XML is read in one folder': {
+    wrong: [
+      { 'server/saml/sso.ts': `import { SaxesParser } from 'saxes'` },
+      { 'server/saml/sso.ts': `import { SignedXml } from 'xml-crypto'` },
+      { 'server/saml/encrypt.ts': `import xmlenc from 'xml-encryption'` },
+      { 'server/saml/metadata.ts': `await import('samlify')` },
+      { 'server/broker/saml.ts': `import { DOMParser } from '@xmldom/xmldom'` },
+      { 'server/broker/saml.ts': `import type { Profile } from '@node-saml/node-saml'` },
+      { 'cli/commands/import.ts': `import { parseStringPromise } from 'xml2js'` },
+    ],
+    right: {
+      'server/xml/parse.ts': `import { SaxesParser } from 'saxes'`,
+      'server/saml/sso.ts': `import { readSigned } from '#server/xml/index.ts'`,
+      'test/xml/messages.ts': `import { SignedXml } from 'xml-crypto'`,
+    },
+  },
   'only the guarded client makes requests': {
     wrong: [
       { 'server/federation/jwks.ts': `import { request } from 'undici'` },

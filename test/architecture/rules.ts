@@ -191,6 +191,15 @@ export const rules: readonly Rule[] = [
         (name, how) => how !== 'type' && /^ajv(-|\/(?!dist\/standalone\/)|$)/.test(name),
       ),
   },
+  {
+    title: 'received XML is read in one folder',
+    broken: (tree) =>
+      wrongPackages(inProduct(tree, /^server\/xml\//), (name) =>
+        /^(saxes|sax|xml-crypto|xml-encryption|samlify|xpath|libxmljs2?|fast-xml-parser|xml2js|xml-js|(@xmldom\/)?xmldom|@node-saml\/.*|@authenio\/.*)(\/|$)/.test(
+          name,
+        ),
+      ),
+  },
   { title: 'only the guarded client makes requests', broken: requestsOutside },
   { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
   {

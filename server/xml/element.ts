@@ -1,0 +1,46 @@
+/** What leaves this folder of a received document: frozen elements with resolved names, and the ways to look into them. */
+
+import { type Prefix, written, type XmlName, xmlName } from './namespaces.ts'
+import { elementsOf, isNamed, type Node, textOf } from './node.ts'
+import { refuse } from './refused.ts'
+
+export interface XmlElement extends XmlName {
+  /** By name; one with a namespace by `{namespace}name`. */
+  readonly attributes: Readonly<Record<string, string>>
+  readonly children: readonly XmlElement[]
+  /** The characters right inside, without those of children, exactly as sent. */
+  readonly text: string
+}
+
+export const toElement = (node: Node): XmlElement => {
+  const attributes: Record<string, string> = Object.create(null)
+  for (const { namespace, name, value } of node.attributes)
+    attributes[namespace === '' ? name : written({ namespace, name })] = value
+  return Object.freeze({
+    namespace: node.namespace,
+    name: node.name,
+    attributes: Object.freeze(attributes),
+    children: Object.freeze(elementsOf(node).map(toElement)),
+    text: textOf(node),
+  })
+}
+
+type Qualified = `${Prefix}:${string}`
+
+/** Every direct child of a name, such as `saml:AudienceRestriction`. */
+export const childrenOf = ({ children }: XmlElement, qualified: Qualified): XmlElement[] => {
+  const wanted = xmlName(qualified)
+  return children.filter((child) => isNamed(child, wanted))
+}
+
+/** The direct child of a name, where there is at most one: a second is refused, not overlooked. */
+export const childOf = (element: XmlElement, qualified: Qualified): XmlElement | undefined => {
+  const [child, ...others] = childrenOf(element, qualified)
+  if (others.length > 0)
+    refuse('repeated-element', `${element.name} has more than one ${qualified}; send one`)
+  return child
+}
+
+/** Whether a Signature stands right inside: says nothing about who made it. */
+export const isSigned = (element: XmlElement): boolean =>
+  childrenOf(element, 'ds:Signature').length > 0

@@ -1,0 +1,49 @@
+/**
+ * Received XML is read here and nowhere else, and XML that is sent is written, signed and encrypted here.
+ *
+ * Reading. Each of these throws `XmlRefused` with a `refusal` code and a message; nothing of a refused document gets out.
+ *   readBase64(encoded, limit): string                     the text of a POST message; `MESSAGE_LIMIT`, `METADATA_LIMIT`
+ *   readQuery(rawQuery): { parameter, received, relayState, signature }   a redirect message, not decoded before
+ *   verifyQuery(message, keys): KeyObject                  the key that signed the query
+ *   readElement(received, { root, limit? }): XmlElement    unsigned, or signed over the query
+ *   readSigned(received, { root, path?, keys, limit? }): { element, key }   only what the signature covers
+ *   childOf, childrenOf(element, 'saml:Issuer'), isSigned(element)
+ * A sender is found by the Issuer of `readElement`; what is then acted on comes from `readSigned` with the keys of that
+ * sender, and its Issuer must be looked at again.
+ *
+ * Writing.
+ *   element('saml:Audience', { … }, text | children): Template
+ *   writeElement(template): string                         canonical; a RangeError for characters XML cannot carry
+ *   signElement(template, { privateKey, certificate, sign }): Promise<Template>   `sign` is that of server/keys/signer.ts
+ *   encryptElement(template, { content, transport, certificate }): Template       the xenc:EncryptedData
+ *   writeQuery({ parameter, xml, relayState }, key?): Promise<string>
+ */
+
+export { acceptedDigestMethods, acceptedSignatureMethods } from './algorithms.ts'
+export { childOf, childrenOf, isSigned, type XmlElement } from './element.ts'
+export { readBase64, readDeflated } from './encoded.ts'
+export {
+  type ContentAlgorithm,
+  type Encryption,
+  encryptElement,
+  type KeyTransport,
+} from './encrypt.ts'
+export { namespaces, type XmlName, xmlName } from './namespaces.ts'
+export { MESSAGE_LIMIT, METADATA_LIMIT } from './parse.ts'
+export {
+  type MessageParameter,
+  type QueryMessage,
+  readQuery,
+  verifyQuery,
+  writeQuery,
+} from './query.ts'
+export {
+  type Expected,
+  type ExpectedSigned,
+  readElement,
+  readSigned,
+  type SignedElement,
+} from './read.ts'
+export { type Refusal, XmlRefused } from './refused.ts'
+export { type SigningKey, signElement } from './sign.ts'
+export { element, type QualifiedName, type Template, writeElement } from './write.ts'

@@ -1,0 +1,31 @@
+/** The namespaces that are written, under the prefix each is written with, and the names that are asked for when reading. */
+
+export const namespaces = {
+  saml: 'urn:oasis:names:tc:SAML:2.0:assertion',
+  samlp: 'urn:oasis:names:tc:SAML:2.0:protocol',
+  md: 'urn:oasis:names:tc:SAML:2.0:metadata',
+  mdui: 'urn:oasis:names:tc:SAML:metadata:ui',
+  alg: 'urn:oasis:names:tc:SAML:metadata:algsupport',
+  ds: 'http://www.w3.org/2000/09/xmldsig#',
+  xenc: 'http://www.w3.org/2001/04/xmlenc#',
+  xenc11: 'http://www.w3.org/2009/xmlenc11#',
+  soap: 'http://schemas.xmlsoap.org/soap/envelope/',
+  xsi: 'http://www.w3.org/2001/XMLSchema-instance',
+} as const
+
+export type Prefix = keyof typeof namespaces
+
+/** A name with its namespace. */
+export interface XmlName {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** `xmlName('samlp:AuthnRequest')`: the name under the prefix of the table above. */
+export const xmlName = (qualified: `${Prefix}:${string}`): XmlName => {
+  const [prefix = '', name = ''] = qualified.split(':')
+  return { namespace: namespaces[prefix as Prefix], name }
+}
+
+/** As an error says it. */
+export const written = ({ namespace, name }: XmlName): string => `{${namespace}}${name}`

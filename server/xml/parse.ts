@@ -1,0 +1,119 @@
+/**
+ * The gate: the one place that parses received XML. What passes is well-formed with namespaces, small, flat, has one root,
+ * no DOCTYPE (hence no entities of its own), no processing instruction, nothing but text in a value, and no ID twice.
+ */
+
+import { SaxesParser } from 'saxes'
+import { type Attribute, isNode, type Node } from './node.ts'
+import { refuse, XmlRefused } from './refused.ts'
+
+/** Bytes of a protocol message. */
+export const MESSAGE_LIMIT = 64 * 1024
+/** Bytes of a metadata document. */
+export const METADATA_LIMIT = 1024 * 1024
+
+const DEPTH_LIMIT = 50
+/** Of one element, declarations of namespaces included. */
+const ATTRIBUTES_LIMIT = 500
+
+const XMLNS = 'http://www.w3.org/2000/xmlns/'
+
+/** `ID` of SAML, `Id` of signatures and encryption, `id`, `xml:id`, `wsu:Id`: whatever some reader may take for an ID. */
+const isId = ({ name }: Attribute): boolean => name.toLowerCase() === 'id'
+
+interface Open extends Node {
+  readonly children: (Node | string)[]
+  hasComment: boolean
+}
+
+/** A value that a comment or an element divides reads differently in different readers (CVE-2017-11428, CVE-2026-40165). */
+const checkValue = ({ name, children, hasComment }: Open): void => {
+  const hasText = children.some((child) => !isNode(child) && /[^ \t\r\n]/.test(child))
+  if (hasText && (hasComment || children.some(isNode)))
+    refuse(
+      'mixed-value',
+      `the value of ${name} has a comment or an element inside; send plain text`,
+    )
+}
+
+const build = (received: string): Node => {
+  // Without an error handler the parser throws at the first violation of XML 1.0 or of Namespaces in XML.
+  const parser = new SaxesParser({ xmlns: true, defaultXMLVersion: '1.0', forceXMLVersion: true })
+  const open: Open[] = []
+  const ids = new Set<string>()
+  let attributes = 0
+  let root: Node | undefined
+
+  const addText = (text: string): void => {
+    open.at(-1)?.children.push(text)
+  }
+
+  parser.on('xmldecl', ({ encoding }) => {
+    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
+      refuse('encoding', `the document declares the encoding ${encoding}; send UTF-8`)
+  })
+  parser.on('doctype', () => refuse('doctype', 'the document has a DOCTYPE; send it without'))
+  parser.on('processinginstruction', () =>
+    refuse('processing-instruction', 'the document has a processing instruction; send it without'),
+  )
+  parser.on('comment', () => {
+    const around = open.at(-1)
+    if (around !== undefined) around.hasComment = true
+  })
+  parser.on('text', addText)
+  parser.on('cdata', addText)
+  parser.on('opentagstart', () => {
+    attributes = 0
+  })
+  // Before the parser compares the attributes with each other.
+  parser.on('attribute', () => {
+    attributes += 1
+    if (attributes > ATTRIBUTES_LIMIT)
+      refuse('too-many-attributes', `an element has more than ${ATTRIBUTES_LIMIT} attributes`)
+  })
+  parser.on('opentag', (tag) => {
+    if (open.length >= DEPTH_LIMIT)
+      refuse('too-deep', `elements are nested more than ${DEPTH_LIMIT} deep`)
+    const around = open.at(-1)
+    const element: Open = {
+      prefix: tag.prefix,
+      namespace: tag.uri,
+      name: tag.local,
+      attributes: Object.values(tag.attributes)
+        .filter(({ uri }) => uri !== XMLNS)
+        .map(({ prefix, uri, local, value }) => ({ prefix, namespace: uri, name: local, value })),
+      scope: { own: tag.ns, outer: around?.scope },
+      children: [],
+      hasComment: false,
+    }
+    for (const attribute of element.attributes.filter(isId)) {
+      if (ids.has(attribute.value))
+        refuse('duplicate-id', 'two elements have the same ID; every ID must be unique')
+      ids.add(attribute.value)
+    }
+    around?.children.push(element)
+    open.push(element)
+  })
+  parser.on('closetag', () => {
+    const closed = open.pop()
+    if (closed === undefined) return
+    checkValue(closed)
+    root = closed
+  })
+  parser.write(received).close()
+  return root ?? refuse('malformed', 'the document has no element')
+}
+
+/** The document as a tree, or `XmlRefused`. */
+export const parse = (received: string, limit: number): Node => {
+  // A character is at least one byte: the length alone refuses the largest without a look at them.
+  if (received.length > limit || Buffer.byteLength(received) > limit)
+    refuse('too-large', `the document is larger than ${limit} bytes`)
+  try {
+    return build(received)
+  } catch (error) {
+    if (error instanceof XmlRefused) throw error
+    const reason = error instanceof Error ? error.message : 'it cannot be parsed'
+    return refuse('malformed', `the document is not well-formed XML: ${reason}`)
+  }
+}

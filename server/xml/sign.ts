@@ -1,0 +1,55 @@
+/** Signs what is written here (SAML core §5.4): rsa-sha256 over the canonical text, without a parser in between. */
+
+import { hash, type KeyObject } from 'node:crypto'
+import type { Signer } from '#server/keys/signer.ts'
+import { envelopedSignature, exclusiveC14n, rsaSha256, sha256 } from './algorithms.ts'
+import { element, type Template, writeElement } from './write.ts'
+
+export interface SigningKey {
+  /** RSA, private. */
+  readonly privateKey: KeyObject
+  /** Base64 of the DER, for KeyInfo. */
+  readonly certificate: string
+  readonly sign: Signer['sign']
+}
+
+/** Base64, as XML carries it. */
+export const signText = async (text: string, { privateKey, sign }: SigningKey): Promise<string> => {
+  const signature = await sign({ key: privateKey, algorithm: 'RS256', data: text })
+  return Buffer.from(signature, 'base64url').toString('base64')
+}
+
+const signedInfoOf = (id: string, digest: string): Template =>
+  element('ds:SignedInfo', {}, [
+    element('ds:CanonicalizationMethod', { Algorithm: exclusiveC14n }),
+    element('ds:SignatureMethod', { Algorithm: rsaSha256 }),
+    element('ds:Reference', { URI: `#${id}` }, [
+      element('ds:Transforms', {}, [
+        element('ds:Transform', { Algorithm: envelopedSignature }),
+        element('ds:Transform', { Algorithm: exclusiveC14n }),
+      ]),
+      element('ds:DigestMethod', { Algorithm: sha256 }),
+      element('ds:DigestValue', {}, digest),
+    ]),
+  ])
+
+/**
+ * The element with its Signature where the schemas want it: after Issuer, else first. It must have an `ID`, and children
+ * rather than text. Sign from the inside out: what is inside a signed element is signed first.
+ */
+export const signElement = async (template: Template, key: SigningKey): Promise<Template> => {
+  const { name, attributes, content } = template
+  const id = attributes['ID']
+  if (id === undefined || typeof content === 'string')
+    throw new TypeError(`${name} cannot be signed: it needs an ID and children`)
+  const signedInfo = signedInfoOf(id, hash('sha256', writeElement(template), 'base64'))
+  const signature = element('ds:Signature', {}, [
+    signedInfo,
+    element('ds:SignatureValue', {}, await signText(writeElement(signedInfo), key)),
+    element('ds:KeyInfo', {}, [
+      element('ds:X509Data', {}, [element('ds:X509Certificate', {}, key.certificate)]),
+    ]),
+  ])
+  const at = content[0]?.name === 'saml:Issuer' ? 1 : 0
+  return { name, attributes, content: content.toSpliced(at, 0, signature) }
+}

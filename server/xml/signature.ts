@@ -1,0 +1,115 @@
+/**
+ * Reads a Signature in the one shape that SAML allows (SAML core §5.4): enveloped, a direct child of what it signs, one
+ * Reference to exactly that element, two transforms. Everything else is refused before a digest is computed, so there is
+ * nothing to choose between: not which SignedInfo, which Reference, which DigestValue (CVE-2025-29774, CVE-2025-29775).
+ */
+
+import { envelopedSignature, exclusiveC14n } from './algorithms.ts'
+import { decodeBase64 } from './encoded.ts'
+import { namespaces } from './namespaces.ts'
+import { attributeOf, elementsOf, isNamed, type Node, textOf } from './node.ts'
+import { refuse } from './refused.ts'
+
+export interface SignatureParts {
+  readonly signature: Node
+  readonly signedInfo: Node
+  /** Inclusive prefixes of the canonicalization of SignedInfo. */
+  readonly signedInfoInclusive: ReadonlySet<string>
+  readonly signatureMethod: string
+  readonly signatureValue: Buffer
+  /** Inclusive prefixes of the canonicalization of the signed element. */
+  readonly inclusive: ReadonlySet<string>
+  readonly digestMethod: string
+  readonly digestValue: Buffer
+}
+
+const ds = (name: string) => ({ namespace: namespaces.ds, name })
+
+const shape = (message: string): never =>
+  refuse('signature-shape', `${message}; sign as SAML core §5.4 says`)
+
+/** The children of an element, which must be these and no others. */
+const parts = (node: Node, names: readonly string[]): Node[] => {
+  const children = elementsOf(node)
+  const isRight =
+    children.length === names.length &&
+    names.every((name, index) => {
+      const child = children[index]
+      return child !== undefined && isNamed(child, ds(name))
+    })
+  return isRight ? children : shape(`${node.name} must hold ${names.join(', ') || 'nothing'}`)
+}
+
+const part = (nodes: readonly Node[], index: number): Node =>
+  nodes[index] ?? shape('a part of the signature is missing')
+
+const algorithm = (node: Node): string =>
+  attributeOf(node, 'Algorithm') ?? shape(`${node.name} has no Algorithm`)
+
+const value = (node: Node): Buffer => {
+  parts(node, [])
+  return decodeBase64(textOf(node), node.name)
+}
+
+const PREFIX_LIMIT = 50
+
+/** The canonicalization must be the exclusive one, without comments, with at most a list of prefixes. */
+const inclusivePrefixes = (node: Node): ReadonlySet<string> => {
+  if (algorithm(node) !== exclusiveC14n)
+    refuse('algorithm', `${node.name} must be ${exclusiveC14n}; ${algorithm(node)} is not accepted`)
+  const [list, ...others] = elementsOf(node)
+  if (list === undefined) return new Set()
+  const isList = isNamed(list, { namespace: exclusiveC14n, name: 'InclusiveNamespaces' })
+  if (others.length > 0 || !isList) shape(`${node.name} may hold one InclusiveNamespaces alone`)
+  const prefixes = (attributeOf(list, 'PrefixList') ?? '').split(/[ \t\r\n]+/).filter(Boolean)
+  if (prefixes.length > PREFIX_LIMIT) shape(`a PrefixList has at most ${PREFIX_LIMIT} prefixes`)
+  return new Set(prefixes.map((prefix) => (prefix === '#default' ? '' : prefix)))
+}
+
+/** The Signature of an element, checked for shape and for what it refers to; nothing of it is authentic yet. */
+export const signatureOf = (signed: Node): SignatureParts => {
+  const [signature, ...others] = elementsOf(signed).filter((child) =>
+    isNamed(child, ds('Signature')),
+  )
+  if (signature === undefined)
+    return refuse('unsigned', `${signed.name} is not signed; it needs a Signature right inside`)
+  if (others.length > 0) shape(`${signed.name} has more than one Signature`)
+
+  const inSignature = elementsOf(signature)
+  const hasKeyInfo = inSignature.length > 2
+  const [signedInfo, signatureValue] = parts(
+    signature,
+    hasKeyInfo ? ['SignedInfo', 'SignatureValue', 'KeyInfo'] : ['SignedInfo', 'SignatureValue'],
+  )
+  if (signedInfo === undefined || signatureValue === undefined) return shape('incomplete')
+
+  const inSignedInfo = parts(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'])
+  const method = part(inSignedInfo, 1)
+  parts(method, [])
+  const reference = part(inSignedInfo, 2)
+  const inReference = parts(reference, ['Transforms', 'DigestMethod', 'DigestValue'])
+  parts(part(inReference, 1), [])
+
+  const id = attributeOf(signed, 'ID')
+  if (id === undefined || id === '' || attributeOf(reference, 'URI') !== `#${id}`)
+    refuse(
+      'reference',
+      `the Signature in ${signed.name} refers to another element; its Reference must be the ID of ${signed.name}`,
+    )
+
+  const transforms = parts(part(inReference, 0), ['Transform', 'Transform'])
+  const enveloped = part(transforms, 0)
+  if (algorithm(enveloped) !== envelopedSignature || elementsOf(enveloped).length > 0)
+    refuse('algorithm', `the first Transform must be ${envelopedSignature}`)
+
+  return {
+    signature,
+    signedInfo,
+    signedInfoInclusive: inclusivePrefixes(part(inSignedInfo, 0)),
+    signatureMethod: algorithm(method),
+    signatureValue: value(signatureValue),
+    inclusive: inclusivePrefixes(part(transforms, 1)),
+    digestMethod: algorithm(part(inReference, 1)),
+    digestValue: value(part(inReference, 2)),
+  }
+}
