@@ -14,8 +14,9 @@ import type { Hasher } from '#server/platform/passwords/hasher.ts'
 import { checkPassword } from '#server/platform/passwords/policy.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
-import { guarded, held, insertRows, statement } from '#server/storage/statements.ts'
+import { held, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { holdUser } from '#server/users/user-statements.ts'
 import type { Decoys } from './guessing/decoys.ts'
 
 type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
@@ -164,13 +165,7 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
       .orderBy('id', 'desc')
       .limit(Math.max(remembered - 1, 0))
     return [
-      guarded(
-        db
-          .updateTable('users')
-          .set((eb) => ({ version: eb.ref('version') }))
-          .where('id', '=', user.id),
-        `user:${user.id}`,
-      ),
+      holdUser(parts.storage, user.id),
       statement(
         db
           .insertInto('password_history')

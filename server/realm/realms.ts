@@ -17,6 +17,7 @@ import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { RealmRow } from '#server/storage/tables/tables.ts'
+import { insertUserRoles } from '#server/users/memberships.ts'
 import { usernameErrors } from '#server/users/names.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
@@ -111,9 +112,8 @@ export const createRealms = (parts: RealmsParts): Realms => {
     return (roleIds: readonly string[]): Statement[] => [
       ...users.createStatements(row),
       ...statements,
-      ...insertRows(
-        db,
-        'user_roles',
+      ...insertUserRoles(
+        storage,
         roleIds.map((role_id) => ({ user_id: row.id, role_id })),
       ),
     ]

@@ -9,8 +9,8 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { joinOrganization } from '#server/users/memberships.ts'
 import {
-  joinStatement,
   type OrganizationRecord,
   organizationsByDomain,
   organizationsOf,
@@ -76,7 +76,7 @@ export const createSignInOrganizations = ({
       const { news, all } = await found(view, user)
       return {
         organization: organization ?? all.find(({ alias }) => alias === organizationHint)?.id,
-        statements: news.map(({ id }) => joinStatement(storage, user.id, id, clock.now())),
+        statements: news.map(({ id }) => joinOrganization(storage, user.id, id, clock.now())),
         events: news.map(({ id }) => joined(user, id, address, 'domain')),
       }
     },

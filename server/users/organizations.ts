@@ -5,11 +5,10 @@
 
 import { domainToASCII } from 'node:url'
 import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 
 export interface OrganizationRecord {
@@ -99,17 +98,3 @@ export const organizationsByDomain = async (
     .map((document) => recordOf(contentIn(document)))
     .sort(byName)
 }
-
-/** Does nothing where the user is a member already. */
-export const joinStatement = (
-  { db }: Pick<Storage, 'db'>,
-  userId: string,
-  organizationId: string,
-  now: number,
-): Statement =>
-  statement(
-    db
-      .insertInto('organization_members')
-      .values({ user_id: userId, organization_id: organizationId, joined_at: now })
-      .onConflict((conflict) => conflict.doNothing()),
-  )

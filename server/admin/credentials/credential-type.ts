@@ -4,8 +4,9 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { guarded, insertRows } from '#server/storage/statements.ts'
+import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { holdUser } from '#server/users/user-statements.ts'
 import type { ActionContext } from '../action.ts'
 import { endOtherSessions, type UserParts, userEvent } from '../users/users.ts'
 
@@ -50,13 +51,9 @@ export const storeFactor = async (
   replaced: readonly Statement[] = [],
 ): Promise<void> => {
   const { db } = parts.storage
-  const lock = db
-    .updateTable('users')
-    .set((eb) => ({ version: eb.ref('version') }))
-    .where('id', '=', row.user_id)
   await parts.recorder.commit(
     [
-      guarded(lock, `user:${row.user_id}`),
+      holdUser(parts.storage, row.user_id),
       ...replaced,
       ...insertRows(db, 'credentials', [row]),
       ...endOtherSessions(parts, context, row.user_id),

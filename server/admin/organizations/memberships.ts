@@ -10,9 +10,13 @@ import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { joinStatement } from '#server/users/organizations.ts'
+import {
+  joinGroup,
+  joinOrganization,
+  leaveGroup,
+  leaveOrganization,
+} from '#server/users/memberships.ts'
 import { type Action, type ActionContext, noContent } from '../action.ts'
 import { ignoreDone, unlessDone } from '../credentials/already.ts'
 import { changeManagedUser } from '../users/managed-user.ts'
@@ -43,17 +47,8 @@ const groups: Membership = {
       .where('user_groups.group_id', '=', id)
       .orderBy('users.username_key')
       .execute(),
-  join: ({ storage: { db } }, user_id, group_id) =>
-    statement(
-      db
-        .insertInto('user_groups')
-        .values({ user_id, group_id })
-        .onConflict((conflict) => conflict.doNothing()),
-    ),
-  leave: ({ storage: { db } }, userId, id) =>
-    statement(
-      db.deleteFrom('user_groups').where('user_id', '=', userId).where('group_id', '=', id),
-    ),
+  join: ({ storage }, userId, id) => joinGroup(storage, userId, id),
+  leave: ({ storage }, userId, id) => leaveGroup(storage, userId, id),
   refuse: async ({ ranks }, { view, caller }, group) => {
     for (const permission of await ranks.permissionsOfGroup(view, group.id))
       if (!caller.permissions.has(permission))
@@ -73,14 +68,8 @@ const organizations: Membership = {
       .where('organization_members.organization_id', '=', id)
       .orderBy('users.username_key')
       .execute(),
-  join: ({ storage, clock }, userId, id) => joinStatement(storage, userId, id, clock.now()),
-  leave: ({ storage: { db } }, userId, id) =>
-    statement(
-      db
-        .deleteFrom('organization_members')
-        .where('user_id', '=', userId)
-        .where('organization_id', '=', id),
-    ),
+  join: ({ storage, clock }, userId, id) => joinOrganization(storage, userId, id, clock.now()),
+  leave: ({ storage }, userId, id) => leaveOrganization(storage, userId, id),
   refuse: async () => undefined,
 }
 

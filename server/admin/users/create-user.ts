@@ -2,7 +2,7 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import { insertRows } from '#server/storage/statements.ts'
+import { insertUserRoles } from '#server/users/memberships.ts'
 import { newUserRow, type UserFields } from '#server/users/user-record.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { showUser, type UserParts, userEtag, userEvent, userFields, userSchema } from './users.ts'
@@ -36,7 +36,7 @@ export const createUser = (parts: UserParts): Action => ({
     }))
     try {
       await recorder.commit(
-        [...users.createStatements(row), ...insertRows(storage.db, 'user_roles', roles)],
+        [...users.createStatements(row), ...insertUserRoles(storage, roles)],
         [userEvent(context, 'ADMIN_CREATE', row.id)],
       )
     } catch (error) {

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import {
   changedUserRow,
@@ -10,6 +9,7 @@ import {
   type UserRecord,
   userDefaults,
 } from '#server/users/user-record.ts'
+import { setLocked } from '#server/users/user-statements.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'
 import {
@@ -103,12 +103,7 @@ export const replaceUser = (parts: UserParts): Action => {
     lock: LockChange,
   ): Promise<void> => {
     const { locked: _, email, firstName, lastName, attributes, requiredActions, ...rest } = fields
-    const flag = statement(
-      parts.storage.db
-        .updateTable('users')
-        .set((eb) => ({ locked: lock.locked ? 1 : 0, version: eb('version', '+', 1) }))
-        .where('id', '=', before.id),
-    )
+    const flag = setLocked(parts.storage, before.id, lock.locked)
     const change = () => ({
       ...rest,
       attributes: attributes as Record<string, string[]>,

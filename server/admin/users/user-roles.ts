@@ -5,7 +5,7 @@ import { User, type UserDoc } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
+import { assignRole, unassignRole } from '#server/users/memberships.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { ignoreDone, unlessDone } from '../credentials/already.ts'
 import { changeManagedUser } from './managed-user.ts'
@@ -75,16 +75,7 @@ export const assignUserRole = (parts: UserParts): Action => ({
       }))
     return ignoreDone(
       parts.recorder.commit(
-        [
-          unlessDone(
-            statement(
-              parts.storage.db
-                .insertInto('user_roles')
-                .values({ user_id: user.id, role_id: role.id })
-                .onConflict((conflict) => conflict.doNothing()),
-            ),
-          ),
-        ],
+        [unlessDone(assignRole(parts.storage, user.id, role.id))],
         [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)],
       ),
     )
@@ -108,14 +99,7 @@ export const unassignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: roles.filter((name) => name !== role.key),
       }))
-    const removal = unlessDone(
-      statement(
-        parts.storage.db
-          .deleteFrom('user_roles')
-          .where('user_id', '=', user.id)
-          .where('role_id', '=', role.id),
-      ),
-    )
+    const removal = unlessDone(unassignRole(parts.storage, user.id, role.id))
     return ignoreDone(
       parts.recorder.commit(
         await parts.lastAdmin.aroundData(context.view, [user], [removal], role),

@@ -17,11 +17,11 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import { guarded } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { type UserRecord, userRecord } from '#server/users/user-record.ts'
+import { setRequiredActions } from '#server/users/user-statements.ts'
 import type { Users } from '#server/users/users.ts'
 import type { ActionContext } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -160,7 +160,7 @@ export const userEvent = (
  * Keycloak.
  */
 export const wishForPassword = (
-  { storage: { db } }: Pick<UserParts, 'storage'>,
+  { storage }: Pick<UserParts, 'storage'>,
   user: UserRow,
   temporary: boolean,
 ): Statement[] => {
@@ -168,13 +168,7 @@ export const wishForPassword = (
   if (actions.has('UPDATE_PASSWORD') === temporary) return []
   if (temporary) actions.add('UPDATE_PASSWORD')
   else actions.delete('UPDATE_PASSWORD')
-  const change = { required_actions: JSON.stringify([...actions]), version: user.version + 1 }
-  const update = db
-    .updateTable('users')
-    .set(change)
-    .where('id', '=', user.id)
-    .where('version', '=', user.version)
-  return [guarded(update, `user:${user.id}`)]
+  return [setRequiredActions(storage, user, [...actions])]
 }
 
 /** Whoever is in with an old password is out; only the session that asks for it goes on. */

@@ -10,16 +10,17 @@ import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
-import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
 import type { ErasedPeople } from '#server/users/erased-people.ts'
+import { assignDefaultRole, followReferences } from '#server/users/memberships.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import { deleteUsers, releaseUsers } from '#server/users/user-statements.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
-import { defaultRoleStatements, membershipStatements } from './user-memberships.ts'
 import { beyondCaller, declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
@@ -109,24 +110,6 @@ const endSessions = ({ db, now }: PrepareTools, ids: readonly string[]): Stateme
     ...endSessionsOf(db, part, now),
     statement(db.deleteFrom('token_grants').where('user_id', 'in', part)),
   ])
-
-const deletions = ({ db }: PrepareTools, ids: readonly string[]): Statement[] =>
-  inSlices(ids).map((part) =>
-    guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
-  )
-
-/** No file declares them any more; all else is theirs as before. */
-const releases = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
-  inSlices(ids).map((part) =>
-    guarded(
-      db
-        .updateTable('users')
-        .set((eb) => ({ managed: 0, version: eb('version', '+', 1), updated_at: now }))
-        .where('id', 'in', part),
-      'users',
-      part.length,
-    ),
-  )
 
 const refuseTooMany = async (
   drafts: readonly Draft[],
@@ -268,15 +251,15 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         prepared,
         statements: [
           ...endSessions(tools, gone),
-          ...deletions(tools, gone),
-          ...releases(tools, released),
+          ...deleteUsers(tools, gone),
+          ...releaseUsers(tools, released, tools.now),
           ...users.saveStatements(saved),
-          ...membershipStatements(
-            tools.db,
+          ...followReferences(
+            tools,
             saved.map(({ after }) => after.id),
             tools.now,
           ),
-          ...defaultRoleStatements(tools.db, made, { realm: tools.realm, role: defaultRole }),
+          ...assignDefaultRole(tools, made, { realm: tools.realm, role: defaultRole }),
           ...insertRows(
             tools.db,
             'credentials',

@@ -13,8 +13,9 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
-import { guarded, statement } from '#server/storage/statements.ts'
+import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { holdSelectedUser } from '#server/users/user-statements.ts'
 import type { Effect } from '../write/effects.ts'
 import { placeOf } from '../write/operations.ts'
 
@@ -90,7 +91,8 @@ const refusal = (master: string): Problem =>
     `nobody who can sign in would administer ${master} any more: make another administrator first`,
   )
 
-export const createLastAdmin = ({ storage: { db }, master }: LastAdminParts): LastAdmin => {
+export const createLastAdmin = ({ storage, master }: LastAdminParts): LastAdmin => {
+  const { db } = storage
   const administrators = (givers: readonly StoredDocument[]) => {
     const ids = givers.map(({ id }) => id)
     const holders = db.selectFrom('user_roles').select('user_id').where('role_id', 'in', ids)
@@ -129,10 +131,8 @@ export const createLastAdmin = ({ storage: { db }, master }: LastAdminParts): La
     return found.length > 0
   }
 
-  const somebodyIsLeft = (givers: readonly StoredDocument[]): Statement => {
-    const same = db.updateTable('users').set((eb) => ({ version: eb.ref('version') }))
-    return guarded(same.where('id', 'in', administrators(givers).limit(1)), 'last-admin')
-  }
+  const somebodyIsLeft = (givers: readonly StoredDocument[]): Statement =>
+    holdSelectedUser(storage, administrators(givers).limit(1), 'last-admin')
 
   /** Users who are written as administrators, and can sign in. */
   const isAnyWritten = async (

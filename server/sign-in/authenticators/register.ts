@@ -12,9 +12,9 @@ import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { insertRows } from '#server/storage/statements.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { insertUserRoles } from '#server/users/memberships.ts'
 import { openOrganization } from '#server/users/organizations.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { ownEvent } from '../actions/completed.ts'
@@ -163,7 +163,7 @@ export const register = (parts: Parts): Step => {
           statements: [
             ...given.statements,
             ...users.createStatements(made),
-            ...insertRows(storage.db, 'user_roles', await defaultRoles(context, user.id)),
+            ...insertUserRoles(storage, await defaultRoles(context, user.id)),
             ...prepared.statements,
             ...member.statements,
           ],

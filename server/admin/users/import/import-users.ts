@@ -9,6 +9,7 @@ import { createPace } from '#server/platform/pace.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { insertUserGroups, insertUserRoles } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
 import { type Action, type ActionContext, bodyOf } from '../../action.ts'
@@ -232,12 +233,6 @@ export const importUsers = (parts: UserParts): Action => {
     { rows, credentials, statements, results, reset, roles, groups }: Decided,
     defaults: readonly string[],
   ): Promise<void> => {
-    const { realm } = context
-    const nameRows = rows.flatMap((row) =>
-      [...new Set([row.username_key, row.email_key])].flatMap((name) =>
-        name === null ? [] : [{ realm, name, user_id: row.id }],
-      ),
-    )
     const roleRows = roles.flatMap(({ id, roles: given }) =>
       [...new Set([...defaults, ...given])].map((role_id) => ({
         user_id: id,
@@ -249,11 +244,10 @@ export const importUsers = (parts: UserParts): Action => {
       userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')
     await recorder.commit(
       [
-        ...insertRows(storage.db, 'users', rows),
-        ...insertRows(storage.db, 'user_names', nameRows),
+        ...users.saveStatements(rows.map((after) => ({ before: undefined, after }))),
         ...insertRows(storage.db, 'credentials', credentials),
-        ...insertRows(storage.db, 'user_roles', roleRows),
-        ...insertRows(storage.db, 'user_groups', groups),
+        ...insertUserRoles(storage, roleRows),
+        ...insertUserGroups(storage, groups),
         ...statements,
       ],
       [

@@ -10,7 +10,7 @@ import { Role } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
+import { assignRole, joinGroup } from '#server/users/memberships.ts'
 import type { ActionContext } from '../../action.ts'
 import type { UserParts } from '../users.ts'
 import type { ImportedUser } from './import-body.ts'
@@ -98,25 +98,11 @@ export const openMemberships = async (
 
 /** A user who exists keeps what they have and gets the rest. */
 export const joinStatements = (
-  { storage: { db } }: UserParts,
-  user_id: string,
+  { storage }: UserParts,
+  userId: string,
   roles: readonly string[],
   groups: readonly string[],
 ): Statement[] => [
-  ...roles.map((role_id) =>
-    statement(
-      db
-        .insertInto('user_roles')
-        .values({ user_id, role_id })
-        .onConflict((conflict) => conflict.doNothing()),
-    ),
-  ),
-  ...groups.map((group_id) =>
-    statement(
-      db
-        .insertInto('user_groups')
-        .values({ user_id, group_id })
-        .onConflict((conflict) => conflict.doNothing()),
-    ),
-  ),
+  ...roles.map((roleId) => assignRole(storage, userId, roleId)),
+  ...groups.map((groupId) => joinGroup(storage, userId, groupId)),
 ]
