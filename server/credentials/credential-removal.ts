@@ -21,3 +21,28 @@ export const removeCredential = (
     .where('device_id', '=', deviceId)
   return [guarded(gone, credentialGuard), statement(address)]
 }
+
+/**
+ * All that the user got since a time, with enrolments of devices that are under way; with `password` the password too,
+ * however old it is.
+ */
+export const removeCredentialsSince = (
+  { db }: Pick<Storage, 'db'>,
+  userId: string,
+  since: number,
+  { password }: { readonly password: boolean },
+): Statement[] => [
+  statement(
+    db
+      .deleteFrom('credentials')
+      .where('user_id', '=', userId)
+      .where((eb) => {
+        const isSince = eb('created_at', '>=', since)
+        return password ? eb.or([isSince, eb('type', '=', 'password')]) : isSince
+      }),
+  ),
+  statement(
+    db.deleteFrom('push_tokens').where('user_id', '=', userId).where('created_at', '>=', since),
+  ),
+  statement(db.deleteFrom('device_enrolments').where('user_id', '=', userId)),
+]

@@ -8,10 +8,9 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { printable } from '#server/users/names.ts'
-import { credentialContext } from './credentials.ts'
+import { credentialContext, deleteCredentials, insertCredentials } from './credentials.ts'
 import { newOtpSecret, type OtpParameters, otpParameters, timeStepOf } from './otp.ts'
 import type { Passkeys } from './passkeys.ts'
 import { newRecoveryCode, type RecoveryCodeSet, recoveryCodeSet } from './recovery-codes.ts'
@@ -40,7 +39,7 @@ const labelOf = (label: string): string | null => printable(label.trim(), 255) |
 
 /** An authenticator app: a secret that waits, sealed, until a first code shows that the app has it. */
 export const otpEnrolment = ({
-  storage: { db },
+  storage,
   clock,
   keyring,
 }: Parts & { readonly keyring: Keyring }) => {
@@ -79,13 +78,13 @@ export const otpEnrolment = ({
         created_at: now,
         used: step,
       }
-      return { row, statements: insertRows(db, 'credentials', [row]) }
+      return { row, statements: insertCredentials(storage, [row]) }
     },
   }
 }
 
 /** Codes for emergencies: shown once; what is kept of them replaces what was there before. */
-export const recoveryCodesEnrolment = ({ storage: { db }, clock }: Parts) => ({
+export const recoveryCodesEnrolment = ({ storage, clock }: Parts) => ({
   begin: (): { readonly codes: readonly string[]; readonly set: RecoveryCodeSet } => {
     const codes = Array.from({ length: recoveryCodesCount }, newRecoveryCode)
     return { codes, set: recoveryCodeSet(codes) }
@@ -103,17 +102,14 @@ export const recoveryCodesEnrolment = ({ storage: { db }, clock }: Parts) => ({
       created_at: clock.now(),
       used: 0,
     }
-    const earlier = db
-      .deleteFrom('credentials')
-      .where('user_id', '=', userId)
-      .where('type', '=', recoveryCodesType)
-    return { row, statements: [statement(earlier), ...insertRows(db, 'credentials', [row])] }
+    const earlier = deleteCredentials(storage, userId, recoveryCodesType)
+    return { row, statements: [earlier, ...insertCredentials(storage, [row])] }
   },
 })
 
 /** A security key or passkey, which signs a challenge. */
 export const passkeyEnrolment = ({
-  storage: { db },
+  storage,
   passkeys,
 }: {
   readonly storage: Pick<Storage, 'db'>
@@ -135,7 +131,7 @@ export const passkeyEnrolment = ({
       const made = await passkeys.register(settings, user, audience, response, labelOf(label))
       if (!made) return undefined
       const { row, statements } = made
-      return { row, statements: [...statements, ...insertRows(db, 'credentials', [row])] }
+      return { row, statements: [...statements, ...insertCredentials(storage, [row])] }
     },
   }
 }

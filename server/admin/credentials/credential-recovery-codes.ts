@@ -1,8 +1,8 @@
 /** Recovery codes that an administrator hands out. A user has one set: a new one replaces it. */
 
+import { deleteCredentials } from '#server/credentials/credentials.ts'
 import { newRecoveryCode, recoveryCodeSet } from '#server/credentials/recovery-codes.ts'
 import { newId } from '#server/platform/ids.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { bodyOf } from '../action.ts'
 import { type CredentialParts, type SettableType, shown, storeFactor } from './credential-type.ts'
@@ -39,11 +39,7 @@ export const recoveryCodesCredential = (parts: CredentialParts): SettableType =>
       created_at: parts.clock.now(),
       used: 0,
     }
-    const earlier = parts.storage.db
-      .deleteFrom('credentials')
-      .where('user_id', '=', user.id)
-      .where('type', '=', type)
-    await storeFactor(parts, context, row, [statement(earlier)])
+    await storeFactor(parts, context, row, [deleteCredentials(parts.storage, user.id, type)])
     return { ...shown(row), codes }
   },
 })

@@ -2,9 +2,9 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import { insertCredentials } from '#server/credentials/credentials.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { holdUser } from '#server/users/user-statements.ts'
 import type { ActionContext } from '../action.ts'
@@ -50,12 +50,11 @@ export const storeFactor = async (
   row: CredentialRow,
   replaced: readonly Statement[] = [],
 ): Promise<void> => {
-  const { db } = parts.storage
   await parts.recorder.commit(
     [
       holdUser(parts.storage, row.user_id),
       ...replaced,
-      ...insertRows(db, 'credentials', [row]),
+      ...insertCredentials(parts.storage, [row]),
       ...endOtherSessions(parts, context, row.user_id),
     ],
     [

@@ -1,10 +1,9 @@
 /** Addresses of devices for push messages. The token itself is stored sealed and never shown again. */
 
 import { messagingDrivers } from '#schemas/drivers/messaging.ts'
-import { pushTokenContext } from '#server/credentials/push-tokens.ts'
+import { pushTokenContext, savePushToken } from '#server/credentials/push-tokens.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { PushTokenRow } from '#server/storage/tables/tables.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { type UserParts, userEvent, userToChange } from '../users/users.ts'
@@ -100,18 +99,8 @@ export const pushTokenActions = (parts: PushTokenParts): Action[] => {
           created_at: before?.created_at ?? clock.now(),
           last_seen_at: null,
         }
-        const { id: _, realm: __, user_id: ___, device_id: ____, ...columns } = row
         await recorder.commit(
-          [
-            statement(
-              storage.db
-                .insertInto('push_tokens')
-                .values(row)
-                .onConflict((conflict) =>
-                  conflict.columns(['user_id', 'device_id']).doUpdateSet(columns),
-                ),
-            ),
-          ],
+          [savePushToken(storage, row)],
           [{ ...userEvent(context, 'ADMIN_CREATE', id), resourceType: 'push-tokens' }],
         )
         return shown(row)

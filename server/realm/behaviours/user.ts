@@ -5,12 +5,13 @@
 
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { insertCredentials } from '#server/credentials/credentials.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
-import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import { inSlices, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
 import type { ErasedPeople } from '#server/users/erased-people.ts'
@@ -260,9 +261,8 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
             tools.now,
           ),
           ...assignDefaultRole(tools, made, { realm: tools.realm, role: defaultRole }),
-          ...insertRows(
-            tools.db,
-            'credentials',
+          ...insertCredentials(
+            tools,
             given.flatMap(({ row }) => row ?? []),
           ),
           ...given.flatMap(({ statements }) => statements ?? []),

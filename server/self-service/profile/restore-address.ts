@@ -6,6 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import { removeCredentialsSince } from '#server/credentials/credential-removal.ts'
 import type { PageError } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
@@ -18,15 +19,13 @@ import { createBrowser } from '#server/sign-in/pages/browser.ts'
 import { FORM_LIMIT, readForm } from '#server/sign-in/pages/form.ts'
 import { installPageScope, type PageScopeParts } from '#server/sign-in/pages/page-scope.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import type { AddressUndoRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { restoreAddressPath } from '#server/users/address-notice.ts'
 import { addressUndoGuard } from '#server/users/address-undos.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import { passwordType } from '../credentials/password.ts'
 import { describe, htmlReply } from '../description.ts'
 import type { AccountParts } from '../parts.ts'
 
@@ -85,7 +84,6 @@ const describeRestore = describe({
 export const restoreAddress = (parts: RestoreAddressParts) => {
   const { issuers, storage, users, sessions, recorder, jobs, clock, pages } = parts
   const { addressNotice, addressUndos } = parts
-  const { db } = storage
   const browser = createBrowser(parts.cookies, parts.csrf)
 
   const isAdministrator = async (view: Issuer['view'], { id }: UserRow): Promise<boolean> =>
@@ -116,32 +114,6 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
     return undo && user && { undo, user }
   }
 
-  /**
-   * What lets somebody in who came by the new address; a device that is no factor is sent nothing any more. An administrator
-   * keeps the password from before the change: mail alone does not give a new one (messages-and-administrators.md).
-   */
-  const removeCredentials = (
-    { user_id, created_at }: AddressUndoRow,
-    isAdministrator: boolean,
-  ): Statement[] => [
-    statement(
-      db
-        .deleteFrom('credentials')
-        .where('user_id', '=', user_id)
-        .where((eb) => {
-          const isSince = eb('created_at', '>=', created_at)
-          return isAdministrator ? isSince : eb.or([isSince, eb('type', '=', passwordType)])
-        }),
-    ),
-    statement(
-      db
-        .deleteFrom('push_tokens')
-        .where('user_id', '=', user_id)
-        .where('created_at', '>=', created_at),
-    ),
-    statement(db.deleteFrom('device_enrolments').where('user_id', '=', user_id)),
-  ]
-
   /** Whether the address can be had: one that is only claimed goes back to the user who had it. */
   const restore = async (
     { view, name: realm }: Issuer,
@@ -160,7 +132,10 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
         ...addressUndos.use(undo),
         ...given.statements,
         ...users.updateStatements(user, after),
-        ...removeCredentials(undo, await isAdministrator(view, user)),
+        // An administrator keeps the password from before: mail alone does not give a new one.
+        ...removeCredentialsSince(storage, undo.user_id, undo.created_at, {
+          password: !(await isAdministrator(view, user)),
+        }),
         ...sessions.revokeAllOf(user.id),
         ...(await addressNotice.statements(view, [{ before: user, after, isFinal: true }])),
       ],

@@ -1,9 +1,7 @@
+import { deleteCredentials } from '#server/credentials/credentials.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
-import type { Statement } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { FactorParts } from '../flow/factor-parts.ts'
 import type {
   AnswerContext,
@@ -20,12 +18,6 @@ type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 
 
 const id = 'UPDATE_PASSWORD'
 const dayMs = 24 * 3600 * 1000
-
-/** Of somebody who had none when the mail was sent (mail-proof.ts): who claimed the account has just added them. */
-const removePasskeys = ({ db }: Parts['storage'], { id: userId }: UserRow): Statement =>
-  statement(
-    db.deleteFrom('credentials').where('user_id', '=', userId).where('type', '=', passkeyType),
-  )
 
 /** Takes a new password from the form of such a page, and passes the step with it. */
 export const takeNewPassword = async (
@@ -57,7 +49,10 @@ export const takeNewPassword = async (
     statements: [
       ...completed(parts, user, id),
       ...prepared.statements,
-      ...(isTakenOver && isByLinkAlone ? [removePasskeys(parts.storage, user)] : []),
+      // The user had no passkey when the mail was sent (mail-proof.ts): one there is now was added by the claimant.
+      ...(isTakenOver && isByLinkAlone
+        ? [deleteCredentials(parts.storage, user.id, passkeyType)]
+        : []),
       ...(endsOthers ? parts.sessions.revokeAllOf(user.id) : []),
     ],
     events: [ownEvent(context, user, event, 'password')],

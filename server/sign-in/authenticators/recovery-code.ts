@@ -1,9 +1,9 @@
 /** One of the codes kept for emergencies. A code that was used is gone. */
 
 import type { Checked } from '#server/credentials/authenticate.ts'
+import { changeSecret } from '#server/credentials/credentials.ts'
 import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
-import { guarded } from '#server/storage/statements.ts'
 import type { FactorParts } from '../flow/factor-parts.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
@@ -11,7 +11,7 @@ type Parts = Pick<FactorParts, 'pages' | 'storage' | 'factors'>
 
 const type = 'recovery-codes'
 
-export const recoveryCode = ({ pages, storage: { db }, factors }: Parts): Step => {
+export const recoveryCode = ({ pages, storage, factors }: Parts): Step => {
   const setsOf = async (userId: string) =>
     (await factors.ofType(userId, type)).map((row) => ({
       row,
@@ -23,12 +23,8 @@ export const recoveryCode = ({ pages, storage: { db }, factors }: Parts): Step =
       const digest = recoveryCodeDigest(set.salt, code)
       const left = set.digests.filter((one) => !constantTimeEqual(one, digest))
       if (left.length === set.digests.length) continue
-      const use = db
-        .updateTable('credentials')
-        .set({ secret: JSON.stringify({ ...set, digests: left }) })
-        .where('id', '=', row.id)
-        .where('secret', '=', row.secret)
-      return { matches: true, statements: [guarded(use, type)] }
+      const rest = JSON.stringify({ ...set, digests: left })
+      return { matches: true, statements: [changeSecret(storage, row, rest, type)] }
     }
     return { matches: false, statements: [] }
   }

@@ -1,16 +1,15 @@
 /** A code from an authenticator app (RFC 6238). A time step that was accepted is not accepted again (§5.2). */
 
 import type { Checked } from '#server/credentials/authenticate.ts'
-import { credentialContext } from '#server/credentials/credentials.ts'
+import { advanceCredential, credentialContext } from '#server/credentials/credentials.ts'
 import { type OtpParameters, timeStepOf } from '#server/credentials/otp.ts'
-import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import type { FactorParts } from '../flow/factor-parts.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
 type Parts = Pick<FactorParts, 'pages' | 'storage' | 'clock' | 'keyring' | 'factors'>
 
-export const totp = ({ pages, storage: { db }, clock, keyring, factors }: Parts): Step => {
+export const totp = ({ pages, storage, clock, keyring, factors }: Parts): Step => {
   const parametersOf = ({ realm, id, secret }: CredentialRow): OtpParameters =>
     JSON.parse(keyring.open(JSON.parse(secret), credentialContext(realm, id)))
 
@@ -18,12 +17,7 @@ export const totp = ({ pages, storage: { db }, clock, keyring, factors }: Parts)
     for (const row of await factors.ofType(userId, 'otp')) {
       const step = timeStepOf(parametersOf(row), code, clock.now(), window)
       if (step === undefined || step <= row.used) continue
-      const use = db
-        .updateTable('credentials')
-        .set({ used: step })
-        .where('id', '=', row.id)
-        .where('used', '<', step)
-      return { matches: true, statements: [guarded(use, 'otp-step')] }
+      return { matches: true, statements: [advanceCredential(storage, row, step, 'otp-step')] }
     }
     return { matches: false, statements: [] }
   }

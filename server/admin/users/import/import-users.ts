@@ -4,10 +4,10 @@
  */
 
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { insertCredentials } from '#server/credentials/credentials.ts'
 import { newId } from '#server/platform/ids.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import { insertRows } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserGroups, insertUserRoles } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
@@ -245,7 +245,7 @@ export const importUsers = (parts: UserParts): Action => {
     await recorder.commit(
       [
         ...users.saveStatements(rows.map((after) => ({ before: undefined, after }))),
-        ...insertRows(storage.db, 'credentials', credentials),
+        ...insertCredentials(storage, credentials),
         ...insertUserRoles(storage, roleRows),
         ...insertUserGroups(storage, groups),
         ...statements,
