@@ -13,12 +13,13 @@ import type {
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { constantTimeEqual, sha256 } from '#server/platform/random.ts'
+import { constantTimeEqual } from '#server/platform/random.ts'
 import { hmacSha256 } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { Factors } from './factors.ts'
+import { presentOnce } from './replay-guards.ts'
 
 /** Loaded for the first key: its parsers of certificates would take a tenth of every start. */
 const webauthn = () => import('@simplewebauthn/server')
@@ -107,12 +108,13 @@ const bytes = (base64url: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(base64url, 'base64url'))
 
 export const createPasskeys = ({
-  storage: { db },
+  storage,
   clock,
   factors,
   key,
   baseUrl,
 }: PasskeyParts): Passkeys => {
+  const { db } = storage
   const { origin, hostname } = new URL(baseUrl)
   const relyingParty = ({ webAuthnPolicyRpId }: SettingsDoc): string =>
     webAuthnPolicyRpId ?? hostname
@@ -140,16 +142,9 @@ export const createPasskeys = ({
   /** Fails when the answer to this challenge was accepted before. */
   const spendChallenge = (realm: string, clientData: string): Statement => {
     const { challenge } = JSON.parse(Buffer.from(clientData, 'base64url').toString())
-    const once = db
-      .insertInto('replay_guards')
-      .values({
-        realm,
-        purpose: 'webauthn',
-        id: sha256(String(challenge)),
-        expires_at: clock.now() + challengeMs,
-      })
-      .onConflict((conflict) => conflict.doNothing())
-    return guarded(once, 'webauthn-challenge')
+    const expiresAt = clock.now() + challengeMs
+    const presented = { realm, purpose: 'webauthn', id: String(challenge), expiresAt }
+    return presentOnce(storage, presented, 'webauthn-challenge')
   }
 
   const keyOf = ({ secret }: CredentialRow): StoredKey => JSON.parse(secret)

@@ -6,6 +6,7 @@
 
 import type { PersonalKeys } from '#server/audit/personal-keys.ts'
 import { guardSubjectsOf } from '#server/credentials/guessing/guard-rows.ts'
+import { forgetClientsOf } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -18,31 +19,34 @@ export interface ErasureParts {
 
 /** Beside the deletion of the user itself. */
 export const erasureStatements = (
-  { storage: { db }, personalKeys }: ErasureParts,
+  { storage, personalKeys }: ErasureParts,
   { id, realm, username, email, email_key }: UserRow,
-): Statement[] => [
-  ...personalKeys.destroyPersonalKey(realm, id),
-  statement(
-    db
-      .deleteFrom('jobs')
-      .where('queue', '=', messageQueue)
-      .where('target', 'in', [id, ...(email === null ? [] : [addressLane(realm, email)])]),
-  ),
-  statement(
-    db
-      .deleteFrom('invitations')
-      .where('realm', '=', realm)
-      .where('email_key', '=', email_key ?? ''),
-  ),
-  statement(
-    db
-      .deleteFrom('login_guards')
-      .where('realm', '=', realm)
-      .where('subject', 'in', guardSubjectsOf(id, [username, email ?? username])),
-  ),
-  statement(db.deleteFrom('session_clients').where('user_id', '=', id)),
-  statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
-  // A log of keys, and answers that hold them; whoever followed the log reads the realm anew.
-  statement(db.deleteFrom('changes').where('realm', '=', realm)),
-  statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),
-]
+): Statement[] => {
+  const { db } = storage
+  return [
+    ...personalKeys.destroyPersonalKey(realm, id),
+    statement(
+      db
+        .deleteFrom('jobs')
+        .where('queue', '=', messageQueue)
+        .where('target', 'in', [id, ...(email === null ? [] : [addressLane(realm, email)])]),
+    ),
+    statement(
+      db
+        .deleteFrom('invitations')
+        .where('realm', '=', realm)
+        .where('email_key', '=', email_key ?? ''),
+    ),
+    statement(
+      db
+        .deleteFrom('login_guards')
+        .where('realm', '=', realm)
+        .where('subject', 'in', guardSubjectsOf(id, [username, email ?? username])),
+    ),
+    forgetClientsOf(storage, id),
+    statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
+    // A log of keys, and answers that hold them; whoever followed the log reads the realm anew.
+    statement(db.deleteFrom('changes').where('realm', '=', realm)),
+    statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),
+  ]
+}

@@ -6,6 +6,7 @@
 
 import type { JobHandler } from '#server/jobs/job.ts'
 import { recurring } from '#server/jobs/recurring.ts'
+import { forgetRequests } from '#server/oidc/expired-requests.ts'
 import { forgetDevices } from '#server/sign-in/known-devices.ts'
 import type { Parts } from './parts.ts'
 
@@ -33,6 +34,7 @@ export const tidy = async (parts: Parts): Promise<void> => {
   }
   await parts.storage.append([
     ...parts.grantsStore.forgetStatements(),
+    ...forgetRequests(parts.storage, parts.clock.now()),
     ...parts.signIns.forgetStatements(),
     ...parts.devices.forgetStatements(),
     ...parts.approvals.forgetStatements(),

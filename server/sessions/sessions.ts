@@ -13,6 +13,12 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import {
+  endGrantsOfSession,
+  endGrantsOutside,
+  endGrantsWithin,
+} from '#server/tokens/grant-endings.ts'
+import { idleSince, touchInterval } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
 import { tellClients, tellClientsOfGone } from './endings.ts'
 
@@ -116,18 +122,8 @@ export interface Sessions {
   forgetStatements(realm: string, settings: SessionSettings): Statement[]
 }
 
-const TOUCH_MS = 60_000
-
 /** What a CSRF token of this session is bound to. */
 export const csrfBinding = (session: Pick<SessionRow, 'id'>): string => `session:${session.id}`
-
-/** How much use may go unwritten. */
-const touchInterval = ({ ssoSessionIdleTimeout }: SessionSettings): number =>
-  Math.min(TOUCH_MS, ssoSessionIdleTimeout * 100)
-
-/** Unused since then: as the last use may be unwritten, nobody who uses the session loses it early. */
-export const idleSince = (settings: SessionSettings, now: number): number =>
-  now - settings.ssoSessionIdleTimeout * 1000 - touchInterval(settings)
 
 type Touched = { realm: string; sid: string; now: number; unlessSince: number }
 
@@ -158,7 +154,7 @@ export const createSessions = ({
       .where('realm', '=', realm)
     return [
       ...tellClients(db, session, clock.now()),
-      statement(db.deleteFrom('token_grants').where('sid', 'in', session).where('offline', '=', 0)),
+      endGrantsWithin(storage, session),
       statement(db.deleteFrom('sessions').where('id', '=', id).where('realm', '=', realm)),
     ]
   }
@@ -282,12 +278,7 @@ export const createSessions = ({
     return [
       ...tellClients(db, others, clock.now()),
       statement(db.deleteFrom('sessions').where('user_id', '=', userId).where('sid', '!=', sid)),
-      statement(
-        db
-          .deleteFrom('token_grants')
-          .where('user_id', '=', userId)
-          .where((eb) => eb.or([eb('sid', 'is', null), eb('sid', '!=', sid)])),
-      ),
+      endGrantsOutside(storage, userId, sid),
     ]
   }
 
@@ -367,13 +358,7 @@ export const createSessions = ({
         db.deleteFrom('sessions').where('sid', '=', sid).where('realm', '=', realm),
         'session',
       ),
-      statement(
-        db
-          .deleteFrom('token_grants')
-          .where('sid', '=', sid)
-          .where('realm', '=', realm)
-          .where('offline', '=', 0),
-      ),
+      endGrantsOfSession(storage, realm, sid),
     ],
 
     revokeAllOf: (userId) => revokeOthersOf(userId, undefined),

@@ -3,6 +3,7 @@
  * digests. Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
  */
 
+import { forgetReplayGuards, insertReplayGuard } from '#server/credentials/replay-guards.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { sha256 } from '#server/platform/random.ts'
@@ -58,6 +59,14 @@ export interface NewCode {
   readonly lifetimeSeconds: number
 }
 
+/** What the exchange of a code makes of the grant. */
+export interface Prolongation {
+  readonly data: GrantData
+  readonly offline: boolean
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
 /** Guards of the statements below; a failed one means that somebody else was faster. */
 export const codeGuard = 'authorization-code'
 export const refreshGuard = 'refresh-token'
@@ -70,6 +79,9 @@ export interface GrantsStore {
   find(id: string): Promise<TokenGrantRow | undefined>
   scopeOf(grant: TokenGrantRow): string[]
   dataOf(grant: TokenGrantRow): GrantData
+
+  /** Fails `grantGuard` when the grant was ended since. */
+  prolong(grantId: string, change: Prolongation): Statement[]
 
   createCode(code: NewCode): { code: string; statements: Statement[] }
   /** Also one that was used or has expired, until it is forgotten: the caller must see the difference. */
@@ -113,21 +125,15 @@ export interface GrantsStore {
   /** Refused by the database (a unique ConstraintError of replay_guards) when the id was seen before. */
   once(realm: string, purpose: string, id: string, expiresAt: number): Statement[]
 
-  /** Removes what has expired, of all realms. */
+  /** Removes what has expired, of all realms; replay guards too. */
   forgetStatements(): Statement[]
 }
 
 const expiring = [
-  'authorizations',
-  'pushed_requests',
-  'logout_requests',
   'token_grants',
   'authorization_codes',
   'refresh_tokens',
   'revoked_tokens',
-  'replay_guards',
-  'device_requests',
-  'ciba_requests',
 ] as const
 
 const findGrant = preparedQuery('grant', (db, { id }: { id: string }) =>
@@ -136,6 +142,17 @@ const findGrant = preparedQuery('grant', (db, { id }: { id: string }) =>
 
 const touchGrant = preparedStatement((db, { id, now }: { id: string; now: number }) =>
   db.updateTable('token_grants').set({ last_used_at: now }).where('id', '=', id),
+)
+
+type Prolonged = { id: string; data: string; offline: number; now: number; expiresAt: number }
+
+const prolongGrant = preparedStatement(
+  (db, { id, data, offline, now, expiresAt }: Prolonged) =>
+    db
+      .updateTable('token_grants')
+      .set({ data, offline, last_used_at: now, expires_at: expiresAt })
+      .where('id', '=', id),
+  { rows: 1, guard: grantGuard },
 )
 
 const findCode = preparedQuery('code', (db, { id, realm }: { id: string; realm: string }) =>
@@ -215,7 +232,7 @@ const keepRefreshToken = preparedStatement(
 )
 
 export const createGrantsStore = ({
-  storage: { db },
+  storage,
   clock,
   handleKey,
 }: {
@@ -224,6 +241,7 @@ export const createGrantsStore = ({
   /** All nodes have the same, for good. */
   readonly handleKey: Uint8Array
 }): GrantsStore => {
+  const { db } = storage
   const handles = createHandles(handleKey)
 
   const touch = (id: string): Statement => touchGrant(db, { id, now: clock.now() })
@@ -268,6 +286,12 @@ export const createGrantsStore = ({
       const data = datas.get(grant) ?? (JSON.parse(grant.data) as GrantData)
       datas.set(grant, data)
       return data
+    },
+
+    prolong: (id, { data, offline, expiresAt }) => {
+      const now = clock.now()
+      const change = { id, now, expiresAt, data: JSON.stringify(data), offline: offline ? 1 : 0 }
+      return [prolongGrant(db, change)]
     },
 
     createCode({ realm, clientId, userId, grantId, data, lifetimeSeconds }) {
@@ -356,11 +380,14 @@ export const createGrantsStore = ({
     ],
 
     once: (realm, purpose, id, expiresAt) =>
-      insertRows(db, 'replay_guards', [{ realm, purpose, id: sha256(id), expires_at: expiresAt }]),
+      insertReplayGuard(storage, { realm, purpose, id, expiresAt }),
 
     forgetStatements: () => {
       const now = clock.now()
-      return expiring.map((table) => statement(db.deleteFrom(table).where('expires_at', '<=', now)))
+      return [
+        ...expiring.map((table) => statement(db.deleteFrom(table).where('expires_at', '<=', now))),
+        forgetReplayGuards(storage, now),
+      ]
     },
   }
 }

@@ -1,13 +1,14 @@
-/** How long what the realm issues is good for, in seconds. */
+/** How long what the realm issues is good for. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 
 const day = 24 * 3600
 
-/** Between an authorization and its exchange; RFC 6749 §4.1.2 allows ten minutes at most. */
+/** Seconds between an authorization and its exchange; RFC 6749 §4.1.2 allows ten minutes at most. */
 export const codeLifetime = 60
 
+/** In seconds. */
 export interface Lifetimes {
   readonly accessToken: number
   readonly idToken: number
@@ -33,3 +34,18 @@ export const lifetimesOf = (
     offlineMax: 365 * day,
   }
 }
+
+type IdleSettings = Pick<SettingsDoc, 'ssoSessionIdleTimeout'>
+
+const mostUnwrittenMs = 60_000
+
+/** Milliseconds of use of a session that may go unwritten. */
+export const touchInterval = ({ ssoSessionIdleTimeout }: IdleSettings): number =>
+  Math.min(mostUnwrittenMs, ssoSessionIdleTimeout * 100)
+
+/**
+ * A session whose last written use is not after this time is over, and what was issued within it. The use that may be
+ * unwritten is added, so that a session in use never ends early.
+ */
+export const idleSince = (settings: IdleSettings, now: number): number =>
+  now - settings.ssoSessionIdleTimeout * 1000 - touchInterval(settings)

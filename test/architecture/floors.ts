@@ -17,7 +17,7 @@ const floors: readonly (readonly string[])[] = [
     'server/messaging',
     'server/xml',
   ],
-  ['server/users', 'server/credentials', 'server/sessions', 'server/tokens', 'server/directories'],
+  ['server/users', 'server/credentials', 'server/tokens', 'server/sessions', 'server/directories'],
   ['server/realm', 'server/webhooks', 'server/broker'],
   ['server/sign-in'],
   ['server/oidc', 'server/saml', 'server/provisioning'],

@@ -1,10 +1,10 @@
 /** What was found out about a token is remembered until something is committed, and never past the time of its end. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { idleSince } from '#server/sessions/sessions.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import { idleSince } from '#server/tokens/lifetimes.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { backends } from '../support/backends.ts'
 import { openWorld, type TokenWorld } from './fixture.ts'

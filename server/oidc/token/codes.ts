@@ -4,12 +4,12 @@
  */
 
 import type { Clock } from '#server/platform/clock.ts'
+import { visitClient } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { preparedStatement } from '#server/storage/prepared.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantData, GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantData, GrantsStore, Prolongation } from '#server/tokens/grants-store.ts'
 import { codeLifetime } from '#server/tokens/lifetimes.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
@@ -26,9 +26,6 @@ export interface CodeData {
 export const passwordAcr = '1'
 export const passwordAmr = ['pwd']
 
-/** Fails when the grant was ended between the code and its exchange. */
-export const grantGuard = 'token-grant'
-
 export interface Codes {
   issue(
     issuer: Issuer,
@@ -39,10 +36,7 @@ export interface Codes {
     organization?: string,
   ): { code: string; statements: Statement[] }
   /** The grant lives on, with the client among those to be told when the session ends. */
-  redeem(
-    grant: TokenGrantRow,
-    change: { readonly data: GrantData; readonly offline: boolean; readonly expiresAt: number },
-  ): Statement[]
+  redeem(grant: TokenGrantRow, change: Prolongation): Statement[]
 }
 
 /** An administrator who acts as the user is named in every token (RFC 8693 §4.1). */
@@ -64,26 +58,6 @@ const grantData = (
   ...(organization === undefined ? {} : { organization }),
   ...actorOf(session),
 })
-
-type Prolonged = { id: string; data: string; offline: number; now: number; expiresAt: number }
-
-const prolongGrant = preparedStatement(
-  (db, { id, data, offline, now, expiresAt }: Prolonged) =>
-    db
-      .updateTable('token_grants')
-      .set({ data, offline, last_used_at: now, expires_at: expiresAt })
-      .where('id', '=', id),
-  { rows: 1, guard: grantGuard },
-)
-
-type Visited = { sid: string; clientId: string; userId: string | null; realm: string; now: number }
-
-const visitClient = preparedStatement((db, { sid, clientId, userId, realm, now }: Visited) =>
-  db
-    .insertInto('session_clients')
-    .values({ sid, client_id: clientId, user_id: userId, realm, since: now })
-    .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing()),
-)
 
 export const createCodes = ({
   storage: { db },
@@ -118,15 +92,8 @@ export const createCodes = ({
     return { code: made.code, statements: [...statements, ...made.statements] }
   },
 
-  redeem: (
-    { id, sid, client_id: clientId, user_id: userId, realm },
-    { data, offline, expiresAt },
-  ) => {
-    const now = clock.now()
-    const change = { id, now, expiresAt, data: JSON.stringify(data), offline: offline ? 1 : 0 }
-    return [
-      prolongGrant(db, change),
-      ...(sid === null ? [] : [visitClient(db, { sid, clientId, userId, realm, now })]),
-    ]
-  },
+  redeem: ({ id, sid, client_id: clientId, user_id: userId, realm }, change) => [
+    ...grantsStore.prolong(id, change),
+    ...(sid === null ? [] : [visitClient(db, { sid, clientId, userId, realm, now: clock.now() })]),
+  ],
 })

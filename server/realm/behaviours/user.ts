@@ -11,8 +11,9 @@ import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { countOfKind } from '#server/storage/documents/reads.ts'
-import { inSlices, statement } from '#server/storage/statements.ts'
+import { inSlices } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { endGrantsOfUsers } from '#server/tokens/grant-endings.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
 import type { ErasedPeople } from '#server/users/erased-people.ts'
 import { assignDefaultRole, followReferences } from '#server/users/memberships.ts'
@@ -106,10 +107,10 @@ const takenNames = async (
   return refused
 }
 
-const endSessions = ({ db, now }: PrepareTools, ids: readonly string[]): Statement[] =>
+const endSessions = (tools: PrepareTools, ids: readonly string[]): Statement[] =>
   inSlices(ids).flatMap((part) => [
-    ...endSessionsOf(db, part, now),
-    statement(db.deleteFrom('token_grants').where('user_id', 'in', part)),
+    ...endSessionsOf(tools.db, part, tools.now),
+    endGrantsOfUsers(tools, part),
   ])
 
 const refuseTooMany = async (

@@ -1,0 +1,19 @@
+/** The clients that sessions led to, and that are told when the session ends (OIDC Back-Channel Logout 1.0). */
+
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
+import { statement } from '#server/storage/statements.ts'
+
+type Visited = { sid: string; clientId: string; userId: string | null; realm: string; now: number }
+
+/** Changes no row where the session led to the client before. */
+export const visitClient = preparedStatement((db, { sid, clientId, userId, realm, now }: Visited) =>
+  db
+    .insertInto('session_clients')
+    .values({ sid, client_id: clientId, user_id: userId, realm, since: now })
+    .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing()),
+)
+
+/** Without telling the clients. */
+export const forgetClientsOf = ({ db }: Pick<Storage, 'db'>, userId: string): Statement =>
+  statement(db.deleteFrom('session_clients').where('user_id', '=', userId))
