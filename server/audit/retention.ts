@@ -84,3 +84,7 @@ export const createForgetEvents = ({ storage, totals, master }: RetentionParts):
     return removed
   }
 }
+
+/** All events of a realm that is deleted. */
+export const deleteEventsOf = ({ db }: Pick<Storage, 'db'>, realm: string): Statement =>
+  statement(db.deleteFrom('audit_events').where('realm', '=', realm))

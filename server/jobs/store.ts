@@ -183,5 +183,33 @@ export const enqueueSelected = (
   return statement({ compile: () => query.compile(db) })
 }
 
+/** Whoever is at one of them, its lease is lost. */
+export const deleteJobsFor = (
+  { db }: Pick<Storage, 'db'>,
+  queue: string,
+  targets: readonly string[],
+): Statement =>
+  statement(db.deleteFrom('jobs').where('queue', '=', queue).where('target', 'in', targets))
+
+/** Due at once and with no attempt counted; a job that is under way is left alone. */
+export const restartJob = (
+  { db }: Pick<Storage, 'db'>,
+  {
+    queue,
+    target,
+    jobId,
+  }: { readonly queue: string; readonly target: string; readonly jobId: string },
+  now: number,
+): Statement =>
+  statement(
+    db
+      .updateTable('jobs')
+      .set({ state: 'waiting', attempts: 0, next_at: now, finished_at: null })
+      .where('queue', '=', queue)
+      .where('target', '=', target)
+      .where('job_id', '=', jobId)
+      .where('lease', 'is', null),
+  )
+
 /** More can be removed when a removal has taken as many. */
 export const isWholePart = (removed: number): boolean => removed >= removeSize

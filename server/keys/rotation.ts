@@ -17,9 +17,9 @@ import {
 } from '#server/storage/contract.ts'
 import { touchStatements } from '#server/storage/documents/changes.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
-import { type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
+import { insertSigningKeys, type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
 
 /** What the audit is told. */
 export interface KeyEvent {
@@ -182,7 +182,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
     if (next) return copy.follow(owner.realm)
     const key = await makeSigningKey(owner, 'NEXT', parts)
     try {
-      await commit(key, insertRows(db, 'signing_keys', [key]), [])
+      await commit(key, insertSigningKeys(storage, [key]), [])
     } catch (error) {
       // Another node was faster, or the realm or the client is gone.
       if (!isLost(error)) throw error
@@ -216,7 +216,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
         ...(active ? retainStatements(active, from) : []),
         ...(next
           ? [guarded(ofStatus(next).set({ status: 'ACTIVE', created_at: from }), 'next-key')]
-          : insertRows(db, 'signing_keys', [key])),
+          : insertSigningKeys(storage, [key])),
       ],
       eventsOf(key),
     )

@@ -7,6 +7,8 @@ import { webcrypto } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { insertRows } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 
 /** RSASSA-PKCS1-v1_5 with SHA-256, which is RS256 (RFC 7518 §3.3); PS256 uses the same key pair. */
@@ -59,3 +61,8 @@ export const makeSigningKey = async (
     rotated_at: null,
   }
 }
+
+export const insertSigningKeys = (
+  { db }: Pick<Storage, 'db'>,
+  keys: readonly SigningKeyRow[],
+): Statement[] => insertRows(db, 'signing_keys', keys)

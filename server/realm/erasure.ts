@@ -5,11 +5,14 @@
  */
 
 import type { PersonalKeys } from '#server/audit/personal-keys.ts'
-import { guardSubjectsOf } from '#server/credentials/guessing/guard-rows.ts'
+import { forgetGuards, guardSubjectsOf } from '#server/credentials/guessing/guard-rows.ts'
+import { deleteJobsFor } from '#server/jobs/store.ts'
 import { forgetClientsOf } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { forgetChanges } from '#server/storage/documents/changes.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { deleteInvitationsTo } from '#server/users/invitations.ts'
 import { addressLane, messageQueue } from '#server/users/post.ts'
 
 export interface ErasureParts {
@@ -25,28 +28,16 @@ export const erasureStatements = (
   const { db } = storage
   return [
     ...personalKeys.destroyPersonalKey(realm, id),
-    statement(
-      db
-        .deleteFrom('jobs')
-        .where('queue', '=', messageQueue)
-        .where('target', 'in', [id, ...(email === null ? [] : [addressLane(realm, email)])]),
-    ),
-    statement(
-      db
-        .deleteFrom('invitations')
-        .where('realm', '=', realm)
-        .where('email_key', '=', email_key ?? ''),
-    ),
-    statement(
-      db
-        .deleteFrom('login_guards')
-        .where('realm', '=', realm)
-        .where('subject', 'in', guardSubjectsOf(id, [username, email ?? username])),
-    ),
+    deleteJobsFor(storage, messageQueue, [
+      id,
+      ...(email === null ? [] : [addressLane(realm, email)]),
+    ]),
+    deleteInvitationsTo(storage, realm, email_key ?? ''),
+    forgetGuards(storage, realm, guardSubjectsOf(id, [username, email ?? username])),
     forgetClientsOf(storage, id),
     statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
-    // A log of keys, and answers that hold them; whoever followed the log reads the realm anew.
-    statement(db.deleteFrom('changes').where('realm', '=', realm)),
+    // Both hold keys of documents.
+    forgetChanges(storage, realm),
     statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),
   ]
 }

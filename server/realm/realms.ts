@@ -7,15 +7,16 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import { deleteEventsOf } from '#server/audit/retention.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import type { Caller } from '#server/http/caller.ts'
 import { doneBy } from '#server/http/caller.ts'
-import { makeSigningKey } from '#server/keys/signing-keys.ts'
+import { insertSigningKeys, makeSigningKey } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
 import type { RealmRow } from '#server/storage/tables/tables.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
 import { usernameErrors } from '#server/users/names.ts'
@@ -130,7 +131,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
     return {
       operations: seedOperations(displayName),
       alongside: {
-        statements: insertRows(db, 'signing_keys', keys),
+        statements: insertSigningKeys(storage, keys),
         events: [realmEvent('ADMIN_CREATE', realm, caller)],
       },
     }
@@ -202,7 +203,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
                 eb.selectFrom('documents').select('id').where('realm', '=', realm),
               ),
           ),
-          statement(db.deleteFrom('audit_events').where('realm', '=', realm)),
+          deleteEventsOf(storage, realm),
           guarded(
             db
               .deleteFrom('realms')

@@ -136,3 +136,13 @@ export const createInvitations = ({
     ],
   }
 }
+
+/** All that were sent to an address. */
+export const deleteInvitationsTo = (
+  { db }: Pick<Storage, 'db'>,
+  realm: string,
+  emailKey: string,
+): Statement =>
+  statement(
+    db.deleteFrom('invitations').where('realm', '=', realm).where('email_key', '=', emailKey),
+  )

@@ -1,9 +1,9 @@
 /** The deliveries of a webhook, as its owner sees them; and sending one again, under the same id. */
 
 import type { Selectable } from 'kysely'
+import { restartJob } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { JobRow } from '#server/storage/tables/job-tables.ts'
 import { type DeliveryPayload, webhookQueue } from './fan-out.ts'
 
@@ -73,12 +73,13 @@ const recordOf = (job: Job, event: Event | undefined): DeliveryRecord => {
 }
 
 export const createDeliveryList = ({
-  storage: { db },
+  storage,
   clock,
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }): DeliveryList => {
+  const { db } = storage
   const jobsOf = (webhookId: string) =>
     db
       .selectFrom('jobs')
@@ -108,14 +109,6 @@ export const createDeliveryList = ({
       return found
     },
     redeliver: (webhookId, id) =>
-      statement(
-        db
-          .updateTable('jobs')
-          .set({ state: 'waiting', attempts: 0, next_at: clock.now(), finished_at: null })
-          .where('queue', '=', webhookQueue)
-          .where('target', '=', webhookId)
-          .where('job_id', '=', id)
-          .where('lease', 'is', null),
-      ),
+      restartJob(storage, { queue: webhookQueue, target: webhookId, jobId: id }, clock.now()),
   }
 }

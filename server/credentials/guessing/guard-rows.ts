@@ -4,7 +4,7 @@ import { type Kysely, sql } from 'kysely'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { addressGroup, normalAddress } from '#server/http/client-address.ts'
 import { sha256 } from '#server/platform/random.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { LoginGuardRow, Tables } from '#server/storage/tables/tables.ts'
@@ -293,3 +293,13 @@ export const userFailure = (
     lock: ms > 0 ? { ms, first: failures === factor } : undefined,
   }
 }
+
+/** Failed sign-ins are forgotten, and what they have locked is open. */
+export const forgetGuards = (
+  { db }: Pick<Storage, 'db'>,
+  realm: string,
+  subjects: readonly string[],
+): Statement =>
+  statement(
+    db.deleteFrom('login_guards').where('realm', '=', realm).where('subject', 'in', subjects),
+  )

@@ -52,3 +52,7 @@ export const touchStatements = (
     ...(announcement ? [announcement] : []),
   ]
 }
+
+/** Empties the log of a realm: every node that followed it reads the realm anew. */
+export const forgetChanges = ({ db }: Pick<Storage, 'db'>, realm: string): Statement =>
+  statement(db.deleteFrom('changes').where('realm', '=', realm))
