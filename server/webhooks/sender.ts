@@ -5,6 +5,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { signatureHeaders } from '#server/platform/signature.ts'
+import { previousWebhookSecrets } from '#server/realm/rules/previous-secrets.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import {
   contentOf,
@@ -74,23 +75,13 @@ export const createSender = (parts: SenderParts): SendDelivery => {
 
   /** The secret that a webhook had before, while it still counts. */
   const previousOf = gathered(mostWebhooks, async (ids: readonly string[]) => {
-    const rows = await storage.db
-      .selectFrom('webhook_secrets')
-      .select(['webhook_id', 'previous'])
-      .where('webhook_id', 'in', [...new Set(ids)])
-      .where('previous_expires_at', '>', clock.now())
-      .execute()
-    const byId = new Map(rows.map(({ webhook_id, previous }) => [webhook_id, previous]))
+    const byId = await previousWebhookSecrets(storage, [...new Set(ids)], clock.now())
     return ids.map((id) => byId.get(id))
   })
 
   /** The secret and, for a while after a change, the one before it. */
   const secretsOf = async (webhook: StoredDocument): Promise<string[]> => {
-    const previous = await previousOf(webhook.id)
-    const stored = [
-      webhook.secrets[secretPointer],
-      previous ? (JSON.parse(previous) as StoredSecret) : undefined,
-    ]
+    const stored = [webhook.secrets[secretPointer], await previousOf(webhook.id)]
     return stored.flatMap((one) => (one && opened(webhook, one)) || [])
   }
 

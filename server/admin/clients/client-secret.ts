@@ -10,12 +10,12 @@ import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
+import { keepClientSecret, replacedClientSecret } from '#server/realm/rules/previous-secrets.ts'
 import type { Vault } from '#server/realm/rules/secrets.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -81,11 +81,7 @@ export const readClientSecret = (parts: ClientSecretParts): Action => ({
     const { storage, recorder, vault, ranks } = parts
     const client = await confidentialIn(context)
     const stored = client.secrets[pointer]
-    const row = await storage.db
-      .selectFrom('client_secrets')
-      .selectAll()
-      .where('client_id', '=', client.id)
-      .executeTakeFirst()
+    const row = await replacedClientSecret(storage, client.id)
     const value = stored ? vault.reveal(client, pointer, stored) : null
     if (value !== null) {
       await refuseUnlessOutranked(ranks, context, client)
@@ -102,23 +98,12 @@ export const readClientSecret = (parts: ClientSecretParts): Action => ({
 })
 
 export const regenerateClientSecret = (parts: ClientSecretParts): Action => {
-  /** The old secret goes on the side before the new one takes its place. */
-  const keepPrevious = (client: StoredDocument, graceSeconds: number): Statement => {
-    const now = parts.clock.now()
-    const stored = client.secrets[pointer]
-    const graced = graceSeconds > 0 && stored !== undefined
-    const row = {
-      created_at: now,
-      previous: graced ? JSON.stringify(stored) : null,
-      previous_expires_at: graced ? now + graceSeconds * 1000 : null,
-    }
-    return statement(
-      parts.storage.db
-        .insertInto('client_secrets')
-        .values({ client_id: client.id, realm: client.realm, ...row })
-        .onConflict((conflict) => conflict.column('client_id').doUpdateSet(row)),
-    )
-  }
+  const keepPrevious = (client: StoredDocument, graceSeconds: number): Statement =>
+    keepClientSecret(parts.storage, client, {
+      now: parts.clock.now(),
+      previous: client.secrets[pointer],
+      graceMs: graceSeconds * 1000,
+    })
 
   return {
     ...common,

@@ -5,8 +5,12 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
+import {
+  deleteProvisioningToken,
+  insertProvisioningToken,
+  listProvisioningTokens,
+} from '#server/provisioning/provisioning-tokens.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
-import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/tables.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -90,7 +94,7 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           uses: count ?? null,
           remaining: count ?? null,
         }
-        await recorder.commit(insertRows(storage.db, 'provisioning_tokens', [row]), [
+        await recorder.commit(insertProvisioningToken(storage, row), [
           actionEvent(context, 'ADMIN_CREATE', { type: segment, id: row.id }),
         ])
         context.reply.header('location', `${context.request.url.split('?')[0]}/${row.id}`)
@@ -105,13 +109,7 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
       summary: 'Tokens that exist, without their values',
       reply: { status: 200, schema: { type: 'array', items: bodyOf(properties) } },
       handle: async ({ realm }) => {
-        const rows = await storage.db
-          .selectFrom('provisioning_tokens')
-          .selectAll()
-          .where('realm', '=', realm)
-          .where('purpose', '=', purpose)
-          .orderBy('created_at', 'desc')
-          .execute()
+        const rows = await listProvisioningTokens(storage, realm, purpose)
         return rows.map(shown)
       },
     },
@@ -124,14 +122,9 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
       reply: noContent,
       handle: async (context) => {
         const id = context.params['tokenId'] ?? ''
-        const remove = storage.db
-          .deleteFrom('provisioning_tokens')
-          .where('id', '=', id)
-          .where('realm', '=', context.realm)
-          .where('purpose', '=', purpose)
         try {
           await recorder.commit(
-            [guarded(remove, 'token')],
+            [deleteProvisioningToken(storage, { id, realm: context.realm, purpose })],
             [actionEvent(context, 'ADMIN_DELETE', { type: segment, id })],
           )
         } catch (error) {

@@ -6,8 +6,8 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
 import type { NotBeforeRow } from '#server/storage/tables/token-tables.ts'
+import { putNotBefore } from '#server/tokens/not-before.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
@@ -85,16 +85,8 @@ export const setNotBefore = (parts: NotBeforeParts): Action => {
       const id = await find[kind](context, named ?? '')
       if (id === undefined) throw new Problem('not-found', `there is no ${kind} "${named}"`)
       const at = clock.now()
-      const { db } = storage
-      const row: NotBeforeRow = { realm, subject_kind: kind, subject_id: id, at }
-      const put = db
-        .insertInto('not_before')
-        .values(row)
-        .onConflict((conflict) =>
-          conflict.columns(['realm', 'subject_kind', 'subject_id']).doUpdateSet({ at }),
-        )
       await recorder.commit(
-        [statement(put)],
+        [putNotBefore(storage, { realm, subject_kind: kind, subject_id: id, at })],
         [actionEvent(context, 'ADMIN_ACTION', { type: 'not-before', id }, kind)],
       )
       return { kind, id, at }

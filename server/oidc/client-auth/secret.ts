@@ -2,6 +2,7 @@
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
+import { previousClientSecret } from '#server/realm/rules/previous-secrets.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { OidcParts } from '../parts.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
@@ -21,16 +22,9 @@ export const suitsSecret = ({ publicClient, tokenEndpointAuthMethod }: ClientDoc
 
 /** The secret that a client had before, while it is still tolerated. */
 export const createPreviousSecret =
-  ({ storage: { db }, clock }: Pick<SecretParts, 'storage' | 'clock'>) =>
-  async (id: string): Promise<StoredSecret | undefined> => {
-    const row = await db
-      .selectFrom('client_secrets')
-      .select('previous')
-      .where('client_id', '=', id)
-      .where('previous_expires_at', '>', clock.now())
-      .executeTakeFirst()
-    return row?.previous ? (JSON.parse(row.previous) as StoredSecret) : undefined
-  }
+  ({ storage, clock }: Pick<SecretParts, 'storage' | 'clock'>) =>
+  (id: string): Promise<StoredSecret | undefined> =>
+    previousClientSecret(storage, id, clock.now())
 
 /**
  * Recognises the secret that a client proved last, which costs a fraction of opening or deriving what is stored. Kept is

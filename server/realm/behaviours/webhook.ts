@@ -5,29 +5,19 @@
 
 import { Problem } from '#schemas/problems.ts'
 import { randomToken } from '#server/platform/random.ts'
-import { statement } from '#server/storage/statements.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import { keepWebhookSecret } from '../rules/previous-secrets.ts'
 import type { Draft } from '../write/drafts.ts'
 import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
 
 const pointer = '/secret'
 const graceMs = 24 * 3600_000
 
-const keepPrevious = ({ id, before, secrets }: Draft, { db, realm, now }: PrepareTools) => {
+const keepPrevious = ({ id, before, secrets }: Draft, tools: PrepareTools): Statement[] => {
+  const { realm, now } = tools
   const previous = before?.secrets[pointer]
   if (secrets[pointer] === undefined || previous === undefined) return []
-  const row = {
-    created_at: now,
-    previous: JSON.stringify(previous),
-    previous_expires_at: now + graceMs,
-  }
-  return [
-    statement(
-      db
-        .insertInto('webhook_secrets')
-        .values({ webhook_id: id, realm, ...row })
-        .onConflict((conflict) => conflict.column('webhook_id').doUpdateSet(row)),
-    ),
-  ]
+  return [keepWebhookSecret(tools, { id, realm }, { now, previous, graceMs })]
 }
 
 /** No delivery goes out unsigned. */
