@@ -73,7 +73,8 @@ const blocks: Written[] = ['README.md', 'docs/**/*.md', 'templates/**/*.md']
       ([, text = ''], i): Written[] => {
         const value = parse(text) as Record<string, unknown>
         const isOurs = Object.keys(value).some((key) => key in realmSections || key === 'source')
-        const schema = schemaOf(name, value)
+        // A block that opens with the name of its file is checked as that file.
+        const schema = schemaOf(/^# (\S+)\n/.exec(text)?.[1] ?? name, value)
         const whole = schema === 'realm' ? { realm: 'acme', ...value } : value
         return isOurs ? [{ name: `${name}, block ${i + 1}`, schema, value: whole }] : []
       },

@@ -28,6 +28,7 @@ const programs = {
   },
   zsh: { files: ['/usr/bin/zsh'], packages: ['zsh'] },
   fish: { files: ['/usr/bin/fish'], packages: ['fish'] },
+  curl: { files: ['/usr/bin/curl'], packages: ['curl'] },
   groff: { files: ['/usr/bin/groff'], packages: ['groff-base'] },
 } satisfies Record<string, Program>
 
