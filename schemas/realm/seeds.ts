@@ -58,11 +58,21 @@ const flows = [
     ],
   },
   {
-    alias: 'browser',
-    description: 'Sign-in in a browser.',
+    alias: 'browser-by-password',
+    description: 'A password, and a second factor of users who have one.',
+    topLevel: false,
     authenticationExecutions: [
       run('username-password'),
       sub('browser-second-factor', 'CONDITIONAL'),
+    ],
+  },
+  {
+    alias: 'browser',
+    description: 'Sign-in in a browser: by a password, or by a passkey that verifies its user.',
+    // The password first: it is the page that everybody sees, and the passkey is offered on it.
+    authenticationExecutions: [
+      sub('browser-by-password', 'ALTERNATIVE'),
+      run('webauthn-passwordless', 'ALTERNATIVE'),
     ],
   },
   {

@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'
-import { newPasskey } from '../self-service/passkey.ts'
+import { newPasskey, type Oddities, type TestPasskey } from '../self-service/passkey.ts'
 import { enrolDevice, openPhone } from '../self-service/phone.ts'
 import { backends } from '../support/backends.ts'
 import { send } from '../support/server.ts'
@@ -49,9 +49,14 @@ describe.each(backends)('built-in flows on $name', (backend) => {
 
   interface Person {
     readonly username: string
+    readonly userId: string
+    readonly passkey?: TestPasskey | undefined
     /** What the user does to pass by each factor. */
     readonly passBy: Partial<Record<FactorType, (browser: SignInBrowser) => Promise<unknown>>>
   }
+
+  const challengeIn = ({ page }: SignInBrowser): string =>
+    /challenge&quot;:&quot;([^&]+)/.exec(page?.body ?? '')?.[1] ?? ''
 
   const allow = (username: string) => async (browser: SignInBrowser) => {
     const number = /class="number"[^>]*>(\d\d)</.exec(browser.page?.body ?? '')?.[1] ?? ''
@@ -73,6 +78,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     const userId = await world.addUser(username, { emailVerified: true })
     const { storage, users, clock } = world.server.parts
     const passBy: Record<string, (browser: SignInBrowser) => Promise<unknown>> = {}
+    let passkey: TestPasskey | undefined
     if (set.includes('otp')) {
       const code = await world.addTotp(userId)
       passBy['otp'] = (browser) => {
@@ -84,15 +90,16 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     if (set.includes('webauthn')) {
       const user = await users.find('shop', userId)
       if (!user) throw new Error(`no user ${userId}`)
-      const passkey = newPasskey(world.server.baseUrl)
-      const row = passkey.credentialOf(user, clock.now())
+      const key = newPasskey(world.server.baseUrl)
+      passkey = key
+      const row = key.credentialOf(user, clock.now())
       await storage.commit(insertRows(storage.db, 'credentials', [row]))
       let counter = 0
       passBy['webauthn'] = (browser) => {
-        const body = browser.page?.body ?? ''
-        const challenge = /challenge&quot;:&quot;([^&]+)/.exec(body)?.[1] ?? ''
         counter += 1
-        return browser.submit({ response: JSON.stringify(passkey.assert(challenge, { counter })) })
+        // A security key that asks for no finger and no PIN is a second factor too.
+        const signed = key.assert(challengeIn(browser), { counter, isVerified: false })
+        return browser.submit({ response: JSON.stringify(signed) })
       }
     }
     if (set.includes('recovery-codes')) {
@@ -107,7 +114,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
       await enrolDevice(world.server, 'shop', phone)
       passBy['push'] = allow(username)
     }
-    return { username, passBy }
+    return { username, userId, passkey, passBy }
   }
   const personOf = (title: string): Person => {
     const person = people.get(title)
@@ -190,6 +197,71 @@ describe.each(backends)('built-in flows on $name', (backend) => {
         expect(browser.page?.body).toContain('Your phone cannot be reached')
         expect(browser.page?.body).toContain('administrator')
       })
+    },
+  )
+
+  /** Answers the first page with a passkey. */
+  const offerPasskey = async (
+    { userId, passkey }: Person,
+    odd: Omit<Oddities, 'userHandle'> = {},
+  ): Promise<SignInBrowser> => {
+    const browser = world.browser()
+    await browser.open(login)
+    const signed = passkey?.assert(challengeIn(browser), {
+      userHandle: userId,
+      counter: 1000,
+      ...odd,
+    })
+    await browser.submit({ response: JSON.stringify(signed) })
+    return browser
+  }
+  const keyed = titled.filter(([, set]) => set.includes('webauthn'))
+
+  it.each(keyed)('takes a user-verified passkey alone from users who have %s', async (title) => {
+    const person = personOf(title)
+    expect((await offerPasskey(person)).isSignedIn('shop')).toBe(true)
+    const { amr, acr } = await world.server.parts.storage.db
+      .selectFrom('sessions')
+      .select(['amr', 'acr'])
+      .where('user_id', '=', person.userId)
+      .orderBy('created_at', 'desc')
+      .orderBy('sid', 'desc')
+      .executeTakeFirstOrThrow()
+    expect([JSON.parse(amr), acr]).toEqual([['hwk', 'mfa'], '2'])
+  })
+
+  it.each(keyed)(
+    'takes a passkey without user verification from users who have %s only beside the password',
+    async (title) => {
+      const person = personOf(title)
+      const browser = await offerPasskey(person, { isVerified: false, counter: 2000 })
+      expect(browser.isSignedIn('shop')).toBe(false)
+      expect(browser.page?.status).toBe(401)
+      expect(browser.page?.body).not.toContain('name="code"')
+    },
+  )
+
+  it('offers passkeys on the first page, also in the autofill, and names no key of anybody', async () => {
+    const browser = world.browser()
+    const { body } = await browser.open(`${login}?login_hint=${personOf('webauthn').username}`)
+    expect(body).toContain('autocomplete="username webauthn"')
+    expect(body).toContain('&quot;allowCredentials&quot;:[]')
+    expect(body).toContain('&quot;userVerification&quot;:&quot;required&quot;')
+  })
+
+  it.each([
+    ['webauthn', []],
+    ['otp, webauthn', ['Passkey or security key']],
+  ])(
+    'lists the key of users who have %s once among the ways after the password',
+    async (title, wanted) => {
+      const browser = await signIn(personOf(title).username)
+      const { body = '' } = browser.page ?? {}
+      expect(body.includes('value="other"')).toBe(wanted.length > 0)
+      if (wanted.length === 0) return
+      await browser.submit({ step: 'other' })
+      const kinds = [...(browser.page?.body ?? '').matchAll(/class="choice"><strong>([^<]+)/g)]
+      expect(kinds.map(([, kind]) => kind)).toEqual(wanted)
     },
   )
 

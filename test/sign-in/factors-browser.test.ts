@@ -3,7 +3,11 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { addVirtualAuthenticator, openBrowser } from '../support/processes/browser.ts'
+import {
+  addVirtualAuthenticator,
+  openBrowser,
+  type VirtualAuthenticator,
+} from '../support/processes/browser.ts'
 import { openWorld, password, type World } from './world.ts'
 
 const [backend] = backends
@@ -45,8 +49,8 @@ describe('factors in a browser', () => {
   }
   const submit = (on = page) => on.locator('form button[type=submit]').first().click()
   const signedIn = async (on = page): Promise<void> => {
-    await on.waitForURL(login())
-    expect(await on.textContent('h1')).toContain('signed in')
+    await on.getByRole('heading', { name: 'signed in' }).waitFor()
+    expect(on.url()).toBe(login())
   }
   const amrOf = async (): Promise<string[]> => {
     const row = await world.server.parts.storage.db
@@ -58,39 +62,60 @@ describe('factors in a browser', () => {
     return JSON.parse(row.amr)
   }
 
-  it('registers a passkey that is required, asks for it as second factor, and takes it instead of a password', async () => {
-    await addVirtualAuthenticator(page)
+  /** A user who has set a passkey up in this browser, and is signed out. */
+  const withPasskey = async (): Promise<VirtualAuthenticator> => {
+    const device = await addVirtualAuthenticator(page)
     await world.must('PUT', `/users/${userId}/required-actions`, ['webauthn-register'])
     await enterPassword()
     await page.waitForSelector('form[data-webauthn=create]')
-    await page.fill('input[name=label]', 'my phone').catch(() => undefined)
     await submit()
     await signedIn()
-
     await context.clearCookies()
+    return device
+  }
+  const passkeyButton = () => page.getByRole('button', { name: 'Sign in with a passkey' })
+
+  it('registers a passkey that is required, and asks for it as second factor after a password', async () => {
+    const device = await withPasskey()
+    await device.setPresent(false)
     await enterPassword()
-    await page.waitForSelector('form[data-webauthn]')
+    await page.getByRole('heading', { name: 'Use your passkey or security key' }).waitFor()
+    await device.setPresent(true)
     await submit()
     await signedIn()
     expect(await amrOf()).toEqual(['pwd', expect.stringMatching(/^[hs]wk$/)])
+  })
 
-    await world.setFlow([
-      { authenticator: 'username-password', requirement: 'ALTERNATIVE' },
-      { authenticator: 'webauthn-passwordless', requirement: 'ALTERNATIVE' },
-    ])
-    await context.clearCookies()
+  it('takes a passkey by the button of the first page instead of a password', async () => {
+    await withPasskey()
+    // A browser without the autofill, which would be faster than the click.
+    await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = undefined')
     await page.goto(login())
-    await page
-      .locator('form[data-webauthn] button[type=submit]')
-      .first()
-      .click({ timeout: 3000 })
-      .catch(() => undefined)
+    await passkeyButton().click()
     await signedIn()
-    expect(await amrOf()).toContain('mfa')
-    await world.setFlow([
-      { authenticator: 'username-password' },
-      { flowAlias: 'browser-second-factor', requirement: 'CONDITIONAL' },
-    ])
+    expect(await amrOf()).toEqual([expect.stringMatching(/^[hs]wk$/), 'mfa'])
+  })
+
+  it('takes a passkey that is chosen in the autofill of the username, without a click', async () => {
+    await withPasskey()
+    await page.goto(login())
+    await signedIn()
+    expect(await amrOf()).toEqual([expect.stringMatching(/^[hs]wk$/), 'mfa'])
+  })
+
+  it('takes no passkey alone of a device that does not recognise its user', async () => {
+    const device = await withPasskey()
+    await device.setVerified(false)
+    await page.goto(login())
+    await passkeyButton().click()
+    await page.getByText('That did not work, or was cancelled').waitFor()
+    const cookies = await context.cookies()
+    expect(cookies.map(({ name }) => name)).not.toContain('iam-session-shop')
+    // The password is still a way in.
+    await page.fill('input[name=username]', username)
+    await page.fill('input[name=password]', password)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.waitForSelector('form[data-webauthn]')
   })
 
   it('works without scripts where the factor allows it, and in two tabs at once', async () => {

@@ -39,6 +39,10 @@ export interface Site extends Accounts {
   readonly close: () => Promise<void>
 }
 
+/** A page without the challenge for passkeys, which is new on every page. */
+export const withoutChallenge = (page: string): string =>
+  page.replaceAll(/challenge&quot;:&quot;[^&]+/g, '')
+
 /** The configuration that every realm is born with, and settings. */
 const seededView = (realm: string, settings: SettingsDoc): RealmView => {
   const documentOf = (kind: string, key: string, body: unknown) =>

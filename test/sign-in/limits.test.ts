@@ -4,7 +4,7 @@ import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { createHasher } from '#server/platform/passwords/hasher.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
 import { addUser, createCountingHasher, defaultSettings } from '../users/fixture.ts'
-import { openSite, type Site, TestBrowser } from './fixture.ts'
+import { openSite, type Site, TestBrowser, withoutChallenge } from './fixture.ts'
 
 const PASSWORD = 'right password'
 
@@ -42,7 +42,7 @@ describe.each(backends)('what the sign-in form withstands on $name', (backend) =
       browser.post('/realms/shop/login', { username: 'anna', password, _csrf })
     const answers = await Promise.all(Array.from({ length: 60 }, () => send('wrong')))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
-    expect(new Set(answers.map(({ body }) => body)).size).toBe(1)
+    expect(new Set(answers.map(({ body }) => withoutChallenge(body))).size).toBe(1)
     expect(site.hasher.evaluated).toBe(10)
     expect((await send(PASSWORD)).status).toBe(401)
     site.clock.advance(60)

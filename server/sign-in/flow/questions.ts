@@ -55,6 +55,17 @@ export interface QuestionParts {
   readonly administrators: Pick<Administrators, 'needsMore'>
 }
 
+/**
+ * A passkey is a second factor as well: where one is asked for, or can be chosen, as the second factor, the same passkey is
+ * not offered once more as a sign-in of its own.
+ */
+const distinct = (asked: PinnedExecution, others: readonly Option[]): readonly Option[] =>
+  [asked, ...others.map(({ execution }) => execution)].some(
+    ({ authenticator }) => authenticator === 'webauthn',
+  )
+    ? others.filter(({ execution }) => execution.authenticator !== 'webauthn-passwordless')
+    : others
+
 const actionPath = (id: string): string => `action:${id}`
 
 /** Executions that are as good as done: the session was signed in to by their method. */
@@ -180,7 +191,8 @@ export const createQuestions = ({
     const known = { ...signIn, state: { ...state, conditions: learnt } }
     if (next.kind === 'stuck') return next
     if (next.kind === 'ask') {
-      const { execution, others, enrol } = next
+      const { execution, enrol } = next
+      const others = distinct(execution, next.others)
       const wanted = steps.get(execution.authenticator)
       const step = enrol && wanted?.enrolment ? actions.get(wanted.enrolment) : wanted
       return step

@@ -24,6 +24,7 @@ import { commandLine } from './0024-command-line.ts'
 import { defaultRoles } from './0025-default-roles.ts'
 import { renames } from './0026-renames.ts'
 import { erasedPeople } from './0027-erased-people.ts'
+import { passkeys } from './0028-passkeys.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -51,4 +52,5 @@ export const migrations: readonly Migration[] = [
   defaultRoles,
   renames,
   erasedPeople,
+  passkeys,
 ]

@@ -15,11 +15,18 @@ export const openBrowser = async (): Promise<Browser> =>
     ],
   })
 
-/** A passkey of the device, whose user always says yes. */
-export const addVirtualAuthenticator = async (page: Page): Promise<void> => {
+export interface VirtualAuthenticator {
+  /** Whether its user says yes by itself to whatever is asked, the autofill of a page included. */
+  setPresent(present: boolean): Promise<void>
+  /** Whether it recognises the finger, the face or the PIN of its user. */
+  setVerified(verified: boolean): Promise<void>
+}
+
+/** A passkey of the device, whose user says yes until told otherwise. */
+export const addVirtualAuthenticator = async (page: Page): Promise<VirtualAuthenticator> => {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -29,4 +36,12 @@ export const addVirtualAuthenticator = async (page: Page): Promise<void> => {
       automaticPresenceSimulation: true,
     },
   })
+  return {
+    setPresent: async (enabled) => {
+      await session.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled })
+    },
+    setVerified: async (isUserVerified) => {
+      await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified })
+    },
+  }
 }
