@@ -78,4 +78,18 @@ describe.each(backends)('the start pages on $name', (backend) => {
     })
     expect(body).toContain('<h1>Beheer</h1>')
   })
+
+  it.each(paths)('say at %s which methods they take (RFC 9110 §15.5.6)', async (url) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const)
+      for (const accept of [browser, 'application/json']) {
+        const { statusCode, headers, body } = await server.app.inject({
+          method,
+          url,
+          headers: { accept },
+        })
+        expect(statusCode, `${method} ${accept}`).toBe(405)
+        expect(headers['allow']).toBe('GET, HEAD')
+        expect(JSON.parse(body)).toMatchObject({ code: 'method-not-allowed' })
+      }
+  })
 })
