@@ -46,7 +46,7 @@ const topicOf = (queue: string): string => `jobs ${queue}`
 /** The key of the one job of a queue that recurs. */
 const recurring = 'recurring'
 
-export const createJobs = (parts: JobsParts): Jobs => {
+export const openJobs = (parts: JobsParts): Jobs => {
   const { storage, clock, logger, metrics, random = Math.random, patienceMs = 3000, pollMs } = parts
   const store = createJobStore(storage)
   const workers = new Map<string, Set<Worker>>()

@@ -122,7 +122,7 @@ const writtenIn = async (
 
 const nameOf = ({ channel, driver }: Provider): string => `${channel}/${driver}`
 
-export const createMessaging = (parts: MessagingParts): Messaging => {
+export const openMessaging = (parts: MessagingParts): Messaging => {
   const { logger, reveal, logMessages, patienceMs = usualPatienceMs } = parts
   const drivers = new Map(createDrivers(parts))
   if (logMessages) drivers.set('log', createLogDriver(logger))

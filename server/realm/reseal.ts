@@ -14,12 +14,12 @@ import { credentialContext } from '#server/credentials/credentials.ts'
 import { pushTokenContext } from '#server/credentials/push-tokens.ts'
 import { rootSecretContext } from '#server/keys/root-secret.ts'
 import { signingKeyContext } from '#server/keys/signing-keys.ts'
+import { secretContext } from '#server/keys/vault.ts'
 import { type Keyring, MasterKeyError, type SealedValue } from '#server/platform/sealing.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { guarded } from '#server/storage/statements.ts'
 import { type SealedColumn, sealedColumns } from '#server/storage/tables/sealed-columns.ts'
-import { secretContext } from './rules/secrets.ts'
 
 type Row = Readonly<Record<string, unknown>>
 /** The same value, sealed under the first key; anything that is not sealed as it is. */

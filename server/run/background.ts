@@ -5,10 +5,7 @@ import { startSealing } from '#server/audit/sealing.ts'
 import type { JobHandler } from '#server/jobs/job.ts'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
-import { createDisableWebhook } from '#server/realm/disable-webhook.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import { webhookDeliveries } from '#server/webhooks/deliveries.ts'
-import { startFanOut } from '#server/webhooks/fan-out.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Parts } from './parts.ts'
 
@@ -18,11 +15,7 @@ export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
   parts.post.handler as JobHandler,
   parts.logouts,
   cibaPings(parts),
-  webhookDeliveries({
-    ...parts,
-    send: parts.sendDelivery,
-    disable: createDisableWebhook(parts.writer),
-  }),
+  parts.webhooks.handler as JobHandler,
 ]
 
 /** A new device is told of with a sign-in, which ends nothing. */
@@ -31,7 +24,7 @@ const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
 
 export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
   await parts.jobs.takeOver()
-  const fanOut = startFanOut(parts)
+  const fanOut = parts.webhooks.start()
   const endSealing = startSealing(parts)
   const endForwarding = parts.forwarder.start()
   const jobs = await parts.jobs.start(jobHandlers(parts))

@@ -136,7 +136,7 @@ const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: To
     .where('last_access', '<=', unlessSince),
 )
 
-export const createSessions = ({
+export const openSessions = ({
   storage,
   clock,
 }: {

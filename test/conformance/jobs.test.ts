@@ -1,7 +1,7 @@
 /** The queue in the database, on every database: who gets a job, when, and what is left when somebody dies. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Attempted, Job, JobHandler, NewJob, Outcome } from '#server/jobs/job.ts'
-import { createJobs, type Jobs, jobFigures, type RunningJobs } from '#server/jobs/queue.ts'
+import { type Jobs, jobFigures, openJobs, type RunningJobs } from '#server/jobs/queue.ts'
 import { recurring } from '#server/jobs/recurring.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
@@ -37,7 +37,7 @@ describe.each(backends)('jobs on $name', ({ open }) => {
 
   /** A node of its own. */
   const node = (): Jobs =>
-    createJobs({
+    openJobs({
       storage,
       clock: { now: () => now },
       logger: silent,
@@ -163,7 +163,7 @@ describe.each(backends)('jobs on $name', ({ open }) => {
 
   it('are looked for while nothing is heard from other nodes, and when their queue tells nobody', async () => {
     const seen: string[] = []
-    const deaf = createJobs({
+    const deaf = openJobs({
       storage: { ...storage, listening: () => false },
       clock: { now: () => now },
       logger: silent,

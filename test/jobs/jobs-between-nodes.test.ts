@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { JobHandler } from '#server/jobs/job.ts'
-import { createJobs, type Jobs, type RunningJobs } from '#server/jobs/queue.ts'
+import { type Jobs, openJobs, type RunningJobs } from '#server/jobs/queue.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
@@ -33,7 +33,7 @@ describe.each(backends.filter(({ name }) => name === 'postgres'))(
 
     /** It never looks by itself. */
     const node = (storage: Storage): Jobs =>
-      createJobs({
+      openJobs({
         storage,
         clock: { now: () => 1_000_000 },
         logger: silent,

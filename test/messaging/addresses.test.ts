@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createMessaging, type Messaging } from '#server/messaging/sender.ts'
+import { type Messaging, openMessaging } from '#server/messaging/sender.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
@@ -136,7 +136,7 @@ describe.each(places)('the $where', ({ channel, to, provider }) => {
   it('is judged by the address that is dialled, whatever the name meant before', async () => {
     const answers = ['8.8.8.8', '127.0.0.1']
     const asked: string[] = []
-    const rebound: Messaging = createMessaging({
+    const rebound: Messaging = openMessaging({
       outgoing: createOutgoing({
         lookup: async (host) => {
           asked.push(host)

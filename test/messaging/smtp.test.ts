@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { DeliveryError } from '#server/messaging/driver.ts'
-import { createMessaging, type Outcome } from '#server/messaging/sender.ts'
+import { type Outcome, openMessaging } from '#server/messaging/sender.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 import { type MailPeer, mailUser, partsOf, startMailPeer } from './mail-peer.ts'
@@ -153,7 +153,7 @@ describe('a provider by SMTP', () => {
     const { port } = silent.address() as AddressInfo
     await put(smtp({ port }))
     const { parts } = server
-    const hasty = createMessaging({
+    const hasty = openMessaging({
       ...parts,
       reveal: parts.vault.reveal,
       logMessages: false,

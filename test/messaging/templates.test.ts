@@ -7,7 +7,7 @@ import { seeds } from '#schemas/realm/seeds.ts'
 import { placeholderErrors } from '#schemas/text/placeholders.ts'
 import { builtInText } from '#server/messaging/built-in.ts'
 import { textOfHtml } from '#server/messaging/html-text.ts'
-import { createMessaging } from '#server/messaging/sender.ts'
+import { openMessaging } from '#server/messaging/sender.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
@@ -168,7 +168,7 @@ describe('a server that writes messages to its log', () => {
   const write = async () => {
     const lines: string[] = []
     const { parts } = server
-    const messaging = createMessaging({
+    const messaging = openMessaging({
       ...parts,
       logger: createLogger({ destination: { write: (line) => void lines.push(line) } }),
       reveal: parts.vault.reveal,

@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createMessaging, type Messaging, type Outcome } from '#server/messaging/sender.ts'
+import { type Messaging, type Outcome, openMessaging } from '#server/messaging/sender.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { createOutgoing } from '#server/platform/outgoing/client.ts'
 import { backends } from '../support/backends.ts'
@@ -59,7 +59,7 @@ beforeAll(async () => {
   await server.createRealm(realm)
   https = await startHttpsPeer()
   http2 = await startHttp2Peer()
-  messaging = createMessaging({
+  messaging = openMessaging({
     outgoing: createOutgoing({
       allowPrivate: [vendorHost],
       ca: [https.ca],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { createCookies } from '#server/http/cookies/cookies.ts'
 import { createResolveAdminSession } from '#server/sessions/admin-session.ts'
-import { createSessions } from '#server/sessions/sessions.ts'
+import { openSessions } from '#server/sessions/sessions.ts'
 import { backends, type OpenBackend } from '../support/backends.ts'
 import {
   type Accounts,
@@ -30,7 +30,7 @@ describe.each(backends)('the session of an admin request on $name', (backend) =>
 
   const signIn = async (realm: string): Promise<Record<string, string>> => {
     const user = await addUser(accounts, realm, { username: `user-${Math.random()}` })
-    const { cookieValue, statements } = createSessions(accounts).openStatements({
+    const { cookieValue, statements } = openSessions(accounts).openStatements({
       realm,
       userId: user.id,
       ip: '192.0.2.1',
@@ -43,7 +43,7 @@ describe.each(backends)('the session of an admin request on $name', (backend) =>
   }
   const resolved = async (given: Record<string, string>, realm: string) => {
     const resolve = createResolveAdminSession({
-      sessions: createSessions(accounts),
+      sessions: openSessions(accounts),
       cookies,
       master: 'master',
       settingsOf: async (name) => realms.get(name) ?? null,

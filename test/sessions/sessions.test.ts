@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createSessions, csrfBinding, type Sessions } from '#server/sessions/sessions.ts'
+import { csrfBinding, openSessions, type Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
@@ -27,7 +27,7 @@ describe.each(backends)('sessions on $name', (backend) => {
   afterAll(() => open.close())
   beforeEach(async () => {
     accounts = createAccounts(open.storage)
-    sessions = createSessions(accounts)
+    sessions = openSessions(accounts)
     realm = await addRealm(open.storage)
     anna = await addUser(accounts, realm, { username: 'anna' })
   })

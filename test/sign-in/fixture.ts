@@ -15,7 +15,7 @@ import { createPages } from '#server/http/pages/pages.ts'
 import { createHttp } from '#server/http/server.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
-import { createSessions, type Sessions } from '#server/sessions/sessions.ts'
+import { openSessions, type Sessions } from '#server/sessions/sessions.ts'
 import { createSignInEngine } from '#server/sign-in/flow/create-engine.ts'
 import { createSignIns } from '#server/sign-in/flow/sign-ins.ts'
 import { createKnownDevices } from '#server/sign-in/known-devices.ts'
@@ -74,7 +74,7 @@ export const openSite = async (
   }: Parameters<typeof createAccounts>[1] & { baseUrl?: string; trustedProxies?: string } = {},
 ): Promise<Site> => {
   const accounts = createAccounts(storage, accountParts)
-  const sessions = createSessions(accounts)
+  const sessions = openSessions(accounts)
   const realms = new Map<string, SettingsDoc>()
   const logins: string[] = []
   const config = loadConfig({

@@ -6,7 +6,7 @@ import { createEventScan, type EventSelection } from '#server/audit/event-scan.t
 import type { ReadRecords } from '#server/audit/records.ts'
 import type { EventFilter, Totals } from '#server/audit/totals.ts'
 import { createTurns } from '#server/http/turns.ts'
-import type { Vault } from '#server/realm/rules/secrets.ts'
+import type { Vault } from '#server/keys/vault.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
 import { type Action, bodyOf } from '../action.ts'

@@ -14,12 +14,12 @@ import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { CompareReply, CompareRequest, Place, SecretPlace } from '#schemas/wire/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
+import type { Vault } from '#server/keys/vault.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import { isStorable } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { readAtOneRevision } from '../read/configuration.ts'
 import { mayRead, refuseUnlessMayWrite } from '../rules/access.ts'
-import type { Vault } from '../rules/secrets.ts'
 import { placeOf } from '../write/operations.ts'
 
 type Secret = NonNullable<CompareRequest['secrets']>[number]

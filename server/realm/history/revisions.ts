@@ -10,11 +10,11 @@ import { seedOf, seeds } from '#schemas/realm/seeds.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { ChangesetChange, RevisionSummary } from '#schemas/wire/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
+import type { Place, Vault } from '#server/keys/vault.ts'
 import { SealError } from '#server/platform/sealing.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import type { RevisionOperationRow, RevisionRow, Tables } from '#server/storage/tables/tables.ts'
 import { mayRead } from '../rules/access.ts'
-import type { Place, Vault } from '../rules/secrets.ts'
 import { changesOf, keptIn, operationsBetween } from './history.ts'
 
 type Counts = Pick<RevisionSummary, 'created' | 'updated' | 'deleted' | 'hidden'>

@@ -5,9 +5,9 @@ import type { SecretMark } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
+import type { Vault } from '#server/keys/vault.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { Prepared } from '../behaviours/behaviour.ts'
-import type { Vault } from '../rules/secrets.ts'
 import type { Draft, Drafts } from './drafts.ts'
 
 export interface Effect {

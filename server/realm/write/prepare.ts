@@ -1,9 +1,9 @@
 /** Between deciding and committing: what the kinds add, for all documents of one kind at once. */
 
+import type { Vault } from '#server/keys/vault.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Behaviours, Prepared, PrepareTools } from '../behaviours/behaviour.ts'
-import type { Vault } from '../rules/secrets.ts'
 import type { Draft } from './drafts.ts'
 import { type Effect, effectOf } from './effects.ts'
 import { createFaults } from './faults.ts'

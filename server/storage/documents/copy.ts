@@ -74,6 +74,12 @@ const positionQuery = ({ mark = 'null' }: Dialect) =>
       .where('name', '=', name),
   )
 
+/** Of a server. */
+export const copyLimits: CopyLimits = {
+  totalBytes: 64 * 1024 * 1024,
+  kindBytes: 24 * 1024 * 1024,
+}
+
 export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
   const { db } = storage
   const query = positionQuery(storage.dialect)

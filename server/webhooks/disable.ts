@@ -3,9 +3,9 @@
 import { Webhook } from '#schemas/kinds/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import type { Writer } from '#server/realm/write/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import { restDoor } from './write/operations.ts'
-import type { Writer } from './write/write.ts'
 
 export type DisableWebhook = (webhook: StoredDocument, reason: string) => Promise<void>
 

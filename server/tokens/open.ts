@@ -1,0 +1,40 @@
+/** Opens tokens: issuers, minting and verifying, subjects, and the grants behind refresh tokens. */
+
+import type { KeysArea } from '#server/keys/open.ts'
+import type { Secrets } from '#server/keys/secrets.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { createGrantsStore } from './grants-store.ts'
+import { createMint } from './mint.ts'
+import { createIssuers } from './realm.ts'
+import { createSubjects } from './subject.ts'
+import { createVerifier } from './verify.ts'
+
+export interface TokenNeeds {
+  readonly storage: Storage
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
+  readonly keys: Pick<KeysArea, 'realmKeys'>
+  readonly baseUrl: string
+  /** The name of the realm that stays open when it is disabled. */
+  readonly master: string
+}
+
+export const openTokens = (needs: TokenNeeds) => {
+  const { storage, copy, clock, secrets, keys, baseUrl, master } = needs
+  const subjects = createSubjects({
+    reveal: secrets.vault.reveal,
+    key: secrets.keyFor('pairwise-subjects'),
+  })
+  return {
+    issuers: createIssuers({ copy, baseUrl, master }),
+    subjects,
+    mint: createMint({ storage, clock, keys: keys.realmKeys, subjects }),
+    verifier: createVerifier({ storage, clock, keys: keys.realmKeys }),
+    grantsStore: createGrantsStore({ storage, clock, handleKey: secrets.keyFor('grant-handles') }),
+  }
+}
+
+export type TokensArea = ReturnType<typeof openTokens>

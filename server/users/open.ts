@@ -1,0 +1,58 @@
+/** Opens users: their rows, ranks and invitations, and the messages that are sent to them. */
+
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Secrets } from '#server/keys/secrets.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { createAddressNotice } from './address-notice.ts'
+import { createAddressUndos } from './address-undos.ts'
+import { createErasedPeople } from './erased-people.ts'
+import { createInvitations } from './invitations.ts'
+import { createMessageLimits } from './message-limits.ts'
+import { createRanks } from './permissions.ts'
+import { createPost } from './post.ts'
+import { createUsers } from './users.ts'
+
+export interface UserNeeds {
+  readonly storage: Storage
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly secrets: Pick<Secrets, 'keyFor'>
+  readonly metrics: Pick<Metrics, 'messageSuppressed'>
+  readonly jobs: Jobs
+  readonly recorder: Recorder
+  readonly messaging: Messaging
+  readonly baseUrl: string
+}
+
+export const openUsers = (needs: UserNeeds) => {
+  const { storage, copy, clock, secrets, metrics, jobs, recorder, messaging, baseUrl } = needs
+  const messageLimits = createMessageLimits({ storage, clock })
+  const post = createPost({
+    limits: messageLimits,
+    onSuppressed: metrics.messageSuppressed,
+    jobs,
+    messaging,
+    copy,
+    recorder,
+    clock,
+    key: secrets.keyFor('messages'),
+  })
+  const addressUndos = createAddressUndos({ storage, clock })
+  return {
+    store: createUsers(storage),
+    ranks: createRanks(storage),
+    erasedPeople: createErasedPeople({ storage, key: secrets.keyFor('erased-people') }),
+    invitations: createInvitations({ storage, clock }),
+    messageLimits,
+    post,
+    addressUndos,
+    addressNotice: createAddressNotice({ post, undos: addressUndos, messaging, clock, baseUrl }),
+  }
+}
+
+export type UsersArea = ReturnType<typeof openUsers>
