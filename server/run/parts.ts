@@ -7,7 +7,7 @@ import { createHealth } from '#server/admin/health.ts'
 import { openAudit } from '#server/audit/open.ts'
 import type { Config } from '#server/config/index.ts'
 import { openCredentials } from '#server/credentials/open.ts'
-import { createCookies } from '#server/http/cookies/cookies.ts'
+import { openHttp } from '#server/http/open.ts'
 import { openJobs } from '#server/jobs/queue.ts'
 import { keyAtHand } from '#server/keys/installation-key.ts'
 import { openKeys } from '#server/keys/open.ts'
@@ -23,13 +23,14 @@ import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm } from '#server/realm/realms.ts'
 import { openSessions } from '#server/sessions/sessions.ts'
-import { createSignIns } from '#server/sign-in/flow/sign-ins.ts'
+import { openSignIn } from '#server/sign-in/open.ts'
 import { copyLimits, createCopy } from '#server/storage/documents/copy.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { openTokens } from '#server/tokens/open.ts'
 import { createDataExport } from '#server/users/data-export.ts'
 import { openUsers } from '#server/users/open.ts'
 import { openWebhooks } from '#server/webhooks/open.ts'
+import { mapError } from './errors.ts'
 
 export const createParts = async (
   config: Config,
@@ -119,6 +120,23 @@ export const createParts = async (
       audit,
       realm,
     })
+    const http = openHttp({ baseUrl, csrfKey: secrets.keyFor('csrf'), mapError })
+    const signIn = openSignIn({
+      storage,
+      copy,
+      clock,
+      keyring,
+      recorder,
+      metrics,
+      messaging,
+      users,
+      credentials,
+      sessions,
+      settingsOf: realm.settingsOf,
+      http,
+      baseUrl,
+      master,
+    })
     const { grantsStore, issuers, mint, subjects } = tokens
 
     return {
@@ -135,12 +153,13 @@ export const createParts = async (
       config,
       logger,
       clock,
-      cookies: createCookies(baseUrl),
+      ...http,
+      signIn,
       keyring,
       storage,
       copy,
       sessions,
-      signIns: createSignIns({ storage, clock }),
+      signIns: signIn.signIns,
       vault,
       metrics,
       jobs,

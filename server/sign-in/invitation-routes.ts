@@ -7,9 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Csrf } from '#server/http/cookies/csrf.ts'
-import type { MapError } from '#server/http/errors.ts'
-import type { InvitationPage, PageError, Pages } from '#server/http/pages/pages.ts'
+import type { InvitationPage, PageError } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
@@ -20,15 +18,13 @@ import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from './actions/completed.ts'
 import { linkToken } from './authenticators/email-link.ts'
 import {
-  createOpenedInvitations,
   invitationHandle,
   invitationPath,
   type OpenedInvitation,
-  type OpenedInvitationParts,
+  type OpenedInvitations,
 } from './invitations.ts'
 import { joined } from './organizations.ts'
 import { registerPath, signInPath } from './pages/addresses.ts'
-import { createBrowser } from './pages/browser.ts'
 import { describeAcceptInvitation, describeInvitation } from './pages/description.ts'
 import { FORM_LIMIT, readForm } from './pages/form.ts'
 import { installPageScope, type PageScopeParts } from './pages/page-scope.ts'
@@ -40,18 +36,13 @@ import {
   type VisitParts,
 } from './pages/visit.ts'
 
-export interface InvitationRouteParts
-  extends OpenedInvitationParts,
-    Omit<VisitParts, 'browser'>,
-    PageScopeParts {
+export interface InvitationRouteParts extends VisitParts, PageScopeParts {
+  /** The invitation that a browser has opened. */
+  readonly opened: OpenedInvitations
   readonly invitations: Invitations
-  readonly cookies: Parameters<typeof createBrowser>[0]
-  readonly csrf: Csrf
-  readonly pages: Pages
   readonly users: Users
   readonly recorder: Recorder
   readonly clock: Clock
-  readonly mapError?: MapError
 }
 
 type RealmRequest = FastifyRequest<RealmRoute>
@@ -72,10 +63,8 @@ const mayAccept = ({ user, session }: FoundSession): boolean =>
   user.managed !== 1 && session.impersonator === null
 
 const createHandlers = (parts: InvitationRouteParts) => {
-  const { invitations, pages, users, recorder, sessions } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
-  const visits = createVisits({ ...parts, browser })
-  const opened = createOpenedInvitations(parts)
+  const { browser, opened, invitations, pages, users, recorder, sessions } = parts
+  const visits = createVisits(parts)
 
   const refuse = (
     request: RealmRequest,

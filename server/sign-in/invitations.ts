@@ -65,3 +65,5 @@ export const createOpenedInvitations = ({ invitations, copy, cookies }: OpenedIn
     },
   }
 }
+
+export type OpenedInvitations = ReturnType<typeof createOpenedInvitations>

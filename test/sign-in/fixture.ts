@@ -9,18 +9,12 @@ import { createApprovals } from '#server/credentials/approvals.ts'
 import { createDevices } from '#server/credentials/devices.ts'
 import { createFactors } from '#server/credentials/factors.ts'
 import { createPasskeys } from '#server/credentials/passkeys.ts'
-import { createCookies } from '#server/http/cookies/cookies.ts'
-import { createCsrf } from '#server/http/cookies/csrf.ts'
-import { createPages } from '#server/http/pages/pages.ts'
+import { openHttp } from '#server/http/open.ts'
 import { createHttp } from '#server/http/server.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { openSessions, type Sessions } from '#server/sessions/sessions.ts'
-import { createSignInEngine } from '#server/sign-in/flow/create-engine.ts'
-import { createSignIns } from '#server/sign-in/flow/sign-ins.ts'
-import { createKnownDevices } from '#server/sign-in/known-devices.ts'
-import { createSignInOrganizations } from '#server/sign-in/organizations.ts'
-import { loginRoutes } from '#server/sign-in/pages/routes.ts'
+import { openSignIn } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
@@ -85,64 +79,59 @@ export const openSite = async (
     logger: createLogger({ level: 'silent' }),
     clock: accounts.clock,
   })
-  const pages = createPages()
-  pages.routes(app)
-  const signIns = createSignIns(accounts)
+  const http = openHttp({ baseUrl, csrfKey: randomBytes(32), mapError: () => undefined })
+  http.pages.routes(app)
   const factors = createFactors(storage)
   const keyring = keyringFrom([randomBytes(32)])
-  const onLogin = (realm: string, outcome: string) => logins.push(`${realm} ${outcome}`)
-  const cookies = createCookies(baseUrl)
   const messaging = {
     ready: async () => ({ ready: false, reason: 'there is none here' }) as const,
   }
   const post = { statements: () => [], wake: () => undefined }
-  const engine = createSignInEngine({
+  const codeKey = randomBytes(32)
+  const signIn = openSignIn({
     ...accounts,
-    sessions,
-    signIns,
-    pages,
-    keyring,
-    factors,
-    ranks: createRanks(storage),
-    devices: createDevices({ ...accounts, keyring, factors }),
-    approvals: createApprovals(accounts),
-    passkeys: createPasskeys({ ...accounts, factors, key: randomBytes(32), baseUrl }),
-    messaging,
-    post,
-    addressNotice: createAddressNotice({
-      ...accounts,
-      undos: createAddressUndos(accounts),
-      post,
-      messaging,
-      baseUrl,
-    }),
-    knownDevices: createKnownDevices({ ...accounts, messaging, post, cookies, baseUrl }),
-    organizations: createSignInOrganizations(accounts),
-    invitations: createInvitations(accounts),
-    codeKey: randomBytes(32),
-    baseUrl,
-    onLogin,
-  })
-  app.register(
-    loginRoutes({
-      ...accounts,
-      sessions,
-      cookies,
-      csrf: createCsrf(randomBytes(32)),
-      pages,
-      engine,
-      signIns,
-      copy: {
-        fresh: async (realm) => {
-          const settings = realms.get(realm)
-          return settings && seededView(realm, settings)
-        },
+    copy: {
+      fresh: async (realm) => {
+        const settings = realms.get(realm)
+        return settings && seededView(realm, settings)
       },
-      master: 'master',
-      settingsOf: async (realm) => realms.get(realm) ?? null,
-      onLogin,
-    }),
-  )
+    },
+    keyring,
+    metrics: {
+      login: async (realm, outcome) => void logins.push(`${realm} ${outcome}`),
+      mfaChallenge: async () => undefined,
+    },
+    messaging,
+    users: {
+      store: accounts.users,
+      ranks: createRanks(storage),
+      invitations: createInvitations(accounts),
+      post,
+      addressNotice: createAddressNotice({
+        ...accounts,
+        undos: createAddressUndos(accounts),
+        post,
+        messaging,
+        baseUrl,
+      }),
+    },
+    credentials: {
+      passwords: accounts.passwords,
+      bruteForce: accounts.bruteForce,
+      authenticator: accounts.authenticator,
+      factors,
+      passkeys: createPasskeys({ ...accounts, factors, key: codeKey, baseUrl }),
+      devices: createDevices({ ...accounts, keyring, factors }),
+      approvals: createApprovals(accounts),
+      codeKey,
+    },
+    sessions,
+    settingsOf: async (realm) => realms.get(realm) ?? null,
+    http,
+    baseUrl,
+    master: 'master',
+  })
+  app.register(signIn.routes())
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   return {

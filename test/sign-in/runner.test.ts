@@ -12,9 +12,11 @@ import {
 } from '#schemas/drivers/authenticators.ts'
 import type { FlowDoc } from '#schemas/kinds/flow.ts'
 import { passageErrors } from '#schemas/rules/flow-passage.ts'
-import { createAuthenticators } from '#server/sign-in/authenticators/index.ts'
-import { createConditions } from '#server/sign-in/conditions/index.ts'
-import type { FactorParts } from '#server/sign-in/flow/factor-parts.ts'
+import {
+  type AuthenticatorNeeds,
+  createAuthenticators,
+} from '#server/sign-in/authenticators/index.ts'
+import { type ConditionNeeds, createConditions } from '#server/sign-in/conditions/index.ts'
 import type { PinnedNode } from '#server/sign-in/flow/pinned-flow.ts'
 import { type Judge, nextOf, type Progress, type Suitability } from '#server/sign-in/flow/runner.ts'
 
@@ -193,7 +195,8 @@ describe('flows that cannot work', () => {
 
 describe('the list of authenticators', () => {
   /** Made by name: factories only keep what they are given. */
-  const parts = new Proxy({}, { get: () => new Proxy(() => undefined, {}) }) as FactorParts
+  const parts = new Proxy({}, { get: () => new Proxy(() => undefined, {}) }) as AuthenticatorNeeds &
+    ConditionNeeds
   const idsOf = (list: readonly { readonly id: string }[]) => list.map(({ id }) => id).sort()
 
   it('is what a flow can run, and says the same of each as its code', () => {

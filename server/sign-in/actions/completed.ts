@@ -4,17 +4,18 @@
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Users } from '#server/users/users.ts'
 import type { StepContext } from '../flow/step.ts'
 
 type Change = Parameters<typeof changedUserRow>[1]
 
 /** Whatever else the action changes about the user goes into the same row. */
 export const completed = (
-  { users, clock }: Pick<FactorParts, 'users' | 'clock'>,
+  { users, clock }: { readonly users: Users; readonly clock: Clock },
   user: UserRow,
   id: string,
   change: Change = {},

@@ -1,11 +1,21 @@
 /** Registers a security key or passkey. */
 
 import { passkeyEnrolment } from '#server/credentials/enrolment.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Users } from '#server/users/users.ts'
 import { type RequiredAction, refused } from '../flow/step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'storage' | 'users' | 'clock' | 'passkeys'>
+interface Parts {
+  readonly pages: Pages
+  readonly storage: Pick<Storage, 'db'>
+  readonly users: Users
+  readonly clock: Clock
+  readonly passkeys: Passkeys
+}
 
 const id = 'webauthn-register'
 

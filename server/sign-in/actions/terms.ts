@@ -1,12 +1,18 @@
 /** The terms of the realm. When they were accepted is kept as an attribute of the user, as Keycloak does it. */
 
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Attributes } from '#server/users/user-record.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Users } from '#server/users/users.ts'
 import type { AnswerContext, Answered, Form, RequiredAction } from '../flow/step.ts'
 import { refused } from '../flow/step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock'>
+interface Parts {
+  readonly pages: Pages
+  readonly users: Users
+  readonly clock: Clock
+}
 
 const id = 'TERMS_AND_CONDITIONS'
 export const termsAttribute = 'terms_and_conditions'

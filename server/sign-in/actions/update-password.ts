@@ -1,8 +1,15 @@
 import { deleteCredentials } from '#server/credentials/credentials.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Users } from '#server/users/users.ts'
 import type {
   AnswerContext,
   Answered,
@@ -14,7 +21,14 @@ import type {
 import { refused } from '../flow/step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock'>
+interface Parts {
+  readonly pages: Pages
+  readonly storage: Pick<Storage, 'db'>
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly clock: Clock
+}
 
 const id = 'UPDATE_PASSWORD'
 const dayMs = 24 * 3600 * 1000

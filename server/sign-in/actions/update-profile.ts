@@ -1,15 +1,22 @@
 /** Name and address of the user, to be looked at and completed. A new address has to be verified anew. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { FieldErrors } from '#server/http/pages/pages.ts'
+import type { FieldErrors, Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { AddressNotice } from '#server/users/address-notice.ts'
 import { profileChange } from '#server/users/profile.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Users } from '#server/users/users.ts'
 import { type Form, type Refusal, type RequiredAction, refused } from '../flow/step.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'addressNotice'>
+interface Parts {
+  readonly pages: Pages
+  readonly users: Users
+  readonly clock: Clock
+  readonly addressNotice: AddressNotice
+}
 
 const fields = ['email', 'firstName', 'lastName'] as const
 

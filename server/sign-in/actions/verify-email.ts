@@ -3,17 +3,28 @@
  * and nobody is signed in by opening it.
  */
 
+import type { Pages } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName } from '#server/users/names.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Post } from '#server/users/post.ts'
+import type { Users } from '#server/users/users.ts'
 import { type RequiredAction, refused, stepError } from '../flow/step.ts'
 import { mayHave, pendingAddress, takeAddress } from '../messages/claims.ts'
 import { createCodeExchange, wasResent } from '../messages/code-exchange.ts'
 import { codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
 import { completed, ownEvent } from './completed.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock' | 'messaging' | 'post' | 'codeKey'>
+interface Parts {
+  readonly pages: Pages
+  readonly users: Users
+  readonly clock: Clock
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly codeKey: Uint8Array
+}
 
 const id = 'VERIFY_EMAIL'
 const templateKey = 'verify-email'

@@ -4,26 +4,32 @@
  * wherever the mail is read, and then belongs to that browser alone. Opening it asks first: mail scanners follow links too.
  */
 
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Post } from '#server/users/post.ts'
+import type { Users } from '#server/users/users.ts'
 import { refused, type Shown, type Step, type StepContext, stepError } from '../flow/step.ts'
+import type { Administrators } from '../messages/administrators.ts'
 import { sendAgain, wasResent } from '../messages/code-exchange.ts'
 import { causeOf, mayOpen, openedByMail } from '../messages/mail-proof.ts'
 import { codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
 
-type Parts = Pick<
-  FactorParts,
-  | 'pages'
-  | 'clock'
-  | 'messaging'
-  | 'post'
-  | 'baseUrl'
-  | 'factors'
-  | 'users'
-  | 'sessions'
-  | 'administrators'
->
+interface Parts {
+  readonly pages: Pages
+  readonly clock: Clock
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly baseUrl: string
+  readonly factors: Factors
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly administrators: Administrators
+}
 
 interface Notes {
   /** Of the token in the link. */

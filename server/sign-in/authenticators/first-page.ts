@@ -1,7 +1,7 @@
 /** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
 
+import type { Passkeys } from '#server/credentials/passkeys.ts'
 import type { FirstPage } from '#server/http/pages/pages.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
 import { type AskedPage, loginError, type StepContext } from '../flow/step.ts'
 import { registerPath } from '../pages/addresses.ts'
@@ -21,7 +21,7 @@ const hasPasskeys = (nodes: readonly PinnedNode[]): boolean =>
 
 /** Made before the page is sent: whether the passkey is open then, only the page knows. */
 export const createFirstPage =
-  ({ passkeys }: Pick<FactorParts, 'passkeys'>) =>
+  ({ passkeys }: { readonly passkeys: Passkeys }) =>
   async ({ settings, realm, state, request }: StepContext) => {
     const options = hasPasskeys(state.flow.nodes)
       ? await passkeys.requestOptions(settings, undefined, passkeyAudience(realm))

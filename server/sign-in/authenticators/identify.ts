@@ -1,12 +1,18 @@
 /** Asks who is signing in. A name that nobody has goes on like any other: what comes next fails for it. */
 
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { printable } from '#server/users/names.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Users } from '#server/users/users.ts'
 import { refused, type Step } from '../flow/step.ts'
 import { signInPath } from '../pages/addresses.ts'
 import { createFirstPage } from './first-page.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'passkeys' | 'users'>
+interface Parts {
+  readonly pages: Pages
+  readonly passkeys: Passkeys
+  readonly users: Users
+}
 
 const longestName = 320
 

@@ -3,10 +3,14 @@
  * one organization there is nothing to choose, and a request that names one has chosen.
  */
 
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { refused, type Step, type StepContext, stepError } from '../flow/step.ts'
+import type { SignInOrganizations } from '../organizations.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'organizations'>
+interface Parts {
+  readonly pages: Pages
+  readonly organizations: SignInOrganizations
+}
 
 export const organization = ({ pages, organizations }: Parts): Step => {
   const choices = async ({ view, user }: StepContext) =>

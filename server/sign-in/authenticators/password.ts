@@ -1,10 +1,10 @@
 /** The password of somebody whose name was given before, whether or not anybody has that name. */
 
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { loginError, refused, type Step } from '../flow/step.ts'
 import { resetPath } from '../pages/addresses.ts'
 
-export const password = ({ pages }: Pick<FactorParts, 'pages'>): Step => ({
+export const password = ({ pages }: { readonly pages: Pages }): Step => ({
   id: 'password',
   amr: 'pwd',
   blind: true,

@@ -5,11 +5,15 @@
  * a device, or who exists.
  */
 
+import type { Approvals } from '#server/credentials/approvals.ts'
 import { type ApprovalStatus, approvalMs } from '#server/credentials/approvals.ts'
-import type { DeviceAddress } from '#server/credentials/devices.ts'
+import type { DeviceAddress, Devices } from '#server/credentials/devices.ts'
 import { reachableDevices } from '#server/credentials/reachable-devices.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Post } from '#server/users/post.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
 import {
   type AnswerContext,
@@ -24,7 +28,14 @@ import { causeOf } from '../messages/mail-proof.ts'
 import { maySendAgain } from '../messages/sent-code.ts'
 import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'clock' | 'messaging' | 'post' | 'devices' | 'approvals'>
+interface Parts {
+  readonly pages: Pages
+  readonly clock: Clock
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly devices: Pick<Devices, 'of' | 'addressesOf'>
+  readonly approvals: Approvals
+}
 
 export const templateKey = 'mfa-push'
 

@@ -5,8 +5,11 @@
  * browser and an address get only so many.
  */
 
+import type { Approvals } from '#server/credentials/approvals.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Users } from '#server/users/users.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
 import {
   type AnswerContext,
@@ -19,7 +22,13 @@ import {
 } from '../flow/step.ts'
 import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'clock' | 'users' | 'approvals' | 'baseUrl'>
+interface Parts {
+  readonly pages: Pages
+  readonly clock: Clock
+  readonly users: Users
+  readonly approvals: Approvals
+  readonly baseUrl: string
+}
 
 /** Pictures that one address may ask for; an office has one address. */
 const perAddress = { limit: 60, seconds: 600 }

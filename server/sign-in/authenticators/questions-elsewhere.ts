@@ -1,10 +1,10 @@
 /** What push and QR share: a question that somebody answers elsewhere, while the page waits. */
 
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import type { ApprovalStatus } from '#server/credentials/approvals.ts'
+import type { ApprovalStatus, Approvals } from '#server/credentials/approvals.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { StepContext } from '../flow/step.ts'
 
 /** What a sign-in remembers of its question. */
@@ -22,7 +22,13 @@ const clientNameOf = async ({ view, state }: StepContext): Promise<string | null
   return document ? contentOf<ClientDoc>(document).name || document.key : null
 }
 
-export const createElsewhere = ({ approvals, clock }: Pick<FactorParts, 'approvals' | 'clock'>) => {
+export const createElsewhere = ({
+  approvals,
+  clock,
+}: {
+  readonly approvals: Approvals
+  readonly clock: Clock
+}) => {
   const rowOf = async ({ realm, notes }: StepContext): Promise<ApprovalRow | undefined> => {
     const asked = notes as Asked | undefined
     return asked && approvals.find(realm, asked.id)

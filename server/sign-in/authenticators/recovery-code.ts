@@ -2,12 +2,19 @@
 
 import type { Checked } from '#server/credentials/authenticate.ts'
 import { changeSecret } from '#server/credentials/credentials.ts'
+import type { Factors } from '#server/credentials/factors.ts'
 import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { guarded } from '#server/storage/statements.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'storage' | 'factors'>
+interface Parts {
+  readonly pages: Pages
+  readonly storage: Pick<Storage, 'db'>
+  readonly factors: Factors
+}
 
 const type = 'recovery-codes'
 

@@ -7,29 +7,42 @@
 import { Role } from '#schemas/kinds/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
+import { insertRows } from '#server/storage/statements.ts'
+import type { Invitations } from '#server/users/invitations.ts'
 import { openOrganization } from '#server/users/organizations.ts'
 import { newUserRow } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { ownEvent } from '../actions/completed.ts'
 import { termsAttribute } from '../actions/terms.ts'
 import { profileErrors, readProfile } from '../actions/update-profile.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import { type Form, type Refusal, refused, type Step, type StepContext } from '../flow/step.ts'
 import { claimantOf, giveUp, waitingFor } from '../messages/claims.ts'
 import { joined } from '../organizations.ts'
 import { signInPath } from '../pages/addresses.ts'
 
-type Parts = Pick<
-  FactorParts,
-  'pages' | 'storage' | 'clock' | 'users' | 'passwords' | 'invitations' | 'factors' | 'messaging'
->
+interface Parts {
+  readonly pages: Pages
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly users: Users
+  readonly passwords: Passwords
+  readonly invitations: Pick<Invitations, 'findById' | 'isOpen' | 'accept'>
+  readonly factors: Factors
+  readonly messaging: Pick<Messaging, 'ready'>
+}
 
 const nothing = { statements: [], events: [] }
 

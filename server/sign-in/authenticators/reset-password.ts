@@ -1,13 +1,24 @@
 /** A new password for somebody who has shown to be the user by other means. */
 
+import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Users } from '#server/users/users.ts'
 import { signOutBox, takeNewPassword } from '../actions/update-password.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Step } from '../flow/step.ts'
+import type { Administrators } from '../messages/administrators.ts'
 
-type Parts = Pick<
-  FactorParts,
-  'pages' | 'storage' | 'passwords' | 'sessions' | 'users' | 'clock' | 'administrators'
->
+interface Parts {
+  readonly pages: Pages
+  readonly storage: Pick<Storage, 'db'>
+  readonly passwords: Passwords
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly clock: Clock
+  readonly administrators: Administrators
+}
 
 export const resetPassword = (parts: Parts): Step => ({
   id: 'reset-password',

@@ -2,27 +2,32 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import type { SentCodePage } from '#server/http/pages/pages.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Pages, SentCodePage } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Post } from '#server/users/post.ts'
+import type { Users } from '#server/users/users.ts'
 import { type Step, type StepContext, stepError } from '../flow/step.ts'
+import type { Administrators } from '../messages/administrators.ts'
 import { createCodeExchange, wasResent } from '../messages/code-exchange.ts'
 import { causeOf, mayOpen, openedByMail } from '../messages/mail-proof.ts'
 import { codeDigits, codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
 
-export type SentCodeParts = Pick<
-  FactorParts,
-  | 'pages'
-  | 'clock'
-  | 'messaging'
-  | 'post'
-  | 'codeKey'
-  | 'factors'
-  | 'users'
-  | 'sessions'
-  | 'administrators'
->
+export interface SentCodeParts {
+  readonly pages: Pages
+  readonly clock: Clock
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly codeKey: Uint8Array
+  readonly factors: Factors
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly administrators: Administrators
+}
 
 interface Way {
   readonly id: string

@@ -1,11 +1,17 @@
 /** The terms as a step of the flow: asked of users who have not accepted them since `since` (seconds), or ever. */
 
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Attributes } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { takeTerms, termsAttribute } from '../actions/terms.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Step, StepContext } from '../flow/step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'users' | 'clock'>
+interface Parts {
+  readonly pages: Pages
+  readonly users: Users
+  readonly clock: Clock
+}
 
 const isAccepted = ({ user, execution }: StepContext): boolean => {
   const { [termsAttribute]: accepted } = JSON.parse(user?.attributes ?? '{}') as Attributes

@@ -1,11 +1,15 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import type { Step } from '../flow/step.ts'
 import { resetPath } from '../pages/addresses.ts'
 import { createFirstPage } from './first-page.ts'
 
-export const usernamePassword = (parts: Pick<FactorParts, 'pages' | 'passkeys'>): Step => {
+export const usernamePassword = (parts: {
+  readonly pages: Pages
+  readonly passkeys: Passkeys
+}): Step => {
   const firstPage = createFirstPage(parts)
   return {
     id: 'username-password',

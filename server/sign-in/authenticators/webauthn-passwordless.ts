@@ -3,10 +3,16 @@
  * makes it two factors at once. On the first page it is offered beside the password, also by the browser's autofill.
  */
 
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Users } from '#server/users/users.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'passkeys' | 'users'>
+interface Parts {
+  readonly pages: Pages
+  readonly passkeys: Passkeys
+  readonly users: Users
+}
 
 export const passwordlessId = 'webauthn-passwordless'
 

@@ -1,10 +1,14 @@
 /** A security key or passkey as second factor. */
 
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
-type Parts = Pick<FactorParts, 'pages' | 'passkeys'>
+interface Parts {
+  readonly pages: Pages
+  readonly passkeys: Passkeys
+}
 
 const audienceOf = (user: UserRow | undefined): string => `factor:${user?.id}`
 

@@ -1,11 +1,11 @@
 /** Holds for members of any of `groups`, given as paths, and of groups below them. */
 
+import type { Storage } from '#server/storage/contract.ts'
 import { rolesOfUser } from '#server/tokens/roles.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 
-export const group = ({ storage }: Pick<FactorParts, 'storage'>): Condition => ({
+export const group = ({ storage }: { readonly storage: Pick<Storage, 'db'> }): Condition => ({
   id: 'condition-group',
   holds: async ({ user, view, execution }) => {
     if (!user) return false

@@ -1,7 +1,9 @@
 /** THE list of conditions. */
 
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { Condition } from '../flow/step.ts'
+import type { KnownDevices } from '../known-devices.ts'
 import { acr } from './acr.ts'
 import { client } from './client.ts'
 import { group } from './group.ts'
@@ -11,13 +13,19 @@ import { role } from './role.ts'
 import { negatable } from './settings.ts'
 import { userHasFactor } from './user-has-factor.ts'
 
-export const createConditions = (parts: FactorParts): Condition[] =>
+export interface ConditionNeeds {
+  readonly storage: Pick<Storage, 'db'>
+  readonly factors: Factors
+  readonly knownDevices: KnownDevices
+}
+
+export const createConditions = ({ storage, factors, knownDevices }: ConditionNeeds): Condition[] =>
   [
-    userHasFactor(parts),
-    role(parts),
-    group(parts),
+    userHasFactor({ factors }),
+    role({ storage }),
+    group({ storage }),
     client(),
     acr(),
     network(),
-    newDevice(parts),
+    newDevice({ knownDevices }),
   ].map(negatable)

@@ -1,11 +1,11 @@
 /** Holds for users who have any of `roles`, also by a group or a composite; a client's role is written `client/role`. */
 
+import type { Storage } from '#server/storage/contract.ts'
 import { rolesOfUser } from '#server/tokens/roles.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 
-export const role = ({ storage }: Pick<FactorParts, 'storage'>): Condition => ({
+export const role = ({ storage }: { readonly storage: Pick<Storage, 'db'> }): Condition => ({
   id: 'condition-role',
   holds: async ({ user, view, execution }) => {
     if (!user) return false

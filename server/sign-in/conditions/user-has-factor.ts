@@ -4,12 +4,12 @@
  * its users. See docs/decisions/unreachable-factors.md.
  */
 
+import type { Factors } from '#server/credentials/factors.ts'
 import { factorTypes } from '#server/credentials/factors.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 
-export const userHasFactor = ({ factors }: Pick<FactorParts, 'factors'>): Condition => ({
+export const userHasFactor = ({ factors }: { readonly factors: Factors }): Condition => ({
   id: 'condition-user-has-factor',
   holds: async ({ user, execution }) => {
     const types = listOf(execution.config['types'])

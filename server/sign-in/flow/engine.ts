@@ -38,7 +38,8 @@ import {
   refused,
 } from './step.ts'
 
-export interface EngineParts extends QuestionParts {
+export interface EngineParts {
+  readonly questions: QuestionParts
   readonly recorder: Recorder
   readonly sessions: Sessions
   readonly authenticator: Authenticator
@@ -58,7 +59,7 @@ export const over = 'EXPIRED'
 
 export const createEngine = (parts: EngineParts) => {
   const { recorder, sessions, authenticator, bruteForce, signIns } = parts
-  const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts)
+  const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts.questions)
 
   const audit = (
     { realm, request }: Visitor,
@@ -77,7 +78,7 @@ export const createEngine = (parts: EngineParts) => {
 
   const outageOf = (next: Next): PageError | undefined => {
     const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
-    return parts.steps.find(({ id }) => id === missed)?.outage
+    return parts.questions.steps.find(({ id }) => id === missed)?.outage
   }
 
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>

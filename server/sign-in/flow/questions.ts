@@ -85,11 +85,11 @@ export const createQuestions = ({
   clock,
   hasFactor,
   administrators,
-  ...parts
+  ...lists
 }: QuestionParts) => {
-  const steps = new Map(parts.steps.map((step) => [step.id, step]))
-  const conditions = new Map(parts.conditions.map((condition) => [condition.id, condition]))
-  const actions = new Map(parts.actions.map((action) => [action.id, action]))
+  const steps = new Map(lists.steps.map((step) => [step.id, step]))
+  const conditions = new Map(lists.conditions.map((condition) => [condition.id, condition]))
+  const actions = new Map(lists.actions.map((action) => [action.id, action]))
 
   const contextOf = (
     { request, realm, settings, view, browser, current }: Visitor,

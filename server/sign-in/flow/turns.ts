@@ -23,7 +23,7 @@ export interface TurnParts {
   readonly pages: Pages
   readonly engine: Engine
   /** Finds what waits for a sign-in. */
-  readonly findPending?: FindPending
+  readonly findPending?: FindPending | undefined
 }
 
 type RealmRequest = FastifyRequest<RealmRoute>

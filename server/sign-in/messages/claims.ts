@@ -6,16 +6,22 @@
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Factors } from '#server/credentials/factors.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName } from '#server/users/names.ts'
 import { type Attributes, changedUserRow, fieldsOf } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from '../actions/completed.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { StepContext } from '../flow/step.ts'
 
-type Parts = Pick<FactorParts, 'users' | 'clock'>
+interface Parts {
+  readonly users: Users
+  readonly clock: Clock
+}
 
 interface Writes {
   readonly statements: readonly Statement[]
@@ -44,7 +50,15 @@ export const holderOf = async (
 
 /** The account that has the address of a user who registers, where the owner of the address has no way into it. */
 export const claimantOf = async (
-  { users, factors, messaging }: Pick<FactorParts, 'users' | 'factors' | 'messaging'>,
+  {
+    users,
+    factors,
+    messaging,
+  }: {
+    readonly users: Users
+    readonly factors: Factors
+    readonly messaging: Pick<Messaging, 'ready'>
+  },
   { realm, view, settings }: StepContext,
   { email }: UserRow,
 ): Promise<UserRow | undefined> => {

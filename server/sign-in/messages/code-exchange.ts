@@ -3,8 +3,9 @@
  * it is looked at. Where it is sent, and what a right one allows, is the step's.
  */
 
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
+import type { Post } from '#server/users/post.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -16,7 +17,11 @@ import {
 } from '../flow/step.ts'
 import { isCode, isOver, maySendAgain, newCode, type SentCode } from './sent-code.ts'
 
-type Parts = Pick<FactorParts, 'clock' | 'post' | 'codeKey'>
+interface Parts {
+  readonly clock: Clock
+  readonly post: Pick<Post, 'statements' | 'wake'>
+  readonly codeKey: Uint8Array
+}
 
 /** What a sign-in remembers of something that was sent. */
 interface Sending extends Pick<SentCode, 'sentAt' | 'sendings'> {

@@ -4,13 +4,23 @@
  * for their own (GHSA-g38m-r43w-p2q7 and its like).
  */
 
+import type { Factors } from '#server/credentials/factors.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Cause } from '#server/users/message-limits.ts'
+import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from '../actions/completed.ts'
-import type { FactorParts } from '../flow/factor-parts.ts'
 import type { Passed, StepContext } from '../flow/step.ts'
+import type { Administrators } from './administrators.ts'
 
-type Parts = Pick<FactorParts, 'factors' | 'users' | 'clock' | 'sessions' | 'administrators'>
+interface Parts {
+  readonly factors: Factors
+  readonly users: Users
+  readonly clock: Clock
+  readonly sessions: Sessions
+  readonly administrators: Administrators
+}
 
 /** What lets somebody in by itself. */
 const waysIn = ['password', passkeyType]

@@ -10,8 +10,6 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Cookies } from '#server/http/cookies/cookies.ts'
-import type { Csrf } from '#server/http/cookies/csrf.ts'
 import { printable } from '#server/users/names.ts'
 import { linkToken, opensSignIn } from '../authenticators/email-link.ts'
 import { type Entry, entries, signInEntry } from '../flow/entries.ts'
@@ -20,7 +18,6 @@ import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { type Form, type Refusal, refused } from '../flow/step.ts'
 import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
 import { afterReset, pathOf, startPath, stepPath } from './addresses.ts'
-import { createBrowser } from './browser.ts'
 import {
   describeAnswer,
   describeAsk,
@@ -36,13 +33,8 @@ import { pendingHandle } from './pending.ts'
 import { createStatus, type SignInRoute } from './status.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
 
-export interface LoginParts
-  extends Omit<TurnParts, 'browser'>,
-    Omit<VisitParts, 'browser'>,
-    PageScopeParts {
+export interface LoginParts extends TurnParts, VisitParts, PageScopeParts {
   readonly recorder: Recorder
-  readonly cookies: Cookies
-  readonly csrf: Csrf
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
@@ -64,10 +56,9 @@ const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
 const createHandlers = (parts: LoginParts) => {
-  const { recorder, sessions, pages, engine, signIns, onLogin } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
-  const visits = createVisits({ ...parts, browser })
-  const { turnOf, begin, pageOf, show } = createTurns({ ...parts, browser })
+  const { browser, recorder, sessions, pages, engine, signIns, onLogin } = parts
+  const visits = createVisits(parts)
+  const { turnOf, begin, pageOf, show } = createTurns(parts)
 
   const showFirst = async (
     request: RealmRequest,
@@ -243,7 +234,7 @@ const createHandlers = (parts: LoginParts) => {
     return take(reply, turn, asked, form)
   }
 
-  const status = createStatus({ ...parts, browser, visits })
+  const status = createStatus({ engine, signIns, browser, visits })
   return { showFirst, answerFirst, showLater, answerLater, status }
 }
 

@@ -1,0 +1,158 @@
+/** Opens sign-in: the flow with its lists of authenticators, conditions and required actions, and its pages. */
+
+import type { FastifyPluginAsync } from 'fastify'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { CredentialsArea } from '#server/credentials/open.ts'
+import type { HttpArea } from '#server/http/open.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
+import type { RealmArea } from '#server/realm/open.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UsersArea } from '#server/users/open.ts'
+import { createRequiredActions } from './actions/index.ts'
+import { createAuthenticators } from './authenticators/index.ts'
+import { createConditions } from './conditions/index.ts'
+import { createDirectLack } from './flow/direct-grant.ts'
+import { createEngine } from './flow/engine.ts'
+import { createSignIns } from './flow/sign-ins.ts'
+import { invitationRoutes } from './invitation-routes.ts'
+import { createOpenedInvitations } from './invitations.ts'
+import { createKnownDevices } from './known-devices.ts'
+import { createAdministrators } from './messages/administrators.ts'
+import { createSignInOrganizations } from './organizations.ts'
+import { createBrowser } from './pages/browser.ts'
+import type { FindPending } from './pages/pending.ts'
+import { loginRoutes } from './pages/routes.ts'
+
+export interface SignInNeeds {
+  readonly storage: Storage
+  readonly copy: Pick<Copy, 'fresh'>
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'login' | 'mfaChallenge'>
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'invitations' | 'addressNotice'> & {
+    readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
+  }
+  readonly credentials: Omit<CredentialsArea, 'transactions'>
+  readonly sessions: Sessions
+  readonly settingsOf: RealmArea['settingsOf']
+  readonly http: HttpArea
+  readonly baseUrl: string
+  /** The name of the realm that stays open when it is disabled. */
+  readonly master: string
+}
+
+const createSignInFlow = (needs: SignInNeeds) => {
+  const { storage, clock, keyring, recorder, metrics, messaging, users, credentials } = needs
+  const { sessions, baseUrl } = needs
+  const { cookies, pages } = needs.http
+  const { post } = users
+  const { factors, authenticator, bruteForce } = credentials
+  const administrators = createAdministrators({ ranks: users.ranks, factors })
+  const organizations = createSignInOrganizations({ storage, clock })
+  const knownDevices = createKnownDevices({ storage, clock, cookies, messaging, post, baseUrl })
+  const signIns = createSignIns({ storage, clock })
+  const questions = {
+    clock,
+    users: users.store,
+    steps: createAuthenticators({
+      pages,
+      storage,
+      clock,
+      keyring,
+      messaging,
+      users,
+      credentials,
+      sessions,
+      administrators,
+      organizations,
+      baseUrl,
+    }),
+    conditions: createConditions({ storage, factors, knownDevices }),
+    actions: createRequiredActions({
+      pages,
+      storage,
+      clock,
+      keyring,
+      messaging,
+      users,
+      credentials,
+      sessions,
+    }),
+    hasFactor: factors.hasFactor,
+    administrators,
+  }
+  const engine = createEngine({
+    questions,
+    recorder,
+    sessions,
+    authenticator,
+    bruteForce,
+    signIns,
+    knownDevices,
+    organizations,
+    onLogin: metrics.login,
+    onChallenge: metrics.mfaChallenge,
+  })
+  return { engine, signIns, directLack: createDirectLack(questions) }
+}
+
+export const openSignIn = (needs: SignInNeeds) => {
+  const { copy, clock, recorder, metrics, users, sessions, settingsOf, master } = needs
+  const { cookies, csrf, pages, mapError } = needs.http
+  const browser = createBrowser(cookies, csrf)
+  const invitations = createOpenedInvitations({ invitations: users.invitations, copy, cookies })
+  const { engine, signIns, directLack } = createSignInFlow(needs)
+  return {
+    browser,
+    invitations,
+    signIns,
+    /** What a password grant would have to prove beside the password. */
+    directLack,
+    /** `findPending` tells what waits for a sign-in: protocols above know. */
+    routes:
+      (findPending?: FindPending): FastifyPluginAsync =>
+      async (app) => {
+        app.register(
+          loginRoutes({
+            browser,
+            sessions,
+            copy,
+            master,
+            settingsOf,
+            pages,
+            mapError,
+            recorder,
+            engine,
+            signIns,
+            findPending,
+            onLogin: metrics.login,
+          }),
+        )
+        app.register(
+          invitationRoutes({
+            browser,
+            opened: invitations,
+            invitations: users.invitations,
+            sessions,
+            copy,
+            master,
+            settingsOf,
+            pages,
+            mapError,
+            users: users.store,
+            recorder,
+            clock,
+          }),
+        )
+      },
+  }
+}
+
+export type SignInArea = ReturnType<typeof openSignIn>
