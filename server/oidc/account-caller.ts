@@ -7,11 +7,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { xsrfHeader } from '#server/http/cookies/cookies.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import type { OidcParts } from './parts.ts'
+import type { Users } from '#server/users/users.ts'
 import { noToken, refuseToken } from './token/bearer.ts'
 import {
   accountResource,
@@ -21,9 +21,11 @@ import {
   userTokenOf,
 } from './token/user-token.ts'
 
-export interface AccountCallerParts
-  extends UserTokenParts,
-    Pick<OidcParts, 'sessions' | 'users' | 'cookies' | 'csrf'> {}
+export interface AccountCallerParts extends UserTokenParts {
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly browser: Browser
+}
 
 export interface Account {
   readonly user: UserRow
@@ -73,8 +75,7 @@ export const ownTokenOf = async (
 }
 
 export const createAccountCaller = (parts: AccountCallerParts): AccountCaller => {
-  const { sessions, users, cookies, csrf } = parts
-  const browser = createBrowser(cookies, csrf)
+  const { sessions, users, browser } = parts
 
   const byToken: AccountCaller = async (issuer, request, reply) => {
     const token = await ownTokenOf(parts, issuer, request, reply, accountResource(issuer))

@@ -1,54 +1,180 @@
 /** THE list of protocol endpoints. */
 
+import type { Authorizations } from './authorize/authorizations.ts'
 import { authorize } from './authorize/authorize.ts'
 import { createAuthorizeRules } from './authorize/authorize-rules.ts'
+import { createInteraction } from './authorize/interaction.ts'
 import { par } from './authorize/par.ts'
 import { createResponseModes } from './authorize/response-modes/index.ts'
 import { createAuthenticateClient } from './client-auth/authenticate.ts'
 import { createClientKeys } from './client-auth/client-keys.ts'
 import { createClientAuthMethods } from './client-auth/index.ts'
-import { createPreflights } from './cors.ts'
+import type { Consents } from './consent/consents.ts'
+import type { Preflights } from './cors.ts'
 import { backchannelAuthentication } from './decoupled/backchannel-authentication.ts'
+import { createCibaMessage } from './decoupled/ciba-message.ts'
+import type { CibaRequests } from './decoupled/ciba-requests.ts'
+import { createSignedAuthentication } from './decoupled/ciba-signed.ts'
 import { deviceAuthorization } from './decoupled/device-authorization.ts'
+import { createDeviceRequests } from './decoupled/device-requests.ts'
 import { discovery } from './discovery/discovery.ts'
 import { jwks } from './discovery/jwks.ts'
 import type { Lists } from './discovery/metadata.ts'
 import { protectedResource } from './discovery/protected-resource.ts'
 import type { Endpoint } from './endpoint.ts'
 import { logout } from './logout/logout.ts'
-import type { OidcParts } from './parts.ts'
-import { createDpop } from './token/dpop.ts'
+import type { OidcNeeds } from './open.ts'
+import { createRecordRefusal } from './record-refusal.ts'
+import { createCodes } from './token/codes.ts'
+import type { Dpop } from './token/dpop.ts'
 import { createGrants } from './token/grants/index.ts'
 import { introspect } from './token/introspect.ts'
 import { revoke } from './token/revoke.ts'
 import { token } from './token/token.ts'
 import { userinfo } from './token/userinfo.ts'
+import type { UserPages } from './user-pages.ts'
 
-export const createEndpoints = (parts: OidcParts): readonly Endpoint[] => {
-  const grants = createGrants(parts)
-  const clientKeys = createClientKeys(parts)
-  const clientAuthMethods = createClientAuthMethods({ ...parts, clientKeys })
-  const responseModes = createResponseModes(parts)
-  const authenticateClient = createAuthenticateClient(clientAuthMethods, parts.recorder)
-  const preflights = createPreflights(parts.issuers)
-  const { locales } = parts.pages
+/** Made once for all endpoints, and for the areas above. */
+interface Shared {
+  readonly consents: Consents
+  readonly dpop: Dpop
+  readonly preflights: Preflights
+  readonly userPages: UserPages
+  readonly authorizations: Authorizations
+  readonly cibaRequests: CibaRequests
+}
+
+export const createEndpoints = (needs: OidcNeeds, shared: Shared): readonly Endpoint[] => {
+  const { storage, clock, outgoing, recorder, metrics, jobs, messaging, sessions } = needs
+  const { issuers, mint, subjects, verifier, grantsStore } = needs.tokens
+  const { realmKeys, signingKeys } = needs.keys
+  const { store: users, post } = needs.users
+  const { authenticator, devices } = needs.credentials
+  const { pages, mapError } = needs.http
+  const { browser, directLack } = needs.signIn
+  const { vault } = needs.secrets
+  const { consents, dpop, preflights, userPages, authorizations, cibaRequests } = shared
+  const codes = createCodes({ storage, clock, grantsStore })
+  const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
+  const clientKeys = createClientKeys({ outgoing, clock })
+  const responseModes = createResponseModes({ pages, mint, clock })
+  const recordRefusal = createRecordRefusal({ recorder, mapError })
+  const grants = createGrants({
+    clock,
+    recorder,
+    metrics,
+    tokens: needs.tokens,
+    sessions,
+    authenticator,
+    directLack,
+    codes,
+    deviceRequests,
+    cibaRequests,
+  })
+  const clientAuthMethods = createClientAuthMethods({
+    storage,
+    clock,
+    vault,
+    grantsStore,
+    clientKeys,
+  })
+  const authenticateClient = createAuthenticateClient(clientAuthMethods, recorder)
+  const rules = createAuthorizeRules({
+    storage,
+    clock,
+    grantsStore,
+    verifier,
+    clientKeys,
+    responseModes,
+    mapError,
+  })
+  const { locales } = pages
   const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes, locales })
-  const dpop = createDpop(parts)
-  const shared = { ...parts, clientKeys, grants, authenticateClient, preflights, dpop }
-  const rules = createAuthorizeRules(shared, responseModes)
   const endpoints: readonly Endpoint[] = [
-    discovery(shared, lists),
-    jwks(shared),
-    authorize({ ...shared, responseModes }, rules),
-    par(shared, rules),
-    token(shared),
-    deviceAuthorization(shared),
-    backchannelAuthentication(shared),
-    userinfo(shared),
-    logout(shared),
-    introspect(shared),
-    revoke(shared),
-    protectedResource(shared),
+    discovery({ issuers }, lists),
+    jwks({ issuers, realmKeys, signingKeys, clock }),
+    authorize(
+      {
+        issuers,
+        recorder,
+        sessions,
+        pages,
+        browser,
+        authorizations,
+        consents,
+        codes,
+        interaction: createInteraction({ storage, clock, mint, consents }),
+        responseModes,
+        mapError,
+      },
+      rules,
+    ),
+    par({ issuers, recorder, recordRefusal, authenticateClient, preflights, dpop }, rules),
+    token({
+      issuers,
+      mint,
+      recorder,
+      metrics,
+      grants,
+      recordRefusal,
+      authenticateClient,
+      preflights,
+      dpop,
+    }),
+    deviceAuthorization({
+      issuers,
+      clock,
+      recorder,
+      pages,
+      userPages,
+      requests: deviceRequests,
+      recordRefusal,
+      authenticateClient,
+      preflights,
+    }),
+    backchannelAuthentication({
+      storage,
+      clock,
+      issuers,
+      verifier,
+      mint,
+      users,
+      sessions,
+      recorder,
+      jobs,
+      post,
+      pages,
+      userPages,
+      requests: cibaRequests,
+      messageFor: createCibaMessage({ devices, messaging, post }),
+      parametersOf: createSignedAuthentication({ storage, clock, grantsStore, clientKeys }),
+      recordRefusal,
+      authenticateClient,
+    }),
+    userinfo({ issuers, grantsStore, mint, verifier, dpop, preflights }),
+    logout({
+      clock,
+      issuers,
+      verifier,
+      sessions,
+      storage,
+      recorder,
+      browser,
+      pages,
+      mapError,
+      jobs,
+    }),
+    introspect({
+      issuers,
+      verifier,
+      grantsStore,
+      clock,
+      recorder,
+      subjects,
+      authenticateClient,
+    }),
+    revoke({ issuers, verifier, grantsStore, recorder, authenticateClient, preflights }),
+    protectedResource({ issuers }),
   ]
   return endpoints
 }

@@ -4,8 +4,9 @@
  */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { MapError } from '#server/http/errors.ts'
 import { type OAuthError, toOAuthError } from './errors.ts'
-import type { OidcParts } from './parts.ts'
 import { type GrantPlace, grantEvent } from './token/issue.ts'
 
 /** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
@@ -23,7 +24,13 @@ export type RecordRefusal = (
 ) => Promise<OAuthError>
 
 export const createRecordRefusal =
-  ({ recorder, mapError }: Pick<OidcParts, 'recorder' | 'mapError'>): RecordRefusal =>
+  ({
+    recorder,
+    mapError,
+  }: {
+    readonly recorder: Recorder
+    readonly mapError?: MapError | undefined
+  }): RecordRefusal =>
   async (type, place, error) => {
     const told = toOAuthError(error, mapError)
     if (told.status < 500 && !noRefusals.has(told.code)) {

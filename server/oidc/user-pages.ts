@@ -2,21 +2,24 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import type { MapError } from '#server/http/errors.ts'
 import { createPageErrors } from '#server/http/pages/page-errors.ts'
-import type { PageContext } from '#server/http/pages/pages.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { PageContext, Pages } from '#server/http/pages/pages.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { OAuthError } from './errors.ts'
 import { freshIssuer, type RealmRoute } from './issuer.ts'
-import type { OidcParts } from './parts.ts'
 
-export type UserPageParts = Pick<
-  OidcParts,
-  'issuers' | 'sessions' | 'cookies' | 'csrf' | 'pages' | 'mapError'
->
+export interface UserPageParts {
+  readonly issuers: Issuers
+  readonly sessions: Sessions
+  readonly browser: Browser
+  readonly pages: Pages
+  readonly mapError?: MapError | undefined
+}
 
 export interface UserVisit extends FoundSession {
   readonly request: FastifyRequest<RealmRoute>
@@ -30,16 +33,7 @@ export interface UserPage extends PageContext {
   readonly csrf: string
 }
 
-export const createUserPages = ({
-  issuers,
-  sessions,
-  cookies,
-  csrf,
-  pages,
-  mapError,
-}: UserPageParts) => {
-  const browser = createBrowser(cookies, csrf)
-
+export const createUserPages = ({ issuers, sessions, browser, pages, mapError }: UserPageParts) => {
   const onError = createPageErrors({
     pages,
     mapError,

@@ -12,12 +12,8 @@ import { interactiveDocs } from '#server/admin/openapi/interactive-docs.ts'
 import { followApi, openapiRoutes } from '#server/admin/openapi/openapi.ts'
 import { adminResourceRoutes } from '#server/admin/resource-metadata.ts'
 import { createHttp } from '#server/http/server.ts'
-import { createFindPending } from '#server/oidc/authorize/pending-sign-in.ts'
-import { oidcRoutes } from '#server/oidc/routes.ts'
-import { createDpop } from '#server/oidc/token/dpop.ts'
 import { registerKind } from '#server/realm/crud/routes.ts'
 import { masterRealm } from '#server/realm/realms.ts'
-import { accountRoutes } from '#server/self-service/routes.ts'
 import { createResolveAdminSession } from '#server/sessions/admin-session.ts'
 import type { Parts } from './parts.ts'
 
@@ -56,11 +52,9 @@ export const createApp = (parts: Parts): FastifyInstance => {
   app.register(landingRoutes({ ...parts, pages, mapError, master: masterRealm }))
   app.register(monitoringRoutes(parts))
   app.register(adminResourceRoutes({ baseUrl: config.http.baseUrl, master: masterRealm }))
-  app.register(parts.signIn.routes(createFindPending({ ...parts, cookies })))
-  app.register(
-    oidcRoutes({ ...parts, cookies, csrf, pages, mapError, directLack: parts.signIn.directLack }),
-  )
-  app.register(accountRoutes({ ...parts, cookies, csrf, pages, mapError }))
+  app.register(parts.signIn.routes(parts.oidc.findPending))
+  app.register(parts.oidc.routes)
+  app.register(parts.selfService.routes)
 
   app.register((admin, _options, done) => {
     insistOnDescriptions(admin)
@@ -72,7 +66,7 @@ export const createApp = (parts: Parts): FastifyInstance => {
       resolveSession: createResolveAdminSession({ ...parts, cookies, master: masterRealm }),
       tokens: createAdminTokens({
         ...parts,
-        dpop: createDpop(parts),
+        dpop: parts.oidc.dpop,
         baseUrl: config.http.baseUrl,
         master: masterRealm,
       }),

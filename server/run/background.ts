@@ -4,7 +4,6 @@ import type { EventCategory, EventType } from '#schemas/wire/event-types.ts'
 import { startSealing } from '#server/audit/sealing.ts'
 import type { JobHandler } from '#server/jobs/job.ts'
 import type { RunningJobs } from '#server/jobs/queue.ts'
-import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Parts } from './parts.ts'
@@ -14,7 +13,7 @@ export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
   parts.forwarder.handler,
   parts.post.handler as JobHandler,
   parts.logouts,
-  cibaPings(parts),
+  parts.oidc.pings as JobHandler,
   parts.webhooks.handler as JobHandler,
 ]
 

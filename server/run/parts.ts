@@ -14,20 +14,19 @@ import { openKeys } from '#server/keys/open.ts'
 import { openSecrets } from '#server/keys/secrets.ts'
 import { openMessaging } from '#server/messaging/sender.ts'
 import { openMetrics } from '#server/metrics/open.ts'
-import { createConsents } from '#server/oidc/consent/consents.ts'
-import { logoutDeliveries } from '#server/oidc/logout/logout-deliveries.ts'
+import { openOidc } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm } from '#server/realm/realms.ts'
+import { openSelfService } from '#server/self-service/open.ts'
 import { openSessions } from '#server/sessions/sessions.ts'
 import { openSignIn } from '#server/sign-in/open.ts'
 import { copyLimits, createCopy } from '#server/storage/documents/copy.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { openTokens } from '#server/tokens/open.ts'
-import { createDataExport } from '#server/users/data-export.ts'
 import { openUsers } from '#server/users/open.ts'
 import { openWebhooks } from '#server/webhooks/open.ts'
 import { mapError } from './errors.ts'
@@ -137,7 +136,38 @@ export const createParts = async (
       baseUrl,
       master,
     })
-    const { grantsStore, issuers, mint, subjects } = tokens
+    const oidc = openOidc({
+      storage,
+      clock,
+      secrets,
+      outgoing,
+      recorder,
+      metrics,
+      jobs,
+      messaging,
+      keys,
+      users,
+      credentials,
+      sessions,
+      tokens,
+      http,
+      signIn,
+    })
+    const selfService = openSelfService({
+      storage,
+      clock,
+      keyring,
+      audit,
+      jobs,
+      users,
+      credentials,
+      sessions,
+      tokens,
+      realm,
+      http,
+      browser: signIn.browser,
+      oidc,
+    })
 
     return {
       ...platform,
@@ -175,13 +205,10 @@ export const createParts = async (
       csrfKey: secrets.keyFor('csrf'),
       dpopKey: secrets.keyFor('dpop-nonces'),
       messaging,
-      logouts: logoutDeliveries({ storage, clock, outgoing, issuers, mint, subjects }),
-      exportData: createDataExport({
-        storage,
-        clock,
-        readRecords: audit.readRecords,
-        consentsOf: createConsents({ storage, clock, grantsStore }).list,
-      }),
+      oidc,
+      selfService,
+      logouts: oidc.logouts,
+      exportData: selfService.exportData,
       close: () => closing.disposeAsync(),
     }
   } catch (error) {

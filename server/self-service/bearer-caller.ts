@@ -3,14 +3,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ownTokenOf, requestAddress } from '#server/oidc/account-caller.ts'
 import { allowOriginOf } from '#server/oidc/cors.ts'
-import type { OidcParts } from '#server/oidc/parts.ts'
 import { presentedToken, refuseScope, refuseToken } from '#server/oidc/token/bearer.ts'
 import { type UserTokenParts, userinfoResource } from '#server/oidc/token/user-token.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { accountScope } from '#server/tokens/scopes.ts'
+import type { Subjects } from '#server/tokens/subject.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'
+import type { Users } from '#server/users/users.ts'
 
 export interface BearerCaller {
   readonly client: TokenClient
@@ -18,7 +19,10 @@ export interface BearerCaller {
   readonly user: UserRow | undefined
 }
 
-export interface BearerCallerParts extends UserTokenParts, Pick<OidcParts, 'users' | 'subjects'> {}
+export interface BearerCallerParts extends UserTokenParts {
+  readonly users: Users
+  readonly subjects: Pick<Subjects, 'isPairwise'>
+}
 
 export const createBearerCaller = (parts: BearerCallerParts) => {
   const { verifier, dpop, users, subjects } = parts

@@ -1,17 +1,12 @@
 /** What users have allowed clients, for themselves: to see, and to take back with all that it gave. */
 
-import { consentsSchema, createConsents } from '#server/oidc/consent/consents.ts'
-import { createRevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import { type Consents, consentsSchema } from '#server/oidc/consent/consents.ts'
+import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
 import { nothing, type Operation } from './operation.ts'
-import type { AccountParts } from './parts.ts'
-
-export type OwnConsentsParts = Pick<AccountParts, 'storage' | 'clock' | 'grantsStore' | 'recorder'>
 
 const path = '/gdpr/consents'
 
-export const consentOperations = (parts: OwnConsentsParts): Operation[] => {
-  const consents = createConsents(parts)
-  const take = createRevokeConsent({ ...parts, consents })
+export const consentOperations = (consents: Consents, take: RevokeConsent): Operation[] => {
   return [
     {
       method: 'GET',

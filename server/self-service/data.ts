@@ -1,34 +1,42 @@
 /** The rights of a person about their own data (GDPR articles 15, 17 and 20), and the accounts elsewhere that are linked. */
 
 import { invalid, Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { PersonalKeys } from '#server/audit/personal-keys.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { erasureStatements } from '#server/realm/erasure.ts'
+import type { LastAdmin } from '#server/realm/rules/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { ExportData } from '#server/users/data-export.ts'
 import { type DataExport, dataExportSchema } from '#server/users/data-export.ts'
 import { createErasureRequests } from '#server/users/erasure-requests.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Users } from '#server/users/users.ts'
 import { createProvePassword, passwordType } from './credentials/password.ts'
 import { insistOnRecentStrength, insistOnStrength, isRecent } from './credentials/strength.ts'
 import { objectOf } from './description.ts'
 import { nothing, type Operation, withBody } from './operation.ts'
-import type { AccountParts } from './parts.ts'
 import { type Self, selfEvent } from './self.ts'
 
-export type OwnDataParts = Pick<
-  AccountParts,
-  | 'exportData'
-  | 'personalKeys'
-  | 'storage'
-  | 'sessions'
-  | 'users'
-  | 'recorder'
-  | 'authenticator'
-  | 'factors'
-  | 'clock'
-  | 'jobs'
-  | 'lastAdmin'
-  | 'ranks'
->
+export interface OwnDataParts {
+  readonly exportData: ExportData
+  readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
+  readonly storage: Storage
+  readonly sessions: Sessions
+  readonly users: Users
+  readonly recorder: Recorder
+  readonly authenticator: Authenticator
+  readonly factors: Factors
+  readonly clock: Clock
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly lastAdmin: Pick<LastAdmin, 'aroundData'>
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+}
 
 const erasureBody = objectOf(
   {
@@ -144,8 +152,9 @@ export const createOwnData = (parts: OwnDataParts) => {
   }
 }
 
-export const dataOperations = (parts: OwnDataParts): Operation[] => {
-  const data = createOwnData(parts)
+export type OwnData = ReturnType<typeof createOwnData>
+
+export const dataOperations = (data: OwnData): Operation[] => {
   return [
     {
       method: 'GET',

@@ -2,11 +2,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { type AccountCallerParts, createAccountCaller } from '#server/oidc/account-caller.ts'
+import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { bodyReader, type Description, describe } from './description.ts'
-import type { AccountParts } from './parts.ts'
 import type { Self } from './self.ts'
 
 export type Params = RealmRoute['Params'] & {
@@ -40,7 +40,9 @@ export const withBody = <T>(
   return { ...operation, body, handle: (self, request) => handle(self, read(request)) }
 }
 
-export interface OperationParts extends AccountCallerParts, Pick<AccountParts, 'issuers'> {
+export interface OperationParts {
+  readonly callerOf: AccountCaller
+  readonly issuers: Issuers
   readonly preflights: Preflights
 }
 
@@ -66,12 +68,10 @@ const withPage = (operation: Operation): Operation => ({
 /** Adds the routes; `pageAt` is what a browser gets where an operation and a page have the same address. */
 export const addOperations = (
   app: FastifyInstance,
-  { issuers, preflights, ...parts }: OperationParts,
+  { issuers, preflights, callerOf }: OperationParts,
   operations: readonly Operation[],
   pageAt: (path: string) => Handler | undefined,
 ): void => {
-  const callerOf = createAccountCaller(parts)
-
   const handlerOf =
     ({ replies, handle, fileName }: Operation): Handler =>
     async (request, reply) => {

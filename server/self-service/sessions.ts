@@ -1,15 +1,20 @@
 /** Where the user is signed in, and signing out there. */
 
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import type { OwnSessionRecord } from '#server/sessions/sessions.ts'
+import type { OwnSessionRecord, Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { objectOf } from './description.ts'
 import { nothing, type Operation } from './operation.ts'
-import type { AccountParts } from './parts.ts'
 import { type Self, selfEvent } from './self.ts'
 
-export type OwnSessionsParts = Pick<AccountParts, 'sessions' | 'recorder' | 'jobs'>
+export interface OwnSessionsParts {
+  readonly sessions: Sessions
+  readonly recorder: Recorder
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+}
 
 const time = { type: 'integer', description: 'Milliseconds since 1970.' }
 const session = objectOf({
@@ -67,8 +72,9 @@ export const createOwnSessions = ({ sessions, recorder, jobs }: OwnSessionsParts
   }
 }
 
-export const sessionOperations = (parts: OwnSessionsParts): Operation[] => {
-  const own = createOwnSessions(parts)
+export type OwnSessions = ReturnType<typeof createOwnSessions>
+
+export const sessionOperations = (own: OwnSessions): Operation[] => {
   const path = '/sessions'
   const common = { replies: { 204: nothing }, events: ['LOGOUT'] } as const
   return [

@@ -2,7 +2,6 @@
 
 import { generateKeyPair, SignJWT } from 'jose'
 import { forwardQueue } from '#server/audit/forwarder.ts'
-import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
 import { newId } from '#server/platform/ids.ts'
 import { statement } from '#server/storage/statements.ts'
 import { eventsSettled } from '../audit/settled.ts'
@@ -107,7 +106,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const page = await asked.signIn(`${site.issuer}${approvals}`, 'asked')
         const fields = { ...hiddenFields(page.body), decision: 'allow' }
         await asked.open(`${site.issuer}${approvals}`, fields)
-        await runJobs(parts.jobs, cibaPings(parts))
+        await runJobs(parts.jobs, parts.oidc.pings)
         return (await failed('ciba-ping')) === before
       },
     },

@@ -6,9 +6,10 @@
 import type { FastifyReply } from 'fastify'
 import { Client, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { doerOf } from '#server/sessions/doer.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
@@ -18,7 +19,6 @@ import type { Consents } from '../consent/consents.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { shownApplication } from '../consent/shown-application.ts'
 import { accessDenied, OAuthError, oauthError } from '../errors.ts'
-import type { OidcParts } from '../parts.ts'
 import type { Codes } from '../token/codes.ts'
 import type { Answer, Visit } from './answer.ts'
 import { askedScopes } from './asked-scopes.ts'
@@ -28,7 +28,10 @@ import { formTargets } from './form-targets.ts'
 import { type createInteraction, loginRequired, type Need } from './interaction.ts'
 import type { PushedRequests } from './pushed-requests.ts'
 
-export interface FlowParts extends Pick<OidcParts, 'recorder' | 'sessions' | 'pages'> {
+export interface FlowParts {
+  readonly recorder: Recorder
+  readonly sessions: Sessions
+  readonly pages: Pages
   readonly browser: Browser
   readonly authorizations: Authorizations
   readonly consents: Consents

@@ -1,7 +1,11 @@
 /** What the authorization endpoint and the one for pushed requests share: the rules, and the requests that were pushed. */
 
+import type { MapError } from '#server/http/errors.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import type { ClientKeys } from '../client-auth/client-keys.ts'
-import type { OidcParts } from '../parts.ts'
 import { type CheckRequest, createCheckRequest } from './check-request.ts'
 import { createPushedRequests, type PushedRequests } from './pushed-requests.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
@@ -13,18 +17,26 @@ export interface AuthorizeRules {
   readonly pushedRequests: PushedRequests
 }
 
-export const createAuthorizeRules = (
-  parts: OidcParts & { readonly clientKeys: ClientKeys },
-  responseModes: readonly ResponseMode[],
-): AuthorizeRules => {
-  const pushedRequests = createPushedRequests(parts)
+export interface AuthorizeRulesParts {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+  readonly verifier: Verifier
+  readonly clientKeys: ClientKeys
+  readonly responseModes: readonly ResponseMode[]
+  readonly mapError?: MapError | undefined
+}
+
+export const createAuthorizeRules = (parts: AuthorizeRulesParts): AuthorizeRules => {
+  const { storage, clock, grantsStore, verifier, clientKeys, responseModes, mapError } = parts
+  const pushedRequests = createPushedRequests({ storage, clock, grantsStore })
   return {
     pushedRequests,
     checkRequest: createCheckRequest({
-      steps: createSteps({ ...parts, responseModes }),
+      steps: createSteps({ responseModes, verifier }),
       responseModes: responseModes.map(({ name }) => name),
-      wholeRequest: createWholeRequest({ ...parts, pushedRequests }),
-      mapError: parts.mapError,
+      wholeRequest: createWholeRequest({ clientKeys, clock, pushedRequests }),
+      mapError,
     }),
   }
 }

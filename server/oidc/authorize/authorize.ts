@@ -4,32 +4,30 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages/pages.ts'
 import { levels } from '#server/sign-in/flow/levels.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { clientSigningAlgorithms } from '../client-auth/client-keys.ts'
-import { createConsents } from '../consent/consents.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createCodes } from '../token/codes.ts'
 import { createAnswer, type Visit } from './answer.ts'
-import { createAuthorizations } from './authorizations.ts'
-import { createFlow, expired, type Journey } from './authorize-flow.ts'
+import { createFlow, expired, type FlowParts, type Journey } from './authorize-flow.ts'
 import type { AuthorizeRules } from './authorize-rules.ts'
 import { describeAuthorize, describeContinue, describeDecide } from './describe-authorize.ts'
-import { createInteraction } from './interaction.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
 import { knownClient } from './steps/known-client.ts'
 import { prompts } from './steps/prompt.ts'
 import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
 
-export interface AuthorizeParts extends OidcParts {
+export interface AuthorizeParts extends Omit<FlowParts, 'answer' | 'pushedRequests'> {
+  readonly issuers: Issuers
   readonly responseModes: readonly ResponseMode[]
+  readonly mapError?: MapError | undefined
 }
 
 const path = '/authorize'
@@ -41,19 +39,20 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 }
 
 const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
-  const { issuers, cookies, csrf, recorder } = parts
+  const { issuers, recorder, sessions, pages, browser, authorizations, consents } = parts
+  const { codes, interaction } = parts
   const { checkRequest, pushedRequests } = rules
-  const authorizations = createAuthorizations(parts)
-  const consents = createConsents(parts)
   const answer = createAnswer(parts.responseModes)
   const flow = createFlow({
-    ...parts,
-    browser: createBrowser(cookies, csrf),
+    recorder,
+    sessions,
+    pages,
+    browser,
     authorizations,
     consents,
-    codes: createCodes(parts),
+    codes,
     pushedRequests,
-    interaction: createInteraction({ ...parts, consents }),
+    interaction,
     answer,
   })
 

@@ -1,6 +1,8 @@
 /** Pushed authorization requests (RFC 9126): the client leaves its request here and sends the browser with its name. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -8,15 +10,17 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidDpopProof, invalidRequest } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters, parametersText, parseParameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createRecordRefusal } from '../record-refusal.ts'
+import type { RecordRefusal } from '../record-refusal.ts'
 import type { Dpop } from '../token/dpop.ts'
 import type { GrantPlace } from '../token/issue.ts'
 import type { AuthorizeRules } from './authorize-rules.ts'
 import { authorizeParameters } from './describe-authorize.ts'
 import { pushedLifetime } from './pushed-requests.ts'
 
-export interface ParParts extends OidcParts {
+export interface ParParts {
+  readonly issuers: Issuers
+  readonly recorder: Recorder
+  readonly recordRefusal: RecordRefusal
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
   readonly dpop: Dpop
@@ -36,9 +40,7 @@ export const par = (
   parts: ParParts,
   { checkRequest, pushedRequests }: AuthorizeRules,
 ): Endpoint => {
-  const { issuers, recorder, authenticateClient, preflights, dpop } = parts
-
-  const recordRefusal = createRecordRefusal(parts)
+  const { issuers, recorder, recordRefusal, authenticateClient, preflights, dpop } = parts
 
   /** The name of the request, which is good from now on. */
   const push = async (

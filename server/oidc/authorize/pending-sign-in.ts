@@ -1,23 +1,17 @@
 /** What the sign-in page learns about what waits for it: an authorize request, an invitation, or a page of ours. */
 
 import { twoFactors } from '#server/sign-in/flow/levels.ts'
-import {
-  createOpenedInvitations,
-  invitationHandle,
-  type OpenedInvitationParts,
-} from '#server/sign-in/invitations.ts'
+import { invitationHandle, type OpenedInvitations } from '#server/sign-in/invitations.ts'
 import type { FindPending } from '#server/sign-in/pages/pending.ts'
 import { ownPage, wantsStrength } from '../own-pages.ts'
-import type { OidcParts } from '../parts.ts'
-import { createAuthorizations } from './authorizations.ts'
+import type { Authorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'
 
 export const createFindPending = (
-  parts: Pick<OidcParts, 'storage' | 'clock' | 'cookies'> & OpenedInvitationParts,
+  authorizations: Authorizations,
+  invitations: OpenedInvitations,
 ): FindPending => {
-  const authorizations = createAuthorizations(parts)
-  const invitations = createOpenedInvitations(parts)
   return async (request, realm, handle) => {
     if (handle === invitationHandle) return invitations.pending(request, realm)
     const own = ownPage(realm, handle)

@@ -8,17 +8,23 @@
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 import { assertionType } from '../vocabulary.ts'
 import { clientSigningAlgorithms, signingAlgorithmsFor } from './client-keys.ts'
 import type { Attempt, Presented } from './method.ts'
 import { typeOf, type VerifyJwt } from './verify-jwt.ts'
 
-export type AssertionParts = Pick<OidcParts, 'storage' | 'grantsStore' | 'clock'>
+export interface AssertionParts {
+  readonly storage: Storage
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+}
 
 /** What a client may sign an assertion with: with its keys, or with its secret. */
 export const secretAlgorithms = ['HS256'] as const

@@ -1,13 +1,19 @@
 /** Checks a client's secret: the present one, or the one before while it is still tolerated. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { Vault } from '#server/keys/vault.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import { previousClientSecret } from '#server/realm/rules/previous-secrets.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
-import type { OidcParts } from '../parts.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
-export type SecretParts = Pick<OidcParts, 'vault' | 'storage' | 'clock'>
+export interface SecretParts {
+  readonly vault: Vault
+  readonly storage: Storage
+  readonly clock: Clock
+}
 
 /** Where the secret is in a client's document. */
 export const pointer = '/secret'

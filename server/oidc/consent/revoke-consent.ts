@@ -44,3 +44,5 @@ export const createRevokeConsent =
       throw error
     }
   }
+
+export type RevokeConsent = ReturnType<typeof createRevokeConsent>

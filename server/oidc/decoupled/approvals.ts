@@ -3,7 +3,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { ApprovalWish } from '#server/http/pages/pages.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { ApprovalWish, Pages } from '#server/http/pages/pages.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { describe } from '../description.ts'
@@ -11,8 +14,7 @@ import { urlOf } from '../endpoint.ts'
 import type { RealmRoute } from '../issuer.ts'
 import { approvalsHandle } from '../own-pages.ts'
 import { formOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createUserPages, type UserVisit } from '../user-pages.ts'
+import type { UserPages, UserVisit } from '../user-pages.ts'
 import { createCibaDecisions } from './ciba-decisions.ts'
 import { approvalsPath } from './ciba-message.ts'
 import { pingQueue } from './ciba-ping.ts'
@@ -51,10 +53,19 @@ const describeDecide = describe({
   events: ['GRANT_CONSENT'],
 })
 
-export const approvals = (parts: OidcParts, requests: CibaRequests) => {
-  const { pages, clock, jobs } = parts
-  const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
-  const decisions = createCibaDecisions(parts, requests)
+export interface ApprovalPageParts {
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly pages: Pages
+  readonly userPages: UserPages
+  readonly requests: CibaRequests
+}
+
+export const approvals = (parts: ApprovalPageParts) => {
+  const { pages, clock, recorder, jobs, requests } = parts
+  const { forUser, checkForm, pageOf, installErrors } = parts.userPages
+  const decisions = createCibaDecisions({ recorder, jobs }, requests)
 
   const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
     const client = await decisions.clientOf(issuer, row)

@@ -4,30 +4,43 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { allowedResources } from '#server/tokens/audience.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { grantedScopes, openidScope } from '#server/tokens/scopes.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
+import type { Post } from '#server/users/post.ts'
+import type { Users } from '#server/users/users.ts'
 import type { AuthenticateClient, AuthenticatedClient } from '../client-auth/authenticate.ts'
-import { type ClientKeys, clientSigningAlgorithms } from '../client-auth/client-keys.ts'
+import { clientSigningAlgorithms } from '../client-auth/client-keys.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, invalidScope, oauthError, unauthorizedClient } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createRecordRefusal } from '../record-refusal.ts'
+import type { RecordRefusal } from '../record-refusal.ts'
 import type { GrantPlace } from '../token/issue.ts'
-import { approvals } from './approvals.ts'
-import { createCibaMessage } from './ciba-message.ts'
-import { createCibaRequests } from './ciba-requests.ts'
-import { createSignedAuthentication } from './ciba-signed.ts'
+import { type ApprovalPageParts, approvals } from './approvals.ts'
+import type { CibaMessage } from './ciba-message.ts'
+import type { SignedAuthentication } from './ciba-signed.ts'
 import { pollInterval } from './decoupled-requests.ts'
 
-export interface BackchannelParts extends OidcParts {
+export interface BackchannelParts extends ApprovalPageParts {
+  readonly storage: Storage
+  readonly issuers: Issuers
+  readonly verifier: Verifier
+  readonly mint: Mint
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly post: Pick<Post, 'wake'>
+  readonly messageFor: CibaMessage
+  readonly parametersOf: SignedAuthentication
+  readonly recordRefusal: RecordRefusal
   readonly authenticateClient: AuthenticateClient
-  readonly clientKeys: ClientKeys
 }
 
 const path = '/backchannel-authentication'
@@ -100,10 +113,7 @@ const notificationOf = ({ doc }: TokenClient, form: Parameters): string | undefi
 
 export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => {
   const { issuers, authenticateClient, users, sessions, verifier, mint, storage, post } = parts
-  const requests = createCibaRequests(parts)
-  const parametersOf = createSignedAuthentication(parts)
-  const recordRefusal = createRecordRefusal(parts)
-  const messageFor = createCibaMessage(parts)
+  const { requests, messageFor, parametersOf, recordRefusal } = parts
 
   const ofIdToken = async (
     issuer: Issuer,
@@ -201,7 +211,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     },
     routes: (app) => {
       app.post<RealmRoute>(urlOf(path), description, handle)
-      app.register(approvals(parts, requests))
+      app.register(approvals(parts))
     },
   }
 }

@@ -14,9 +14,11 @@ import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import type { OidcParts } from '../parts.ts'
+import type { Post } from '#server/users/post.ts'
 
-export type CibaMessageParts = ReachableDevicesParts & Pick<OidcParts, 'post'>
+export type CibaMessageParts = ReachableDevicesParts & {
+  readonly post: Pick<Post, 'statements' | 'wake'>
+}
 
 export interface CibaQuestion {
   /** As users call it. */
@@ -66,3 +68,5 @@ export const createCibaMessage =
       return []
     return post.statements({ ...letter, channel: 'EMAIL', to: user.email })
   }
+
+export type CibaMessage = ReturnType<typeof createCibaMessage>

@@ -5,10 +5,12 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import type { JobHandler, NewJob, Outcome } from '#server/jobs/job.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { clientOf } from '#server/tokens/client.ts'
-import type { OidcParts } from '../parts.ts'
-import { type CibaRequests, createCibaRequests, type Notification } from './ciba-requests.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
+import type { CibaRequests, Notification } from './ciba-requests.ts'
 import type { DecoupledRow } from './decoupled-requests.ts'
 
 export const pingQueue = 'ciba-ping'
@@ -37,11 +39,13 @@ export const pingsFor = (
       ]
     : []
 
-export const cibaPings = (
-  parts: Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'vault' | 'issuers' | 'outgoing'>,
-): JobHandler<PingPayload> => {
-  const { storage, issuers, outgoing } = parts
-  const requests = createCibaRequests(parts)
+export const cibaPings = (parts: {
+  readonly storage: Storage
+  readonly issuers: Issuers
+  readonly outgoing: Outgoing
+  readonly requests: CibaRequests
+}): JobHandler<PingPayload> => {
+  const { storage, issuers, outgoing, requests } = parts
 
   const endpointOf = async ({ realm, client_id }: DecoupledRow): Promise<string | undefined> => {
     const issuer = await issuers.fresh(realm)

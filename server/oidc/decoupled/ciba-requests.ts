@@ -1,10 +1,12 @@
 /** Requests by which a client asks a user who is not in front of it (CIBA Core §7): for one user, until they decide. */
 
+import type { Vault } from '#server/keys/vault.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { OidcParts } from '../parts.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import {
   createDecoupledRequests,
   type DecoupledData,
@@ -55,9 +57,12 @@ export interface CibaRequests extends DecoupledRequests {
 
 const pointer = '/notification'
 
-export const createCibaRequests = (
-  parts: Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'vault'>,
-): CibaRequests => {
+export const createCibaRequests = (parts: {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+  readonly vault: Vault
+}): CibaRequests => {
   const { storage, clock, vault } = parts
   const { db } = storage
   const placeOf = (realm: string, id: string) => ({ realm, kind: 'ciba-request', id })

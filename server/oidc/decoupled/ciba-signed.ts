@@ -1,7 +1,9 @@
 /** A signed authentication request (CIBA Core §7.1.1): it stands alone, and is good once. */
 
+import type { Storage } from '#server/storage/contract.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import {
   claimedParameters,
@@ -11,7 +13,6 @@ import {
 import { clientParameters } from '../description.ts'
 import { invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 
 const purpose = 'ciba-request'
 const longestId = 255
@@ -19,7 +20,7 @@ const beside = new Set(['request', ...Object.keys(clientParameters)])
 
 /** Gives the parameters that count: those of the signed request, where there is one. */
 export const createSignedAuthentication = (
-  parts: SignedRequestParts & Pick<OidcParts, 'storage' | 'grantsStore'>,
+  parts: SignedRequestParts & { readonly storage: Storage; readonly grantsStore: GrantsStore },
 ) => {
   const { storage, grantsStore } = parts
   const read = createReadSignedRequest(parts, {
@@ -51,3 +52,5 @@ export const createSignedAuthentication = (
     return claimedParameters(payload)
   }
 }
+
+export type SignedAuthentication = ReturnType<typeof createSignedAuthentication>

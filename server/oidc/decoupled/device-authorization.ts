@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowedResources } from '#server/tokens/audience.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
@@ -10,14 +11,15 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { unauthorizedClient } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createRecordRefusal } from '../record-refusal.ts'
+import type { RecordRefusal } from '../record-refusal.ts'
 import type { GrantPlace } from '../token/issue.ts'
 import { pollInterval } from './decoupled-requests.ts'
-import { createDeviceRequests, deviceLifetime, shownCode } from './device-requests.ts'
-import { deviceVerification } from './device-verification.ts'
+import { deviceLifetime, shownCode } from './device-requests.ts'
+import { type DeviceVerificationParts, deviceVerification } from './device-verification.ts'
 
-export interface DeviceParts extends OidcParts {
+export interface DeviceParts extends DeviceVerificationParts {
+  readonly issuers: Issuers
+  readonly recordRefusal: RecordRefusal
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
 }
@@ -52,9 +54,7 @@ const description = describe({
 })
 
 export const deviceAuthorization = (parts: DeviceParts): Endpoint => {
-  const { issuers, authenticateClient, preflights } = parts
-  const requests = createDeviceRequests(parts)
-  const recordRefusal = createRecordRefusal(parts)
+  const { issuers, requests, recordRefusal, authenticateClient, preflights } = parts
 
   const start = async ({ issuer, client }: GrantPlace, form: Parameters) => {
     if (!client.doc.grantTypes.includes('device'))
@@ -95,7 +95,7 @@ export const deviceAuthorization = (parts: DeviceParts): Endpoint => {
     routes: (app) => {
       app.post<RealmRoute>(urlOf(path), description, handle)
       preflights(app, urlOf(path), 'POST')
-      app.register(deviceVerification(parts, requests))
+      app.register(deviceVerification(parts))
     },
   }
 }

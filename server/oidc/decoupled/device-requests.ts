@@ -4,10 +4,12 @@
  */
 
 import { randomInt } from 'node:crypto'
+import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
-import type { OidcParts } from '../parts.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import {
   createDecoupledRequests,
   type DecoupledData,
@@ -50,9 +52,11 @@ export const shownCode = (code: string): string =>
 const newUserCode = (): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('')
 
-export const createDeviceRequests = (
-  parts: Pick<OidcParts, 'storage' | 'clock' | 'grantsStore'>,
-): DeviceRequests => {
+export const createDeviceRequests = (parts: {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+}): DeviceRequests => {
   const { storage, clock } = parts
   const { db } = storage
 

@@ -6,7 +6,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
 import { scopeWords } from '../consent/scope-words.ts'
@@ -15,8 +18,7 @@ import { urlOf } from '../endpoint.ts'
 import type { RealmRoute } from '../issuer.ts'
 import { deviceHandle } from '../own-pages.ts'
 import { formOf, queryOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createUserPages, type UserVisit } from '../user-pages.ts'
+import type { UserPages, UserVisit } from '../user-pages.ts'
 import { createDecisions } from './decoupled-decisions.ts'
 import { type DeviceRequests, normalCode, shownCode } from './device-requests.ts'
 
@@ -54,10 +56,18 @@ const describeDecide = describe({
   events: ['GRANT_CONSENT'],
 })
 
-export const deviceVerification = (parts: OidcParts, requests: DeviceRequests) => {
-  const { pages, clock } = parts
-  const { forUser, checkForm, pageOf, installErrors } = createUserPages(parts)
-  const decisions = createDecisions(parts, requests, 'device')
+export interface DeviceVerificationParts {
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly pages: Pages
+  readonly userPages: UserPages
+  readonly requests: DeviceRequests
+}
+
+export const deviceVerification = (parts: DeviceVerificationParts) => {
+  const { pages, clock, recorder, requests } = parts
+  const { forUser, checkForm, pageOf, installErrors } = parts.userPages
+  const decisions = createDecisions({ recorder }, requests, 'device')
   const limiter = createMemoryLimiter(clock, entries)
 
   const actionOf = ({ issuer }: UserVisit): string => `/realms/${issuer.name}/device/verify`

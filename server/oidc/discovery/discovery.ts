@@ -3,11 +3,11 @@
  * it, with the well-known part in front of the issuer's path.
  */
 
+import type { Issuers } from '#server/tokens/realm.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
-import type { OidcParts } from '../parts.ts'
 import { publicJson, rememberPerRealm, sendPublicJson } from './cached-json.ts'
 import { type Lists, metadataOf } from './metadata.ts'
 
@@ -30,7 +30,7 @@ const metadataSchema = {
 
 /** `lists` is asked for late: this endpoint is in one of them. */
 export const discovery = (
-  { issuers }: Pick<OidcParts, 'issuers'>,
+  { issuers }: { readonly issuers: Issuers },
   lists: () => Lists,
 ): Endpoint => {
   const metadata = rememberPerRealm(async (issuer) => publicJson(await metadataOf(issuer, lists())))

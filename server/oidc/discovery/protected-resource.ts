@@ -1,10 +1,10 @@
 /** The realm as a resource that wants tokens (RFC 9728 §2), below the issuer and with the well-known part in front. */
 
+import type { Issuers } from '#server/tokens/realm.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
-import type { OidcParts } from '../parts.ts'
 import { resourceMetadataPath as path } from '../token/bearer.ts'
 import { publicJson, rememberPerRealm, sendPublicJson } from './cached-json.ts'
 import { jwksPath } from './jwks.ts'
@@ -28,7 +28,7 @@ const metadataSchema = {
   additionalProperties: true,
 } as const
 
-export const protectedResource = ({ issuers }: Pick<OidcParts, 'issuers'>): Endpoint => {
+export const protectedResource = ({ issuers }: { readonly issuers: Issuers }): Endpoint => {
   const metadata = rememberPerRealm(async (issuer) =>
     publicJson({
       resource: issuer.url,

@@ -5,11 +5,17 @@
  */
 
 import { Problem } from '#schemas/problems.ts'
-import type { RealmKeySet } from '#server/keys/realm-keys.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
-import type { OidcParts } from '../parts.ts'
+import type { RealmKeySet, RealmKeys } from '#server/keys/realm-keys.ts'
+import type { SigningKeys } from '#server/keys/rotation.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 
-export type PublishedKeysParts = Pick<OidcParts, 'issuers' | 'realmKeys' | 'signingKeys' | 'clock'>
+export interface PublishedKeysParts {
+  readonly issuers: Issuers
+  readonly realmKeys: RealmKeys
+  readonly signingKeys: Pick<SigningKeys, 'prepare'>
+  readonly clock: Clock
+}
 
 /** Making a key is work: one that could not be kept is not tried for at the pace of whoever asks. */
 const againSeconds = 10

@@ -7,39 +7,43 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Client, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import { formTargets } from '../authorize/form-targets.ts'
 import { withQuery } from '../authorize/response-modes/query.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
 import { createLogoutRequests } from './logout-requests.ts'
 
-export type LogoutParts = Pick<
-  OidcParts,
-  | 'clock'
-  | 'issuers'
-  | 'verifier'
-  | 'sessions'
-  | 'storage'
-  | 'recorder'
-  | 'cookies'
-  | 'csrf'
-  | 'pages'
-  | 'mapError'
-  | 'jobs'
->
+export interface LogoutParts {
+  readonly clock: Clock
+  readonly issuers: Issuers
+  readonly verifier: Verifier
+  readonly sessions: Sessions
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly browser: Browser
+  readonly pages: Pages
+  readonly mapError?: MapError | undefined
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+}
 
 const path = '/logout'
 const csrfField = '_csrf'
@@ -70,8 +74,7 @@ const tell = (error: unknown) => {
 }
 
 const createHandlers = (parts: LogoutParts) => {
-  const { issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
+  const { browser, issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
   const requests = createLogoutRequests(parts)
 
   const visitOf = async (

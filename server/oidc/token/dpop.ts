@@ -8,16 +8,18 @@ import { createHash, createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload } from 'jose'
 import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { signingAlgorithmsFor } from '../client-auth/client-keys.ts'
 import { verifyWith } from '../client-auth/verify-jwt.ts'
 import { type ErrorOptions, invalidDpopProof, type OAuthError, oauthError } from '../errors.ts'
 import { addressOf } from '../issuer.ts'
-import type { OidcParts } from '../parts.ts'
 import { dpopAlgorithms, type ErrorCode } from '../vocabulary.ts'
 import { resourceMetadataPath } from './bearer.ts'
 
@@ -47,7 +49,13 @@ export interface Dpop {
   nonceHeader(issuer: Issuer): { readonly 'dpop-nonce': string }
 }
 
-export type DpopParts = Pick<OidcParts, 'storage' | 'grantsStore' | 'clock' | 'dpopKey'>
+export interface DpopParts {
+  readonly storage: Storage
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+  /** Makes the nonces of proofs of possession; every node has the same. */
+  readonly dpopKey: Uint8Array
+}
 
 const window = 60
 const nonceMs = 60_000

@@ -5,23 +5,28 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
-import type { VerifiedToken } from '#server/tokens/verify.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Subjects } from '#server/tokens/subject.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidClient } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 
-export interface IntrospectParts
-  extends Pick<
-    OidcParts,
-    'issuers' | 'verifier' | 'grantsStore' | 'clock' | 'recorder' | 'subjects'
-  > {
+export interface IntrospectParts {
+  readonly issuers: Issuers
+  readonly verifier: Verifier
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly subjects: Pick<Subjects, 'isPairwise'>
   readonly authenticateClient: AuthenticateClient
 }
 

@@ -2,18 +2,22 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
-import type { MintedToken } from '#server/tokens/mint.ts'
+import type { Mint, MintedToken } from '#server/tokens/mint.ts'
 import { openidScope, stillAllowed } from '#server/tokens/scopes.ts'
-import type { OidcParts } from '../parts.ts'
 import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 
 export type TokenResponse = Readonly<Record<string, unknown>>
 
-export type IssueParts = Pick<OidcParts, 'mint' | 'recorder' | 'metrics'>
+export interface IssueParts {
+  readonly mint: Mint
+  readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'tokenIssued'>
+}
 
 /** Who asks for what where: known before the grant itself is looked at. */
 export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>

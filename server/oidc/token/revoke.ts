@@ -5,11 +5,13 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -17,11 +19,13 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 import { doerWith } from './acting.ts'
 
-export interface RevokeParts
-  extends Pick<OidcParts, 'issuers' | 'verifier' | 'grantsStore' | 'recorder'> {
+export interface RevokeParts {
+  readonly issuers: Issuers
+  readonly verifier: Verifier
+  readonly grantsStore: GrantsStore
+  readonly recorder: Recorder
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
 }

@@ -6,6 +6,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowedResources } from '#server/tokens/audience.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
@@ -14,14 +15,15 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { unauthorizedClient, unsupportedGrantType } from '../errors.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
-import { createRecordRefusal } from '../record-refusal.ts'
+import type { RecordRefusal } from '../record-refusal.ts'
 import { dpopAlgorithms, wireName } from '../vocabulary.ts'
 import type { Dpop } from './dpop.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
-import { createIssue, type GrantPlace } from './issue.ts'
+import { createIssue, type GrantPlace, type IssueParts } from './issue.ts'
 
-export interface TokenEndpointParts extends OidcParts {
+export interface TokenEndpointParts extends IssueParts {
+  readonly issuers: Issuers
+  readonly recordRefusal: RecordRefusal
   readonly grants: readonly Grant[]
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
@@ -62,10 +64,9 @@ const descriptionOf = (grants: readonly Grant[]) =>
   })
 
 export const token = (parts: TokenEndpointParts): Endpoint => {
-  const { issuers, grants, authenticateClient, preflights, dpop } = parts
+  const { issuers, grants, recordRefusal, authenticateClient, preflights, dpop } = parts
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const issue = createIssue(parts)
-  const recordRefusal = createRecordRefusal(parts)
 
   const decide = async (
     grant: Grant,

@@ -3,17 +3,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
-import type { OidcParts } from '../parts.ts'
 import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
-export interface UserinfoParts
-  extends UserTokenParts,
-    Pick<OidcParts, 'issuers' | 'grantsStore' | 'mint'> {
+export interface UserinfoParts extends UserTokenParts {
+  readonly issuers: Issuers
+  readonly grantsStore: GrantsStore
+  readonly mint: Mint
   readonly preflights: Preflights
 }
 

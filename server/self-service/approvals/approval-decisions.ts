@@ -5,16 +5,20 @@
 
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Approvals } from '#server/credentials/approvals.ts'
 import { approvalGuard } from '#server/credentials/approvals.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'
-import type { AccountParts } from '../parts.ts'
 
-export type ApprovalParts = Pick<AccountParts, 'approvals' | 'recorder' | 'cookies' | 'csrf'>
+export interface ApprovalParts {
+  readonly approvals: Approvals
+  readonly recorder: Recorder
+  readonly browser: Browser
+}
 
 export interface Decider extends FoundSession {
   readonly request: FastifyRequest
@@ -23,9 +27,7 @@ export interface Decider extends FoundSession {
 
 export type Kind = ApprovalRow['kind']
 
-export const createApprovalDecisions = ({ approvals, recorder, cookies, csrf }: ApprovalParts) => {
-  const browser = createBrowser(cookies, csrf)
-
+export const createApprovalDecisions = ({ approvals, recorder, browser }: ApprovalParts) => {
   const find = async ({ realm, user }: Decider, kind: Kind, id: string): Promise<ApprovalRow> => {
     const row = await approvals.find(realm, id)
     // A picture is anybody's who sees it; a question to a device that asks nobody is a decoy.

@@ -7,34 +7,36 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { isSignedBy, signatureSchema } from '#server/credentials/device-keys.ts'
+import type { Devices } from '#server/credentials/devices.ts'
 import { type Device, deviceType } from '#server/credentials/devices.ts'
 import { digestOf } from '#server/credentials/signed-fields.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
 import { createCibaDecisions } from '#server/oidc/decoupled/ciba-decisions.ts'
 import { pingQueue } from '#server/oidc/decoupled/ciba-ping.ts'
-import { createCibaRequests } from '#server/oidc/decoupled/ciba-requests.ts'
+import type { CibaRequests } from '#server/oidc/decoupled/ciba-requests.ts'
 import type { DecoupledRow } from '#server/oidc/decoupled/decoupled-requests.ts'
 import { freshIssuer } from '#server/oidc/issuer.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import { levelOf } from '#server/sign-in/flow/levels.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Users } from '#server/users/users.ts'
 import { bodyReader, describe, objectOf } from '../description.ts'
-import type { AccountParts } from '../parts.ts'
 
-export type DeviceApprovalParts = Pick<
-  AccountParts,
-  | 'issuers'
-  | 'storage'
-  | 'clock'
-  | 'grantsStore'
-  | 'vault'
-  | 'recorder'
-  | 'jobs'
-  | 'users'
-  | 'devices'
-  | 'sessions'
->
+export interface DeviceApprovalParts {
+  readonly issuers: Issuers
+  readonly clock: Clock
+  readonly requests: CibaRequests
+  readonly recorder: Recorder
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly users: Users
+  readonly devices: Devices
+  readonly sessions: Sessions
+}
 
 interface ApprovalRoute {
   Params: { realm: string; id: string }
@@ -103,9 +105,8 @@ const describeDecide = describe({
 const missing = (): Problem => new Problem('not-found', 'there is no such request for this device')
 
 export const deviceApprovals = (parts: DeviceApprovalParts) => {
-  const { issuers, clock, recorder, jobs, users, devices, sessions } = parts
-  const requests = createCibaRequests(parts)
-  const decisions = createCibaDecisions(parts, requests)
+  const { issuers, clock, requests, recorder, jobs, users, devices, sessions } = parts
+  const decisions = createCibaDecisions({ recorder, jobs }, requests)
   const readSigned = bodyReader<Signed>(readBody)
   const readDecision = bodyReader<Signed & { readonly decision: Decision }>(decideBody)
 

@@ -6,18 +6,25 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { xsrfHeader } from '#server/http/cookies/cookies.ts'
+import type { MapError } from '#server/http/errors.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { freshIssuer } from '#server/oidc/issuer.ts'
 import { approvalHandle } from '#server/oidc/own-pages.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'
 import { noToken } from '#server/oidc/token/bearer.ts'
-import { createUserPages, type UserVisit } from '#server/oidc/user-pages.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { bodyReader } from '../description.ts'
 import { createJsonErrors } from '../errors.ts'
 import { wantsPage } from '../operation.ts'
-import type { AccountParts } from '../parts.ts'
-import { createApprovalDecisions, type Decider, type Kind } from './approval-decisions.ts'
+import {
+  type ApprovalParts,
+  createApprovalDecisions,
+  type Decider,
+  type Kind,
+} from './approval-decisions.ts'
 import {
   describeApproval,
   describeConfirm,
@@ -34,11 +41,17 @@ type ApprovalRequest = FastifyRequest<ApprovalRoute>
 
 const idOf = ({ params }: FastifyRequest): string => (params as ApprovalRoute['Params']).id
 
-export const signInApprovals = (parts: AccountParts) => {
-  const { issuers, sessions, pages } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
+export interface SignInApprovalParts extends ApprovalParts {
+  readonly issuers: Issuers
+  readonly sessions: Sessions
+  readonly pages: Pages
+  readonly userPages: UserPages
+  readonly mapError?: MapError | undefined
+}
+
+export const signInApprovals = (parts: SignInApprovalParts) => {
+  const { issuers, sessions, pages, browser, userPages } = parts
   const decisions = createApprovalDecisions(parts)
-  const userPages = createUserPages(parts)
   const readNumber = bodyReader<{ readonly number: string }>(numberBody)
 
   /** Who decides by JSON; a write takes the CSRF token of the session. */

@@ -5,8 +5,8 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { objectOf } from '../description.ts'
 import { nothing, type Operation, withBody } from '../operation.ts'
-import { type CredentialsParts, createCredentials, shownCredential } from './credentials.ts'
-import { createEnrolments, type EnrolmentParts, type Failure } from './enrolments.ts'
+import { type OwnCredentials, shownCredential } from './credentials.ts'
+import type { Enrolments, Failure } from './enrolments.ts'
 
 const path = '/credentials'
 const time = { type: 'integer', description: 'Milliseconds since 1970.' }
@@ -69,10 +69,10 @@ const confirms = (name: string, summary: string) =>
     events: ['UPDATE_CREDENTIAL'],
   }) as const
 
-export const credentialOperations = (parts: CredentialsParts & EnrolmentParts): Operation[] => {
-  const credentials = createCredentials(parts)
-  const { otp, passkey, recoveryCodes } = createEnrolments(parts)
-
+export const credentialOperations = (
+  credentials: OwnCredentials,
+  { otp, passkey, recoveryCodes }: Enrolments,
+): Operation[] => {
   return [
     {
       method: 'GET',

@@ -1,20 +1,27 @@
 /** What the user signs in with, as the user sees it; and taking away what is no longer wanted. */
 
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'
+import type { Factors } from '#server/credentials/factors.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
 import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import type { AccountParts } from '../parts.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { type Self, selfEvent } from '../self.ts'
 import { passwordType } from './password.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
-export type CredentialsParts = Pick<
-  AccountParts,
-  'storage' | 'recorder' | 'factors' | 'ranks' | 'clock'
->
+export interface CredentialsParts {
+  readonly storage: Storage
+  readonly recorder: Recorder
+  readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly clock: Clock
+}
 
 /** What suffices to sign in by itself. */
 const sufficient: readonly string[] = [passwordType, passkeyType]
@@ -71,3 +78,5 @@ export const createCredentials = (parts: CredentialsParts) => {
     },
   }
 }
+
+export type OwnCredentials = ReturnType<typeof createCredentials>

@@ -5,37 +5,42 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
 import {
   type DeviceJwk,
   deviceJwkSchema,
   publicPart,
   signatureSchema,
 } from '#server/credentials/device-keys.ts'
+import type { Devices } from '#server/credentials/devices.ts'
 import { enrolmentGuard, type Platform, platforms } from '#server/credentials/devices.ts'
-import { type AccountCallerParts, createAccountCaller } from '#server/oidc/account-caller.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
+import type { Issuers } from '#server/tokens/realm.ts'
 import { printable } from '#server/users/names.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Users } from '#server/users/users.ts'
 import { bodyReader, describe, objectOf } from '../description.ts'
 import { accountCallers } from '../operation.ts'
-import type { AccountParts } from '../parts.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
-export interface DeviceEnrolmentParts
-  extends AccountCallerParts,
-    Pick<
-      AccountParts,
-      | 'issuers'
-      | 'recorder'
-      | 'devices'
-      | 'factors'
-      | 'ranks'
-      | 'users'
-      | 'authenticator'
-      | 'storage'
-      | 'clock'
-    > {
+export interface DeviceEnrolmentParts {
+  readonly callerOf: AccountCaller
+  readonly issuers: Issuers
+  readonly recorder: Recorder
+  readonly devices: Devices
+  readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly users: Users
+  readonly authenticator: Authenticator
+  readonly storage: Storage
+  readonly clock: Clock
   readonly preflights: Preflights
 }
 
@@ -110,8 +115,7 @@ const once = async <T>(work: Promise<T>, otherwise: () => Problem): Promise<T> =
 }
 
 export const deviceEnrolment = (parts: DeviceEnrolmentParts) => {
-  const { issuers, recorder, devices, users, authenticator, storage } = parts
-  const callerOf = createAccountCaller(parts)
+  const { issuers, callerOf, recorder, devices, users, authenticator, storage } = parts
   const readPermit = bodyReader<{ readonly label?: string }>(permitBody)
   const readStart = bodyReader<{ readonly enrollmentToken: string }>(startBody)
   const readEnrol = bodyReader<Enrolling>(enrolBody)

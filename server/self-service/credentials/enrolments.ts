@@ -3,6 +3,8 @@
  * so far.
  */
 
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
 import {
   type BegunOtp,
   type Enrolled,
@@ -10,29 +12,34 @@ import {
   passkeyEnrolment,
   recoveryCodesEnrolment,
 } from '#server/credentials/enrolment.ts'
+import type { Factors } from '#server/credentials/factors.ts'
 import { otpauthUri, otpIssuer } from '#server/credentials/otp.ts'
+import type { Passkeys } from '#server/credentials/passkeys.ts'
 import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
 import { completed } from '#server/sign-in/actions/completed.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import type { AccountParts } from '../parts.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Users } from '#server/users/users.ts'
 import { type Self, selfEvent } from '../self.ts'
 import { createTickets } from '../tickets.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
-export type EnrolmentParts = Pick<
-  AccountParts,
-  | 'storage'
-  | 'clock'
-  | 'keyring'
-  | 'passkeys'
-  | 'recorder'
-  | 'factors'
-  | 'ranks'
-  | 'grantsStore'
-  | 'authenticator'
-  | 'users'
->
+export interface EnrolmentParts {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly passkeys: Passkeys
+  readonly recorder: Recorder
+  readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly grantsStore: GrantsStore
+  readonly authenticator: Authenticator
+  readonly users: Users
+}
 
 /** What went wrong with the end of an enrolment: too late, or no proof. */
 export type Failure = 'expired' | 'wrong'

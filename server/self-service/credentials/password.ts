@@ -2,26 +2,33 @@
 
 import type { FieldError } from '#schemas/problems.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import { completed } from '#server/sign-in/actions/completed.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Users } from '#server/users/users.ts'
 import { objectOf } from '../description.ts'
 import { nothing, type Operation, withBody } from '../operation.ts'
-import type { AccountParts } from '../parts.ts'
 import { type Self, selfEvent } from '../self.ts'
 import { insistOnRecentStrength, insistOnStrength } from './strength.ts'
 
-export type PasswordParts = Pick<
-  AccountParts,
-  | 'authenticator'
-  | 'passwords'
-  | 'factors'
-  | 'ranks'
-  | 'sessions'
-  | 'recorder'
-  | 'clock'
-  | 'jobs'
-  | 'users'
->
+export interface PasswordParts {
+  readonly authenticator: Authenticator
+  readonly passwords: Passwords
+  readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly sessions: Sessions
+  readonly recorder: Recorder
+  readonly clock: Clock
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly users: Users
+}
 
 export interface PasswordChange {
   readonly currentPassword?: string
@@ -51,7 +58,7 @@ export const passwordType = 'password'
 
 /** Throws unless the password is the user's; what it allows is committed together with the attempt. */
 export const createProvePassword =
-  ({ authenticator }: Pick<AccountParts, 'authenticator'>) =>
+  ({ authenticator }: { readonly authenticator: Authenticator }) =>
   async <T>(
     { issuer, user, address }: Self,
     password: string,
@@ -115,7 +122,7 @@ export const createChangePassword = (parts: PasswordParts) => {
   }
 }
 
-export const passwordOperations = (parts: PasswordParts): Operation[] => [
+export const passwordOperations = (change: ChangePassword): Operation[] => [
   withBody<PasswordChange>(passwordBody, {
     method: 'PUT',
     path: '/password',
@@ -124,6 +131,8 @@ export const passwordOperations = (parts: PasswordParts): Operation[] => [
     replies: { 204: nothing },
     refusals: [400, 401, 403, 404, 503],
     events: ['UPDATE_CREDENTIAL', 'LOGIN_FAILURE', 'USER_LOCKED'],
-    handle: createChangePassword(parts),
+    handle: change,
   }),
 ]
+
+export type ChangePassword = ReturnType<typeof createChangePassword>

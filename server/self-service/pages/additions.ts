@@ -1,15 +1,18 @@
 /** The pages where a method is added. What has begun is in the address of the form, sealed: nothing waits on the server. */
 
-import type { ConfigureTotpPage, RegisterPasskeyPage } from '#server/http/pages/pages.ts'
+import type { ConfigureTotpPage, Pages, RegisterPasskeyPage } from '#server/http/pages/pages.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
-import { createEnrolments, type EnrolmentParts } from '../credentials/enrolments.ts'
-import type { AccountParts } from '../parts.ts'
+import type { Enrolments } from '../credentials/enrolments.ts'
 import { additionPath, factorsPath } from './factors.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type AdditionParts = EnrolmentParts & Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+export interface AdditionParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly enrolments: Enrolments
+}
 
 const ticketOf = ({ request }: UserVisit): string => queryOf(request).get('ticket') ?? ''
 
@@ -20,7 +23,7 @@ const common = { section: 'security', events: ['UPDATE_CREDENTIAL'] } as const
 
 export const additionPages = (parts: AdditionParts): AccountPage[] => {
   const { pages, frame } = parts
-  const { otp, passkey, recoveryCodes } = createEnrolments(parts)
+  const { otp, passkey, recoveryCodes } = parts.enrolments
   const [totpPath, passkeyPath, codesPath] = [
     additionPath('totp'),
     additionPath('passkey'),

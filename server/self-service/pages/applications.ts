@@ -2,18 +2,20 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import { createConsents } from '#server/oidc/consent/consents.ts'
-import { createRevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Consents } from '#server/oidc/consent/consents.ts'
+import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
-import type { AccountParts } from '../parts.ts'
 import { type Frame, goTo } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type ApplicationsPageParts = Pick<
-  AccountParts,
-  'pages' | 'storage' | 'clock' | 'grantsStore' | 'recorder'
-> & { readonly frame: Frame }
+export interface ApplicationsPageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly consents: Consents
+  readonly revoke: RevokeConsent
+}
 
 const path = '/applications'
 
@@ -23,9 +25,7 @@ const nameOf = async ({ view }: Issuer, clientId: string): Promise<string> => {
 }
 
 export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] => {
-  const { pages, frame } = parts
-  const consents = createConsents(parts)
-  const revoke = createRevokeConsent({ ...parts, consents })
+  const { pages, frame, consents, revoke } = parts
   return [
     {
       path,

@@ -1,18 +1,23 @@
 /** The user's data: to have, and to have erased, here or by an administrator. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { AccountDeletePage } from '#server/http/pages/pages.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { AccountDeletePage, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
 import { passwordType } from '../credentials/password.ts'
-import { createOwnData, type OwnDataParts } from '../data.ts'
-import type { AccountParts } from '../parts.ts'
+import type { OwnData } from '../data.ts'
 import { type Frame, goTo, pathIn, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type DataPageParts = OwnDataParts &
-  Pick<AccountParts, 'pages' | 'cookies' | 'csrf'> & { readonly frame: Frame }
+export interface DataPageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly browser: Browser
+  readonly factors: Pick<Factors, 'has'>
+  readonly data: OwnData
+}
 
 const path = '/data'
 const deletePath = '/data/delete'
@@ -20,9 +25,7 @@ const deletePath = '/data/delete'
 const mayErase = ({ session }: UserVisit): boolean => session.impersonator === null
 
 export const dataPages = (parts: DataPageParts): AccountPage[] => {
-  const { pages, frame, factors } = parts
-  const data = createOwnData(parts)
-  const browser = createBrowser(parts.cookies, parts.csrf)
+  const { pages, frame, browser, factors, data } = parts
 
   const showDelete = async (
     visit: UserVisit,

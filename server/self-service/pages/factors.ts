@@ -1,16 +1,18 @@
 /** How the user signs in, and where methods are added and removed. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { AccountFactorsPage, OwnFactor } from '#server/http/pages/pages.ts'
+import type { AccountFactorsPage, OwnFactor, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import { type CredentialsParts, codesLeft, createCredentials } from '../credentials/credentials.ts'
-import type { AccountParts } from '../parts.ts'
+import { codesLeft, type OwnCredentials } from '../credentials/credentials.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type FactorsPageParts = CredentialsParts &
-  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+export interface FactorsPageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly credentials: OwnCredentials
+}
 
 export const factorsPath = '/security'
 
@@ -43,8 +45,7 @@ const factorOf = (row: CredentialRow): OwnFactor[] => {
 }
 
 export const factorsPage = (parts: FactorsPageParts): AccountPage => {
-  const { pages, frame } = parts
-  const credentials = createCredentials(parts)
+  const { pages, frame, credentials } = parts
 
   const show = async (
     visit: UserVisit,

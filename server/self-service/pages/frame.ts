@@ -6,7 +6,7 @@ import { accountOf } from '#server/oidc/account-caller.ts'
 import type { AccountPath } from '#server/oidc/own-pages.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
-import type { AccountParts } from '../parts.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { Self } from '../self.ts'
 
 /** THE list of sections, in the order of the menu, and where they are below the account. */
@@ -40,7 +40,8 @@ const noticeOf = ({ request }: UserVisit): Notice | undefined => {
 export const goTo = ({ reply, issuer }: UserVisit, path: string, notice?: Notice): FastifyReply =>
   reply.redirect(pathIn(issuer.name, `${path}${notice ? `?notice=${notice}` : ''}`), 303)
 
-export type FrameParts = Pick<AccountParts, 'storage'> & {
+export interface FrameParts {
+  readonly storage: Storage
   readonly userPages: Pick<UserPages, 'pageOf'>
 }
 

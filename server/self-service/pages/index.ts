@@ -5,13 +5,17 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import type { RealmRoute } from '#server/oidc/issuer.ts'
 import { type AccountPath, accountHandle } from '#server/oidc/own-pages.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'
-import { createUserPages, type UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { accountUrl, type Handler } from '../operation.ts'
-import type { AccountParts } from '../parts.ts'
+import type { OwnAccount } from '../own-account.ts'
 import { additionPages } from './additions.ts'
 import { applicationsPages } from './applications.ts'
 import { dataPages } from './data.ts'
@@ -24,20 +28,28 @@ import { sessionsPage } from './sessions.ts'
 
 const firstSection = 'profile'
 
-export const createAccountPages = (parts: AccountParts) => {
-  const userPages = createUserPages(parts)
-  const frame = createFrame({ ...parts, userPages })
-  const shared = { ...parts, frame }
+export interface AccountPageParts {
+  readonly storage: Storage
+  readonly pages: Pages
+  readonly userPages: UserPages
+  readonly browser: Browser
+  readonly factors: Pick<Factors, 'has'>
+  readonly own: OwnAccount
+}
+
+export const createAccountPages = (parts: AccountPageParts) => {
+  const { storage, pages, userPages, browser, factors, own } = parts
+  const frame = createFrame({ storage, userPages })
 
   /** THE list of pages. */
   const list: readonly AccountPage[] = [
-    profilePage(shared),
-    passwordPage(shared),
-    factorsPage(shared),
-    ...additionPages(shared),
-    sessionsPage(shared),
-    ...applicationsPages(shared),
-    ...dataPages(shared),
+    profilePage({ pages, frame, change: own.changeProfile }),
+    passwordPage({ pages, frame, factors, change: own.changePassword }),
+    factorsPage({ pages, frame, credentials: own.credentials }),
+    ...additionPages({ pages, frame, enrolments: own.enrolments }),
+    sessionsPage({ pages, frame, own: own.sessions }),
+    ...applicationsPages({ pages, frame, consents: own.consents, revoke: own.revokeConsent }),
+    ...dataPages({ pages, frame, browser, factors, data: own.data }),
   ]
 
   /** Signs in anew, with the second factor where that is what lacks. */

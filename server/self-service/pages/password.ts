@@ -1,24 +1,28 @@
 /** The page where the password is changed. */
 
 import { Problem } from '#schemas/problems.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import { type AccountPasswordPage, passwordErrors } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
-import { createChangePassword, type PasswordParts, passwordType } from '../credentials/password.ts'
-import type { AccountParts } from '../parts.ts'
+import { type ChangePassword, passwordType } from '../credentials/password.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type PasswordPageParts = PasswordParts &
-  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+export interface PasswordPageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly factors: Pick<Factors, 'has'>
+  readonly change: ChangePassword
+}
 
 type Told = Pick<Partial<AccountPasswordPage>, 'errors' | 'error' | 'status' | 'signOutOthers'>
 
 const path = '/password'
 
 export const passwordPage = (parts: PasswordPageParts): AccountPage => {
-  const { pages, frame, factors } = parts
-  const change = createChangePassword(parts)
+  const { pages, frame, factors, change } = parts
 
   const show = async (visit: UserVisit, told: Told = {}) =>
     pages.accountPassword(visit.reply, {

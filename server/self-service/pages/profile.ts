@@ -1,22 +1,23 @@
 /** The page of the user's name and address. */
 
-import type { AccountProfilePage } from '#server/http/pages/pages.ts'
+import type { AccountProfilePage, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import { profileErrors } from '#server/sign-in/actions/update-profile.ts'
-import type { AccountParts } from '../parts.ts'
-import { createChangeProfile, type ProfileParts } from '../profile/profile.ts'
+import type { ChangeProfile } from '../profile/profile.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type ProfilePageParts = ProfileParts &
-  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+export interface ProfilePageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly change: ChangeProfile
+}
 
 const path = '/profile'
 const fields = ['email', 'firstName', 'lastName'] as const
 
 export const profilePage = (parts: ProfilePageParts): AccountPage => {
-  const { pages, frame } = parts
-  const change = createChangeProfile(parts)
+  const { pages, frame, change } = parts
 
   const show = async (
     visit: UserVisit,

@@ -1,13 +1,16 @@
 /** Where the user is signed in. */
 
-import type { AccountParts } from '../parts.ts'
-import { createOwnSessions, type ListedSession, type OwnSessionsParts } from '../sessions.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { ListedSession, OwnSessions } from '../sessions.ts'
 import { browserName } from './browser-name.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
-export type SessionsPageParts = OwnSessionsParts &
-  Pick<AccountParts, 'pages'> & { readonly frame: Frame }
+export interface SessionsPageParts {
+  readonly pages: Pages
+  readonly frame: Frame
+  readonly own: OwnSessions
+}
 
 const path = '/sessions'
 
@@ -32,8 +35,7 @@ const shown = ({
 })
 
 export const sessionsPage = (parts: SessionsPageParts): AccountPage => {
-  const { pages, frame } = parts
-  const own = createOwnSessions(parts)
+  const { pages, frame, own } = parts
   return {
     path,
     section: 'sessions',

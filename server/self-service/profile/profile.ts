@@ -1,13 +1,18 @@
 /** The name and address of the user, as the user sees and changes them. */
 
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Factors } from '#server/credentials/factors.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { AddressNotice } from '#server/users/address-notice.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { type Profile, profileChange } from '#server/users/profile.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { insistOnRecentStrength } from '../credentials/strength.ts'
 import { objectOf } from '../description.ts'
 import { type Operation, withBody } from '../operation.ts'
-import type { AccountParts } from '../parts.ts'
 import { type Self, selfEvent } from '../self.ts'
 
 const text = (maxLength: number) => ({ type: ['string', 'null'], maxLength })
@@ -27,10 +32,14 @@ const profileReply = objectOf({
   createdAt: { type: 'integer', description: 'Milliseconds since 1970.' },
 })
 
-export type ProfileParts = Pick<
-  AccountParts,
-  'users' | 'recorder' | 'clock' | 'factors' | 'ranks' | 'addressNotice'
->
+export interface ProfileParts {
+  readonly users: Users
+  readonly recorder: Recorder
+  readonly clock: Clock
+  readonly factors: Factors
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly addressNotice: AddressNotice
+}
 
 const shown = (user: UserRow) => ({
   userId: user.id,
@@ -77,8 +86,7 @@ export const createChangeProfile =
     return after
   }
 
-export const profileOperations = (parts: ProfileParts): Operation[] => {
-  const change = createChangeProfile(parts)
+export const profileOperations = (change: ChangeProfile): Operation[] => {
   return [
     {
       method: 'GET',
@@ -101,3 +109,5 @@ export const profileOperations = (parts: ProfileParts): Operation[] => {
     }),
   ]
 }
+
+export type ChangeProfile = ReturnType<typeof createChangeProfile>

@@ -6,45 +6,49 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { removeCredentialsSince } from '#server/credentials/credential-removal.ts'
 import type { PageError } from '#server/http/pages/pages.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import { ownEvent } from '#server/sign-in/actions/completed.ts'
 import { linkToken } from '#server/sign-in/authenticators/email-link.ts'
 import { giveUp, holderOf } from '#server/sign-in/messages/claims.ts'
 import { signInPath } from '#server/sign-in/pages/addresses.ts'
-import { createBrowser } from '#server/sign-in/pages/browser.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { FORM_LIMIT, readForm } from '#server/sign-in/pages/form.ts'
 import { installPageScope, type PageScopeParts } from '#server/sign-in/pages/page-scope.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { AddressUndoRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { AddressNotice } from '#server/users/address-notice.ts'
 import { restoreAddressPath } from '#server/users/address-notice.ts'
+import type { AddressUndos } from '#server/users/address-undos.ts'
 import { addressUndoGuard } from '#server/users/address-undos.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { describe, htmlReply } from '../description.ts'
-import type { AccountParts } from '../parts.ts'
 
-export type RestoreAddressParts = PageScopeParts &
-  Pick<
-    AccountParts,
-    | 'issuers'
-    | 'storage'
-    | 'users'
-    | 'sessions'
-    | 'recorder'
-    | 'jobs'
-    | 'clock'
-    | 'cookies'
-    | 'csrf'
-    | 'addressNotice'
-    | 'addressUndos'
-    | 'ranks'
-  >
+export interface RestoreAddressParts extends PageScopeParts {
+  readonly issuers: Issuers
+  readonly storage: Storage
+  readonly users: Users
+  readonly sessions: Sessions
+  readonly recorder: Recorder
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly clock: Clock
+  readonly browser: Browser
+  readonly addressNotice: AddressNotice
+  readonly addressUndos: AddressUndos
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+}
 
 type RealmRequest = FastifyRequest<RealmRoute>
 
@@ -83,8 +87,7 @@ const describeRestore = describe({
 
 export const restoreAddress = (parts: RestoreAddressParts) => {
   const { issuers, storage, users, sessions, recorder, jobs, clock, pages } = parts
-  const { addressNotice, addressUndos } = parts
-  const browser = createBrowser(parts.cookies, parts.csrf)
+  const { browser, addressNotice, addressUndos } = parts
 
   const isAdministrator = async (view: Issuer['view'], { id }: UserRow): Promise<boolean> =>
     (await parts.ranks.permissionsOf(view, id)).size > 0

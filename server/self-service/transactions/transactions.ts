@@ -7,18 +7,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { isSignedBy } from '#server/credentials/device-keys.ts'
+import type { Devices } from '#server/credentials/devices.ts'
+import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Transactions } from '#server/credentials/transactions.ts'
 import { transactionGuard } from '#server/credentials/transactions.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { TransactionRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Users } from '#server/users/users.ts'
 import { type BearerCaller, type BearerCallerParts, createBearerCaller } from '../bearer-caller.ts'
 import { bodyReader } from '../description.ts'
-import type { AccountParts } from '../parts.ts'
 import {
   createBody,
   describeConsume,
@@ -31,9 +34,13 @@ import {
   usualTtl,
 } from './describe-transactions.ts'
 
-export interface TransactionParts
-  extends BearerCallerParts,
-    Pick<AccountParts, 'issuers' | 'recorder' | 'users' | 'devices' | 'passkeys' | 'transactions'> {
+export interface TransactionParts extends BearerCallerParts {
+  readonly issuers: Issuers
+  readonly recorder: Recorder
+  readonly users: Users
+  readonly devices: Devices
+  readonly passkeys: Passkeys
+  readonly transactions: Transactions
   readonly preflights: Preflights
 }
 

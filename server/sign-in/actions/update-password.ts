@@ -6,9 +6,7 @@ import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
-import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
 import type {
   AnswerContext,

@@ -7,7 +7,6 @@ import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/re
 import type { Pages } from '#server/http/pages/pages.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { guarded } from '#server/storage/statements.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 
 interface Parts {

@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
@@ -301,10 +300,10 @@ describe.each(backends)('CIBA on $name', (backend) => {
     const { parts } = site.server
     const jobs = await parts.storage.db.selectFrom('jobs').select('payload').execute()
     expect(JSON.stringify(jobs)).not.toContain(token)
-    await runJobs(parts.jobs, cibaPings(parts))
+    await runJobs(parts.jobs, parts.oidc.pings)
     expect(peer.told).toHaveLength(1)
     now += 1000
-    await runJobs(parts.jobs, cibaPings(parts))
+    await runJobs(parts.jobs, parts.oidc.pings)
     expect(peer.told).toHaveLength(2)
     expect(peer.told[1]).toEqual({ authorization: `Bearer ${token}`, body: { auth_req_id } })
     expect((await ask(auth_req_id, pinged)).status).toBe(200)
@@ -327,7 +326,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
     )
     await decide(person, message, 'allow')
     const { parts } = site.server
-    await runJobs(parts.jobs, cibaPings(parts))
+    await runJobs(parts.jobs, parts.oidc.pings)
     const job = await parts.storage.db
       .selectFrom('jobs')
       .select(['attempts', 'result'])

@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { cibaPings } from '#server/oidc/decoupled/ciba-ping.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { claimsOf, type OidcSite, openIssuer } from '../fixture.ts'
@@ -112,7 +111,7 @@ describe.each(backends)('openid-client on $name', (backend) => {
       const page = await alice.signIn(approvals)
       await alice.open(approvals, { ...hiddenFields(page.body), decision: 'allow' })
       const { parts } = site.server
-      await runJobs(parts.jobs, cibaPings(parts))
+      await runJobs(parts.jobs, parts.oidc.pings)
       const { auth_req_id } = started
       expect(told).toEqual([{ authorization: 'Bearer a-token-of-the-bank', body: { auth_req_id } }])
       const tokens = await openid.pollBackchannelAuthenticationGrant(bank.config, {

@@ -1,15 +1,19 @@
 /** THE list of response modes. */
 
-import type { OidcParts } from '../../parts.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Mint } from '#server/tokens/mint.ts'
 import { formPost } from './form-post.ts'
 import { fragment } from './fragment.ts'
 import { jarm } from './jarm.ts'
 import type { ResponseMode } from './mode.ts'
 import { query } from './query.ts'
 
-export const createResponseModes = (
-  parts: Pick<OidcParts, 'pages' | 'mint' | 'clock'>,
-): readonly ResponseMode[] => {
+export const createResponseModes = (parts: {
+  readonly pages: Pages
+  readonly mint: Mint
+  readonly clock: Clock
+}): readonly ResponseMode[] => {
   const post = formPost(parts)
   return [
     query,

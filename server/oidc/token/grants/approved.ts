@@ -1,23 +1,29 @@
 /** From a request that its user decided elsewhere to what is issued; shared by the device grant and CIBA. */
 
+import type { Clock } from '#server/platform/clock.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import type { DecoupledRequests, DecoupledRow } from '../../decoupled/decoupled-requests.ts'
 import { accessDenied, invalidGrant, oauthError } from '../../errors.ts'
-import type { OidcParts } from '../../parts.ts'
-import { createCodes } from '../codes.ts'
+import type { Codes } from '../codes.ts'
 import { authenticationOf } from './authentication.ts'
 import type { GrantContext, Issuance } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
-import { createProlong } from './prolong.ts'
+import type { Prolong } from './prolong.ts'
 
-export type ApprovedParts = Pick<OidcParts, 'storage' | 'clock' | 'grantsStore' | 'verifier'>
+export interface ApprovedParts {
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+  readonly verifier: Verifier
+  readonly codes: Codes
+  readonly prolong: Prolong
+}
 
 const expired = oauthError('expired_token')
 const refused = (detail: string) => invalidGrant('there is no such request', { detail })
 
 export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledRequests) => {
-  const { clock, grantsStore, verifier } = parts
-  const codes = createCodes(parts)
-  const prolong = createProlong(parts)
+  const { clock, grantsStore, verifier, codes, prolong } = parts
 
   return async (context: GrantContext, row: DecoupledRow | undefined): Promise<Issuance> => {
     const { issuer, client, jkt } = context

@@ -4,22 +4,29 @@
  */
 
 import { createHash } from 'node:crypto'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { AuthorizationCodeRow } from '#server/storage/tables/token-tables.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { codeGuard } from '#server/tokens/grants-store.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, type OAuthError } from '../../errors.ts'
-import type { OidcParts } from '../../parts.ts'
-import { type CodeData, createCodes } from '../codes.ts'
+import type { CodeData, Codes } from '../codes.ts'
 import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
-import { createProlong } from './prolong.ts'
+import type { Prolong } from './prolong.ts'
 
-export type AuthorizationCodeParts = Pick<
-  OidcParts,
-  'storage' | 'clock' | 'recorder' | 'grantsStore' | 'verifier'
->
+export interface AuthorizationCodeParts {
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly grantsStore: GrantsStore
+  readonly verifier: Verifier
+  readonly codes: Codes
+  readonly prolong: Prolong
+}
 
 const verifierSyntax = /^[A-Za-z0-9._~-]{43,128}$/
 
@@ -46,9 +53,7 @@ const checkBinding = (data: CodeData, { form, jkt }: GrantContext): void => {
 }
 
 export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
-  const { clock, recorder, grantsStore, verifier } = parts
-  const codes = createCodes(parts)
-  const prolong = createProlong(parts)
+  const { clock, recorder, grantsStore, verifier, codes, prolong } = parts
 
   const endReused = async (grantId: string): Promise<OAuthError> => {
     await recorder.append(grantsStore.revoke(grantId), [])

@@ -1,11 +1,10 @@
 /** Client-initiated backchannel authentication (CIBA Core §10.1): the client asks until its user has decided. */
 
-import { createDecoupledRequests } from '../../decoupled/decoupled-requests.ts'
+import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
 import { type ApprovedParts, createIssueApproved } from './approved.ts'
 import type { Grant } from './grant.ts'
 
-export const ciba = (parts: ApprovedParts): Grant => {
-  const requests = createDecoupledRequests(parts, 'ciba_requests')
+export const ciba = (parts: ApprovedParts, requests: DecoupledRequests): Grant => {
   const issueApproved = createIssueApproved(parts, requests)
   return {
     name: 'CIBA',

@@ -1,11 +1,10 @@
 /** The device grant (RFC 8628 §3.4): the device asks until somebody has decided on another screen. */
 
-import { createDecoupledRequests } from '../../decoupled/decoupled-requests.ts'
+import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
 import { type ApprovedParts, createIssueApproved } from './approved.ts'
 import type { Grant } from './grant.ts'
 
-export const deviceCode = (parts: ApprovedParts): Grant => {
-  const requests = createDecoupledRequests(parts, 'device_requests')
+export const deviceCode = (parts: ApprovedParts, requests: DecoupledRequests): Grant => {
   const issueApproved = createIssueApproved(parts, requests)
   return {
     name: 'device',

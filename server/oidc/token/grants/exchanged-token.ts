@@ -3,11 +3,12 @@
  * id token, which speaks for the grant that it came of.
  */
 
+import type { Clock } from '#server/platform/clock.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { offlineScope, openidScope, parseScope } from '#server/tokens/scopes.ts'
-import type { VerifiedToken } from '#server/tokens/verify.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, type OAuthError } from '../../errors.ts'
-import type { OidcParts } from '../../parts.ts'
 import type { GrantContext } from './grant.ts'
 
 export type TokenName = 'subject_token' | 'actor_token'
@@ -19,7 +20,11 @@ export interface ExchangedToken extends VerifiedToken {
 
 export type ReadExchangedToken = (context: GrantContext, name: TokenName) => Promise<ExchangedToken>
 
-type ExchangedTokenParts = Pick<OidcParts, 'verifier' | 'grantsStore' | 'clock'>
+interface ExchangedTokenParts {
+  readonly verifier: Verifier
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+}
 
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 export const idTokenType = 'urn:ietf:params:oauth:token-type:id_token'

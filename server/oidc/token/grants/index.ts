@@ -1,21 +1,50 @@
 /** THE list of grants. */
 
-import type { OidcParts } from '../../parts.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'
+import type { TokensArea } from '#server/tokens/open.ts'
+import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
+import type { Codes } from '../codes.ts'
 import { authorizationCode } from './authorization-code.ts'
 import { ciba } from './ciba.ts'
 import { clientCredentials } from './client-credentials.ts'
 import { deviceCode } from './device-code.ts'
 import type { Grant } from './grant.ts'
 import { passwordGrant } from './password.ts'
+import { createProlong } from './prolong.ts'
 import { refreshToken } from './refresh-token.ts'
 import { tokenExchange } from './token-exchange.ts'
 
-export const createGrants = (parts: OidcParts): readonly Grant[] => [
-  authorizationCode(parts),
-  clientCredentials,
-  refreshToken(parts),
-  passwordGrant(parts),
-  tokenExchange(parts),
-  deviceCode(parts),
-  ciba(parts),
-]
+export interface GrantNeeds {
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'login'>
+  readonly tokens: Pick<TokensArea, 'grantsStore' | 'verifier'>
+  readonly sessions: Sessions
+  readonly authenticator: Authenticator
+  readonly directLack: DirectLack
+  readonly codes: Codes
+  readonly deviceRequests: DecoupledRequests
+  readonly cibaRequests: DecoupledRequests
+}
+
+export const createGrants = (needs: GrantNeeds): readonly Grant[] => {
+  const { clock, recorder, metrics, sessions, authenticator, directLack, codes } = needs
+  const { deviceRequests, cibaRequests } = needs
+  const { grantsStore, verifier } = needs.tokens
+  const prolong = createProlong({ clock, grantsStore })
+  const approved = { clock, grantsStore, verifier, codes, prolong }
+  return [
+    authorizationCode({ clock, recorder, grantsStore, verifier, codes, prolong }),
+    clientCredentials,
+    refreshToken({ clock, grantsStore, verifier, sessions, recorder }),
+    passwordGrant({ authenticator, directLack, grantsStore, clock, metrics, prolong }),
+    tokenExchange({ verifier, grantsStore, clock }),
+    deviceCode(approved, deviceRequests),
+    ciba(approved, cibaRequests),
+  ]
+}

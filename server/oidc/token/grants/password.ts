@@ -6,19 +6,26 @@
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { GrantData } from '#server/tokens/grants-store.ts'
+import type { GrantData, GrantsStore } from '#server/tokens/grants-store.ts'
 import { invalidGrant, oauthError, unauthorizedClient } from '../../errors.ts'
-import type { OidcParts } from '../../parts.ts'
 import { passwordAcr, passwordAmr } from '../codes.ts'
 import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
-import { createProlong } from './prolong.ts'
+import type { Prolong } from './prolong.ts'
 
-export type PasswordParts = Pick<
-  OidcParts,
-  'authenticator' | 'directLack' | 'grantsStore' | 'clock' | 'metrics'
->
+export interface PasswordParts {
+  readonly authenticator: Authenticator
+  readonly directLack: DirectLack
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'login'>
+  readonly prolong: Prolong
+}
 
 const retryAfter = 5
 
@@ -44,8 +51,7 @@ const loginEvent = (
 })
 
 export const passwordGrant = (parts: PasswordParts): Grant => {
-  const { authenticator, directLack, grantsStore, clock, metrics } = parts
-  const prolong = createProlong(parts)
+  const { authenticator, directLack, grantsStore, clock, metrics, prolong } = parts
 
   const open = (context: GrantContext, user: UserRow) => {
     const { issuer, client, scope, resources, jkt } = context

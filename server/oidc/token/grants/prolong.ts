@@ -1,11 +1,11 @@
 /** How long a grant lives once it is redeemed, and its first refresh token where the client takes any. */
 
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
-import type { GrantData } from '#server/tokens/grants-store.ts'
+import type { GrantData, GrantsStore } from '#server/tokens/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import { offlineScope } from '#server/tokens/scopes.ts'
-import type { OidcParts } from '../../parts.ts'
 import type { GrantContext } from './grant.ts'
 
 export interface Prolonged {
@@ -16,7 +16,7 @@ export interface Prolonged {
 }
 
 export const createProlong =
-  ({ clock, grantsStore }: Pick<OidcParts, 'clock' | 'grantsStore'>) =>
+  ({ clock, grantsStore }: { readonly clock: Clock; readonly grantsStore: GrantsStore }) =>
   (
     { issuer, client }: GrantContext,
     grant: TokenGrantRow,
@@ -35,3 +35,5 @@ export const createProlong =
     const refresh = grantsStore.createRefreshToken(grant.id, Math.min(idle, rest))
     return { offline, expiresAt: Math.max(end, ofAccessToken), refresh }
   }
+
+export type Prolong = ReturnType<typeof createProlong>

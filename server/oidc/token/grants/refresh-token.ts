@@ -3,23 +3,30 @@
  * comes back after its use has been stolen: the whole family ends (RFC 9700 §4.14.2). Scope and resources only become fewer.
  */
 
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RefreshTokenRow, TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
 import { allowedScopes, offlineScope, parseScope } from '#server/tokens/scopes.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidScope, type OAuthError } from '../../errors.ts'
-import type { OidcParts } from '../../parts.ts'
 import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import { recordReuse } from './reuse.ts'
 
-export type RefreshParts = Pick<
-  OidcParts,
-  'clock' | 'grantsStore' | 'verifier' | 'sessions' | 'recorder'
->
+export interface RefreshParts {
+  readonly clock: Clock
+  readonly grantsStore: GrantsStore
+  readonly verifier: Verifier
+  readonly sessions: Sessions
+  readonly recorder: Recorder
+}
 
 interface Found {
   readonly token: RefreshTokenRow

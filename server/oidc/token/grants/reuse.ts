@@ -1,15 +1,16 @@
 /** Something that is good for one use came a second time: what it led to ends, and that is recorded once. */
 
 import { Client } from '#schemas/kinds/client.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
-import type { OidcParts } from '../../parts.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { doerWith } from '../acting.ts'
 import type { GrantContext } from './grant.ts'
 
 /** Nothing happens where the grant is gone already: it was signed out, or somebody else noticed first. */
 export const recordReuse = async (
-  { grantsStore, recorder }: Pick<OidcParts, 'grantsStore' | 'recorder'>,
+  { grantsStore, recorder }: { readonly grantsStore: GrantsStore; readonly recorder: Recorder },
   { issuer, client, sourceIp }: GrantContext,
   grant: TokenGrantRow,
 ): Promise<void> => {

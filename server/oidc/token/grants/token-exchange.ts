@@ -7,14 +7,16 @@
  * client; without either it is the subject's alone (impersonation).
  */
 
+import type { Clock } from '#server/platform/clock.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
 import { allowedScopes, parseScope } from '#server/tokens/scopes.ts'
 import { readTokenId } from '#server/tokens/token-ids.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient } from '../../errors.ts'
 import type { Parameters } from '../../parameters.ts'
-import type { OidcParts } from '../../parts.ts'
 import { type Actor, actingChain, mayAct } from '../acting.ts'
 import {
   accessTokenType,
@@ -66,7 +68,7 @@ const actorGrantOf = (
 
 const authenticationOf = (
   { grant, claims }: ExchangedToken,
-  grantsStore: OidcParts['grantsStore'],
+  grantsStore: GrantsStore,
 ): Authentication | undefined => {
   if (!grant) return undefined
   const { sid, auth_time, acr, amr } = claims
@@ -80,9 +82,11 @@ const authenticationOf = (
   }
 }
 
-export const tokenExchange = (
-  parts: Pick<OidcParts, 'verifier' | 'grantsStore' | 'clock'>,
-): Grant => {
+export const tokenExchange = (parts: {
+  readonly verifier: Verifier
+  readonly grantsStore: GrantsStore
+  readonly clock: Clock
+}): Grant => {
   const read = createReadExchangedToken(parts)
 
   /** Whoever the client has a token for that was issued to itself: its service account, or a user of its. */

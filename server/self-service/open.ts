@@ -1,0 +1,197 @@
+/** Opens self-service: what users do about themselves, and what their devices do for them, as JSON and as pages. */
+
+import type { FastifyPluginAsync } from 'fastify'
+import type { AuditArea } from '#server/audit/open.ts'
+import type { CredentialsArea } from '#server/credentials/open.ts'
+import type { HttpArea } from '#server/http/open.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import { createAccountCaller } from '#server/oidc/account-caller.ts'
+import { createRevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import type { OidcArea } from '#server/oidc/open.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Keyring } from '#server/platform/sealing.ts'
+import type { RealmArea } from '#server/realm/open.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Browser } from '#server/sign-in/pages/browser.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { TokensArea } from '#server/tokens/open.ts'
+import { createDataExport } from '#server/users/data-export.ts'
+import type { UsersArea } from '#server/users/open.ts'
+import { deviceApprovals } from './approvals/device-approvals.ts'
+import { signInApprovals } from './approvals/sign-in-approvals.ts'
+import { createCredentials } from './credentials/credentials.ts'
+import { deviceEnrolment } from './credentials/device-enrolment.ts'
+import { createEnrolments } from './credentials/enrolments.ts'
+import { createChangePassword } from './credentials/password.ts'
+import { createOwnData } from './data.ts'
+import { createJsonErrors } from './errors.ts'
+import type { OwnAccount } from './own-account.ts'
+import { createAccountPages } from './pages/index.ts'
+import { createChangeProfile } from './profile/profile.ts'
+import { restoreAddress } from './profile/restore-address.ts'
+import { selfService } from './self-service.ts'
+import { createOwnSessions } from './sessions.ts'
+import { transactionRoutes } from './transactions/transactions.ts'
+
+export interface SelfServiceNeeds {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly keyring: Keyring
+  readonly audit: Pick<AuditArea, 'recorder' | 'readRecords' | 'personalKeys'>
+  readonly jobs: Jobs
+  readonly users: UsersArea
+  readonly credentials: CredentialsArea
+  readonly sessions: Sessions
+  readonly tokens: TokensArea
+  readonly realm: Pick<RealmArea, 'lastAdmin' | 'settingsOf'>
+  readonly http: HttpArea
+  readonly browser: Browser
+  readonly oidc: OidcArea
+}
+
+const createOwnAccount = (needs: SelfServiceNeeds) => {
+  const { storage, clock, keyring, audit, jobs, sessions, realm, oidc } = needs
+  const { store: users, ranks, addressNotice } = needs.users
+  const { factors, passwords, passkeys, authenticator } = needs.credentials
+  const { grantsStore } = needs.tokens
+  const { recorder, readRecords, personalKeys } = audit
+  const { consents } = oidc
+  const exportData = createDataExport({ storage, clock, readRecords, consentsOf: consents.list })
+  const own: OwnAccount = {
+    changeProfile: createChangeProfile({ users, recorder, clock, factors, ranks, addressNotice }),
+    changePassword: createChangePassword({
+      authenticator,
+      passwords,
+      factors,
+      ranks,
+      sessions,
+      recorder,
+      clock,
+      jobs,
+      users,
+    }),
+    credentials: createCredentials({ storage, recorder, factors, ranks, clock }),
+    enrolments: createEnrolments({
+      storage,
+      clock,
+      keyring,
+      passkeys,
+      recorder,
+      factors,
+      ranks,
+      grantsStore,
+      authenticator,
+      users,
+    }),
+    sessions: createOwnSessions({ sessions, recorder, jobs }),
+    consents,
+    revokeConsent: createRevokeConsent({ consents, recorder }),
+    data: createOwnData({
+      exportData,
+      personalKeys,
+      storage,
+      sessions,
+      users,
+      recorder,
+      authenticator,
+      factors,
+      clock,
+      jobs,
+      lastAdmin: realm.lastAdmin,
+      ranks,
+    }),
+  }
+  return { own, exportData }
+}
+
+export const openSelfService = (needs: SelfServiceNeeds) => {
+  const { storage, clock, jobs, sessions, http, browser } = needs
+  const { recorder } = needs.audit
+  const { store: users, ranks, addressNotice, addressUndos } = needs.users
+  const { devices, factors, passkeys, transactions, approvals, authenticator } = needs.credentials
+  const { issuers, verifier, subjects } = needs.tokens
+  const { settingsOf } = needs.realm
+  const { pages, mapError } = http
+  const { dpop, preflights, userPages, cibaRequests } = needs.oidc
+  const { own, exportData } = createOwnAccount(needs)
+  const callerOf = createAccountCaller({ verifier, dpop, sessions, users, browser })
+  const accountPages = createAccountPages({ storage, pages, userPages, browser, factors, own })
+
+  const routes: FastifyPluginAsync = async (app) => {
+    app.setErrorHandler(createJsonErrors(mapError))
+    deviceEnrolment({
+      issuers,
+      callerOf,
+      recorder,
+      devices,
+      factors,
+      ranks,
+      users,
+      authenticator,
+      storage,
+      clock,
+      preflights,
+    })(app)
+    deviceApprovals({
+      issuers,
+      clock,
+      requests: cibaRequests,
+      recorder,
+      jobs,
+      users,
+      devices,
+      sessions,
+    })(app)
+    transactionRoutes({
+      issuers,
+      verifier,
+      dpop,
+      subjects,
+      recorder,
+      users,
+      devices,
+      passkeys,
+      transactions,
+      preflights,
+    })(app)
+    app.register(
+      signInApprovals({
+        issuers,
+        sessions,
+        approvals,
+        recorder,
+        browser,
+        pages,
+        userPages,
+        mapError,
+      }),
+    )
+    app.register(
+      restoreAddress({
+        issuers,
+        storage,
+        users,
+        sessions,
+        recorder,
+        jobs,
+        clock,
+        browser,
+        addressNotice,
+        addressUndos,
+        ranks,
+        pages,
+        settingsOf,
+        mapError,
+      }),
+    )
+    app.register(selfService({ issuers, preflights, callerOf, own, pages: accountPages, mapError }))
+  }
+
+  return {
+    /** Everything that is held about a user, for the user and for administrators. */
+    exportData,
+    routes,
+  }
+}
+
+export type SelfServiceArea = ReturnType<typeof openSelfService>

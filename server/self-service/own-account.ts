@@ -1,0 +1,21 @@
+/** What users do about their own account, by JSON and by pages alike. */
+
+import type { Consents } from '#server/oidc/consent/consents.ts'
+import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import type { OwnCredentials } from './credentials/credentials.ts'
+import type { Enrolments } from './credentials/enrolments.ts'
+import type { ChangePassword } from './credentials/password.ts'
+import type { OwnData } from './data.ts'
+import type { ChangeProfile } from './profile/profile.ts'
+import type { OwnSessions } from './sessions.ts'
+
+export interface OwnAccount {
+  readonly changeProfile: ChangeProfile
+  readonly changePassword: ChangePassword
+  readonly credentials: OwnCredentials
+  readonly enrolments: Enrolments
+  readonly sessions: OwnSessions
+  readonly consents: Consents
+  readonly revokeConsent: RevokeConsent
+  readonly data: OwnData
+}
