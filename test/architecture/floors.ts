@@ -48,7 +48,7 @@ const order = floors.flatMap((folders, floor) =>
 )
 
 /** The folder of a file that stands in the table, or its first folder. */
-const folderOf = (path: string): string => {
+export const folderOf = (path: string): string => {
   const [first = '', second = ''] = path.split('/')
   return first === 'server' ? `server/${second}` : first
 }

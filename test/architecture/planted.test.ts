@@ -61,6 +61,45 @@ const planted: Readonly<Record<string, Planted>> = {
       'schemas/c.ts': `export type { B } from './b.ts'`,
     },
   },
+  'every table has an owner': {
+    wrong: [
+      { 'server/storage/tables/tables.ts': 'export interface Tables { teapots: TeapotRow }' },
+      { 'server/storage/tables/tables.ts': 'export interface Tables { users: UserRow }' },
+    ],
+    right: {
+      'server/storage/tables/tables.ts': 'export interface Rows { teapots: TeapotRow }',
+    },
+  },
+  'a table is written from the folder of its owner alone': {
+    wrong: [
+      { 'server/admin/users/lock.ts': `db.updateTable('users').set({ locked: 1 })` },
+      { 'server/admin/users/lock.ts': `db.insertInto('user_roles').values(row)` },
+      { 'server/realm/erasure.ts': `db.with('gone', (q) => q.deleteFrom('jobs').returningAll())` },
+      { 'server/oidc/codes.ts': `const end = sql\`delete from sessions where \${which}\`` },
+      { 'server/oidc/codes.ts': `sql\`with a as (select 1) update "token_grants" set x = 1\`` },
+      { 'server/admin/x.ts': `db.executeQuery(raw('insert into credentials values (1)'))` },
+      { 'server/admin/x.ts': `const table = 'users' as const; db.deleteFrom(table)` },
+      { 'server/tokens/x.ts': `sql\`delete from \${sql.table(name)} where 1 = 1\`` },
+      {
+        'server/sign-in/x.ts': `import { insertRows as rows } from '#server/storage/statements.ts'
+          rows(db, 'users', [user])`,
+      },
+      {
+        'server/sign-in/x.ts': `import { take } from '#server/storage/statements.ts'
+          take(db, 'invitations', { id }, 'invitation')`,
+      },
+    ],
+    right: {
+      'server/users/users.ts': `import { insertRows } from '#server/storage/statements.ts'
+        insertRows(db, 'users', [user]); db.deleteFrom('user_names')`,
+      'server/oidc/expired.ts': `for (const t of ['authorizations', 'consents']) db.deleteFrom(t)`,
+      'server/admin/users/list.ts': `db.selectFrom('users').innerJoin('sessions', 'a', 'b')`,
+      'server/jobs/store.ts': `sql\`with due as (select 1) update jobs set x = 1\``,
+      'server/storage/migrations/0001-first.ts': `sql\`update users set locked = 0\``,
+      'server/http/rate-limit.ts': `limiter.take(key, 'users'); take(key, 'users')`,
+      'server/admin/texts.ts': `const text = 'Update users, then set their locks'`,
+    },
+  },
   'schemas and the plan do no input or output': {
     wrong: [
       { 'schemas/kind.ts': `import { readFileSync } from 'node:fs'` },
