@@ -23,7 +23,7 @@ export const exitCodeHelp: readonly (readonly [ExitCode, string])[] = [
   [3, 'a file is not valid'],
   [4, 'not signed in, or not permitted'],
   [5, 'the server cannot be reached'],
-  [6, 'the plan is stale, or somebody else changed the same'],
+  [6, 'the plan is stale, or a document was changed concurrently'],
   [7, 'a guard refused: too many deletions, a protected document, no files left'],
 ]
 

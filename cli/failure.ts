@@ -111,7 +111,7 @@ const ofUnreachable = (error: UnreachableError): Failure => ({
   code: `unreachable.${error.reason}`,
   message: error.message,
   hint: /wrong version number/i.test(error.message)
-    ? 'it may speak plain http: write http:// in --server'
+    ? 'the server may use plain http: write http:// in --server'
     : unreachableHints[error.reason],
 })
 

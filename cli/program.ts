@@ -19,29 +19,28 @@ const description =
 const welcome = `iamctl ${manifest.version}
 ${description}
 
-  Begin              iamctl init shop                     realm files that work; --template, --ci
-                     iamctl dev                           a server here; every save is applied
+  Start              iamctl init shop                     working realm files; --template, --ci
+                     iamctl dev                           a local server; applies the files on every save
 
-  1. The server      iamctl server                        SQLite in ./data; shows the first password
+  1. Server          iamctl server                        SQLite in ./data; prints the first password
                      iamctl login --username admin
-  2. Check           iamctl validate                      offline: every problem with its line
-  3. Look            iamctl plan                          field by field; nothing is touched
-  4. Do it           iamctl apply                         one transaction, or none
-  5. Look after it   iamctl drift                         who changed what by hand
+  2. Validate        iamctl validate                      offline, every problem with its line
+  3. Plan            iamctl plan                          field by field, changes nothing
+  4. Apply           iamctl apply                         one transaction, all or nothing
+  5. Operate         iamctl drift                         changes made outside the files
                      iamctl history --realm shop          and \`iamctl rollback\`
-                     iamctl get clients --realm shop      what is there now
+                     iamctl get clients --realm shop      current documents
 
-  Stuck?             iamctl doctor                        what is wrong, and what to do about it
-                     iamctl explain client.redirectUris   what a field means
+  Help               iamctl doctor                        problems, and what to do about them
+                     iamctl explain client.redirectUris   the meaning of a field
 
 \`iamctl --help\` lists all commands, \`iamctl COMMAND --help\` explains one, with examples.`
 
 const helpAfter = `
-Global options stand before or behind the command; \`iamctl COMMAND --help\` explains those that it takes:
+Global options may precede or follow the command; \`iamctl COMMAND --help\` explains the ones that it takes:
   --server --realm --auth-realm --username --password-file --context --config --timeout --insecure-http
   --output --no-color --quiet --debug
-Each is also a variable (IAMCTL_SERVER …). A flag wins over its variable, that over the context of iamctl.yaml, that
-over \`iamctl context use\`.
+Each is also a variable (IAMCTL_SERVER …). Precedence: flag, variable, context of iamctl.yaml, \`iamctl context use\`.
 
 Exit codes:
 ${exitCodeHelp.map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`

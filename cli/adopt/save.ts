@@ -15,7 +15,7 @@ export const saveFiles = async (files: readonly ChangedFile[]): Promise<void> =>
   for (const { file, path, before, after } of files) {
     const bytes = await readFile(path)
     if (decodeText(bytes) !== before)
-      throw new CommandError(exitCodes.conflict, `${file} has changed meanwhile`, {
+      throw new CommandError(exitCodes.conflict, `${file} was changed concurrently`, {
         hint: 'nothing was written; try again',
       })
     texts.push([path, startsWithMark(bytes) ? mark + after : after])

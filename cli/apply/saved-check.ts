@@ -20,8 +20,8 @@ import { type Change, hasWork, type Plan, type RealmPlan, summaryOf } from '../p
 const refusal = (realm: string, { kind, key }: Place): CommandError =>
   new CommandError(
     exitCodes.invalid,
-    `realm ${realm}: the plan does not show what it would do to ${nameOf(kind, key)}`,
-    { hint: 'it was changed after it was saved: make it again with `iamctl plan --out`' },
+    `realm ${realm}: the saved plan does not show its change of ${nameOf(kind, key)}`,
+    { hint: 'the file was edited after it was saved; run `iamctl plan --out` again' },
   )
 
 /** A change whose fields are not those in which its own two documents differ. */
@@ -91,9 +91,9 @@ export const checkSaved = async (
     if (realm.source !== options.source)
       throw new CommandError(
         exitCodes.invalid,
-        `the plan acts for the source ${realm.source}, and this is ${options.source}`,
+        `the plan was made for the source ${realm.source}, not for ${options.source}`,
         {
-          hint: 'apply it beside the iamctl.yaml it was made with, or name the source with --source',
+          hint: 'apply it with the iamctl.yaml of the plan, or name the source with --source',
         },
       )
     realms.push(await checked(engine, realm, options))

@@ -58,8 +58,8 @@ export const savedSecrets = async (
     { env, root: estate.root, allowExec },
   )
   if (hasErrors(diagnostics))
-    throw new CommandError(exitCodes.invalid, 'secrets of the plan cannot be had', {
-      hint: 'set what is named as it was when the plan was made, or plan anew',
+    throw new CommandError(exitCodes.invalid, 'secrets of the plan cannot be resolved', {
+      hint: 'set the named variables and files as they were for the plan, or plan again',
       diagnostics,
     })
   return secretsAtHand(asked.map((place, i) => ({ realm: place.realm, place, value: values[i] })))

@@ -30,7 +30,7 @@ const refused = (answer: HttpAnswer, { clientId, realm }: ClientCredentials): Co
   const reason = memberOf(answer, 'error_description')
   return new CommandError(
     exitCodes.denied,
-    `the client ${clientId} gets no token from realm ${realm}: ${reason ?? error}`,
+    `realm ${realm} refused a token to client ${clientId}: ${reason ?? error}`,
     {
       hint:
         error === 'unauthorized_client'

@@ -100,7 +100,7 @@ const clientSecret = (clientId: string, env: ConnectOptions['env']): (() => stri
   if (file) return () => passwordFrom(file, 'secret')
   const secret = env['IAMCTL_CLIENT_SECRET']
   if (secret) return () => secret
-  throw new CommandError(exitCodes.error, `there is no secret of the client ${clientId}`, {
+  throw new CommandError(exitCodes.error, `no secret is given for client ${clientId}`, {
     hint: 'set IAMCTL_CLIENT_SECRET, or name its file in IAMCTL_CLIENT_SECRET_FILE',
   })
 }
@@ -127,9 +127,13 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
   if (token) {
     refuseUntrusted(target, 'IAMCTL_TOKEN')
     if (!/^[\x21-\x7e]+$/.test(token))
-      throw new CommandError(exitCodes.denied, 'IAMCTL_TOKEN holds characters that no token has', {
-        hint: 'it may end with a line break or stand in quotes',
-      })
+      throw new CommandError(
+        exitCodes.denied,
+        'IAMCTL_TOKEN contains characters that are not allowed in a token',
+        {
+          hint: 'remove quotes and line breaks around the token',
+        },
+      )
     return { by: 'token', token }
   }
   const clientId = env['IAMCTL_CLIENT_ID']
@@ -143,8 +147,8 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
     return { by: 'password', realm: authRealm, username, password: async () => given() }
   }
   if (given !== undefined)
-    throw new CommandError(exitCodes.error, 'there is a password, and no name that goes with it', {
-      hint: 'say whom to sign in with --username (IAMCTL_USERNAME)',
+    throw new CommandError(exitCodes.error, 'a password is given without a username', {
+      hint: 'name the user with --username (IAMCTL_USERNAME)',
     })
   const kept = own(store.read().sessions, sessionKey(server, authRealm))
   const wanted = flags['username'] ?? (env['IAMCTL_USERNAME'] || undefined)

@@ -40,13 +40,9 @@ export const discover = async (
   const path = realmPath(realm)
   const answer = await http.send({ method: 'GET', path: path + wellKnown, uncounted: true })
   if (answer.status === 404)
-    throw new CommandError(
-      exitCodes.denied,
-      `there is no realm "${realm}" at ${http.server} ${who}`,
-      {
-        hint: 'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
-      },
-    )
+    throw new CommandError(exitCodes.denied, `no such realm "${realm}" at ${http.server} ${who}`, {
+      hint: 'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
+    })
   const issuer = memberOf(answer, 'issuer')
   const cut = issuer?.lastIndexOf('/realms/') ?? -1
   if (issuer === undefined || cut === -1) throw stranger(http, 'token endpoint', answer.status)

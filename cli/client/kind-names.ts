@@ -48,7 +48,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const isUuid = (text: string): boolean => uuid.test(text)
 
 const badKey = (kind: Kind, key: string, form: string): CommandError =>
-  new CommandError(exitCodes.error, `"${key}" names no ${kind.kind}`, {
+  new CommandError(exitCodes.error, `"${key}" is not a valid key of a ${kind.kind}`, {
     hint: `write it as ${form}`,
   })
 

@@ -7,22 +7,22 @@ import { addFileFlags, addOutputOptions, addServerOptions, collect } from './opt
 export const addAdopt = (program: Command): void => {
   const adopt = program
     .command('adopt')
-    .description('write what was changed by hand on the server back into the files')
+    .description('write changes that were made on the server into the files')
     .argument('[kind/key...]', 'only these documents, and what is below them')
     .option('--path <path>', 'files and folders; the paths of iamctl.yaml, else realms/', collect)
     .option('--dry-run', 'write nothing; print the change as a diff')
-    .option('--unmanaged', 'also documents that no estate owns, in the lists of the files')
+    .option('--unmanaged', 'also adopt documents without an owner')
     .option('--replace-variables', `write values in the place of \${var:…} and \${file:…}`)
     .addHelpText(
       'after',
       `
-Every value is changed where the files give it: in the overlay that does, else in the file. A field that is the default
-again loses its line, a document that was deleted its entry; one that was made gets an entry in its section. Comments,
-order, quotes, anchors and line ends stay. Afterwards the plan is empty for what was adopted, and the same as before for
-everything else: that is checked before a file is written. Secrets are never written.
+Each value is changed in the file that gives it: the overlay if it has one, else the realm file. A field that has its
+default again loses its line, a deleted document its entry; a new document gets an entry in its section. Comments, order,
+quotes, anchors and line ends stay. Before a file is written, adopt checks that the plan is empty for the adopted documents
+and unchanged for all others. Secrets are never written.
 
-Left as they are, with the reason and the line (exit 7): values that come from a variable (--replace-variables), or from an
-anchor that others repeat; documents that the files rename.
+Reported with reason and line, not edited (exit 7): values from a variable (unless --replace-variables), values from an
+anchor with other uses, documents that the files rename.
 
 Examples:
   iamctl adopt --dry-run                         all that \`iamctl drift\` shows, as a diff

@@ -8,19 +8,18 @@ import { addPlanOptions } from './plan.ts'
 export const addApply = (program: Command): void => {
   const apply = program
     .command('apply')
-    .description('make realms what the files say: each in one transaction, or not at all')
+    .description('apply realm files: each realm in one transaction, all or nothing')
     .addHelpText(
       'after',
       `
-Shows the plan and asks, on a terminal; where documents are destroyed, the name of the realm must be typed.
-Each realm is one transaction and one revision, which \`iamctl rollback\` can take back. A second apply changes nothing.
+On a terminal, apply shows the plan and asks; to destroy documents, type the name of the realm.
+Each realm is one transaction and one revision, which \`iamctl rollback\` can undo. A second apply changes nothing.
 
-Guards (exit 7): more deletions than --max-deletions (20 unless given here or as guards.maxDeletions), a document that
-is \`protected\`, files that have become empty. A saved plan brings the limit that it was made under; the stricter of that
-limit and the one given here holds.
+Guards (exit 7): more deletions than --max-deletions (20 unless given here or as guards.maxDeletions), deletion of a
+\`protected\` document, no realm file left. A saved plan contains its own limit; the stricter limit applies.
 
-Ctrl-C waits up to 10 seconds for the answer of a changeset that is under way and says what became of it: committed as
-revision N, not committed, or not known and how to find out. A second Ctrl-C leaves at once. The exit code is 130.
+Ctrl-C waits up to 10 seconds for the response to a changeset in progress and reports the result: committed as revision N,
+not committed, or unknown and how to find out. A second Ctrl-C exits at once. The exit code is 130.
 
 Examples:
   iamctl apply
@@ -37,10 +36,10 @@ Examples:
   addPlanOptions(apply)
     .option('--plan <file>', 'a saved plan, instead of files')
     .option('--auto-approve', 'do not ask')
-    .option('--message <text>', 'kept in the history')
-    .option('--secrets-out <file>', 'where secrets go that are made up for new clients; 0600')
-    .option('--allow-empty', 'go on where no file is left')
-    .option('--allow-unrelated', 'go on where others changed other documents meanwhile')
+    .option('--message <text>', 'message of the revision in the history')
+    .option('--secrets-out <file>', 'file for the secrets generated for new clients; mode 0600')
+    .option('--allow-empty', 'apply although no realm file is left')
+    .option('--allow-unrelated', 'apply although other documents were changed concurrently')
   addServerOptions(apply)
   addOutputOptions(apply)
 }

@@ -13,13 +13,13 @@ Examples:
   iamctl clients secret web --rotate --grace 3600 --realm acme --yes -o json`
 
 export const addClients = (program: Command): void => {
-  const clients = program.command('clients').description('look after the secrets of clients')
+  const clients = program.command('clients').description('manage the secrets of clients')
   const secret = clients
     .command('secret')
     .description('show or replace the secret of a client')
     .argument('<client>', 'client id')
     .option('--rotate', 'generate a new secret and print it once')
-    .option('--grace <seconds>', 'how long the secret before it stays valid (0)')
+    .option('--grace <seconds>', 'time for which the old secret stays valid; 0')
     .option('--yes', 'do not ask')
     .addHelpText('after', secretHelp)
     .action(async (client: string, _flags, command: Command) => {

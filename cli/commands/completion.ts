@@ -27,7 +27,7 @@ Examples:
     })
   program
     .command('__complete', { hidden: true })
-    .description('what may come next: for the completion scripts')
+    .description('completion candidates, for the completion scripts')
     .argument('[words...]', 'of the command line, the unfinished one last')
     .addHelpText('after', '\nExample:\n  iamctl __complete -- get cli')
     .action(async (words: string[], _flags, command: Command) => {

@@ -5,12 +5,12 @@ import { invocationOf } from './invocation.ts'
 import { addOutputOptions } from './options.ts'
 
 const config = (): Option =>
-  new Option('--config <file>', 'another file than ./iamctl.yaml (IAMCTL_CONFIG)')
+  new Option('--config <file>', 'file to use instead of ./iamctl.yaml (IAMCTL_CONFIG)')
 
 export const addContext = (program: Command): void => {
   const context = program
     .command('context')
-    .description('choose between servers and realms that you use often')
+    .description('manage contexts: named servers and realms')
   const commands = [
     context
       .command('list')
@@ -23,7 +23,7 @@ export const addContext = (program: Command): void => {
       }),
     context
       .command('use')
-      .description('use a context of this machine from now on')
+      .description('make a context of this machine the default')
       .argument('<name>')
       .addOption(config())
       .addHelpText('after', '\nExample:\n  iamctl context use staging')
@@ -33,12 +33,12 @@ export const addContext = (program: Command): void => {
       }),
     context
       .command('set')
-      .description('make or change a context of this machine')
+      .description('create or change a context of this machine')
       .argument('<name>')
       .option('--server <url>', 'address of the server')
-      .option('--realm <name>', 'realm that commands are about')
+      .option('--realm <name>', 'realm to work on')
       .option('--auth-realm <name>', 'realm to sign in to')
-      .option('--username <name>', 'whom to sign in')
+      .option('--username <name>', 'user to sign in as')
       .addHelpText(
         'after',
         '\nExample:\n  iamctl context set staging --server https://id.staging.example --realm acme',
@@ -49,7 +49,7 @@ export const addContext = (program: Command): void => {
       }),
     context
       .command('delete')
-      .description('forget a context of this machine')
+      .description('delete a context of this machine')
       .argument('<name>')
       .addHelpText('after', '\nExample:\n  iamctl context delete staging')
       .action(async (name: string, _flags, command: Command) => {

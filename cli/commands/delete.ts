@@ -14,7 +14,7 @@ export const addDelete = (program: Command): void => {
     .addHelpText(
       'after',
       `
-What a file declares comes back with the next apply: remove it there instead.
+The next apply creates a document again that a file declares: remove it from the file instead.
 
 Examples:
   iamctl delete client web --realm acme

@@ -17,15 +17,15 @@ export const addDev = (program: Command): void => {
     .description('run a server on this machine and apply the files whenever they are saved')
     .option('--port <number>', 'port of the server; 8080, or the next one that is free', portOf)
     .option('--keep', 'keep the data in .iamctl-dev beside iamctl.yaml for the next run')
-    .option('--reset', 'empty the data that were kept, and go on with --keep')
-    .option('--config <file>', 'another file than ./iamctl.yaml (IAMCTL_CONFIG)')
+    .option('--reset', 'delete the kept data first; implies --keep')
+    .option('--config <file>', 'file to use instead of ./iamctl.yaml (IAMCTL_CONFIG)')
     .addHelpText(
       'after',
       `
-The server keeps its data in SQLite, in a temporary folder unless --keep is given, and ends with this command.
-Files that are not valid are told with their lines, and the server keeps what it has. Deletions are not asked about.
-A secret that the files take from the environment (\${env:NAME}) and that is not set there is made up; passwords of test
-users that are made up, or stand in the files, are shown. On a terminal: q quits, r applies again.
+The server stores its data in SQLite, in a temporary folder unless --keep is given, and stops with this command.
+Problems of the files are reported with their lines, and the realm stays as it is. Deletions need no confirmation.
+Secrets from variables (\${env:NAME}) that are not set are generated. Passwords of test users, generated or from the
+files, are shown. On a terminal: q quits, r applies again.
 
 Examples:
   iamctl dev                            the paths of iamctl.yaml, else realms/

@@ -7,14 +7,14 @@ import { addFileOptions, addOutputOptions, addRealmOptions } from './options.ts'
 export const addDoctor = (program: Command): void => {
   const doctor = program
     .command('doctor')
-    .description('look for what is wrong here, on the way to the server and with it')
+    .description('check this machine, the connection and the server for problems')
     .addHelpText(
       'after',
       `
-Looks at this program and what it remembers, the realm files, the server (reachable, version, clock, certificate, health), who
-you are there and what you may do, and at the database of a server of this machine (./data, IAMCTL_DATA or
-IAMCTL_DATABASE_URL). Says for everything that is not well what to do about it. Nothing is changed.
-Exit codes: 0 nothing is wrong; 1 something is.
+Checks this program and its stored contexts, the realm files, the server (reachable, version, clock, certificate, health),
+the signed-in user and permissions, and the database of a server on this machine (./data, IAMCTL_DATA or
+IAMCTL_DATABASE_URL). Each problem comes with what to do. Nothing is changed.
+Exit codes: 0 no problem; 1 at least one problem.
 
 Examples:
   iamctl doctor

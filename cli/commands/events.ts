@@ -10,13 +10,13 @@ export const addEvents = (program: Command): void => {
     .command('events')
     .description('show the audit trail of a realm, newest last')
     .option('--type <type>', 'such as LOGIN_FAILURE or ADMIN_UPDATE')
-    .option('--actor <user>', 'who did it: username, email address or id')
+    .option('--actor <user>', 'user who caused the event: username, email address or id')
     .addOption(new Option('--outcome <outcome>', 'how it ended').choices(['SUCCESS', 'FAILURE']))
     .option('--category <category>', 'AUTHN, ADMIN or SECURITY')
     .option('--from <time>', '2026-01-31, 2026-01-31T08:00:00Z, or ago: 15m, 2h, 7d')
     .option('--to <time>', 'the same')
-    .option('--limit <number>', 'how many of the newest, or "all"; 50 unless given', limit)
-    .option('-f, --follow', 'go on with what happens, until Ctrl-C; begins with the last 10')
+    .option('--limit <number>', 'number of newest events, or "all"; 50 unless given', limit)
+    .option('-f, --follow', 'print new events until Ctrl-C, after the last 10')
     .addHelpText(
       'after',
       `
@@ -36,14 +36,13 @@ Examples:
   const verify = events
     .command('verify')
     .description('check that no event was changed, removed or inserted since it was sealed')
-    .option('--known <hash>', 'a hash that an earlier check printed: the trail must still have it')
+    .option('--known <hash>', 'hash from an earlier check, which the trail must still contain')
     .addHelpText(
       'after',
       `
-The server seals events every 5 minutes, after 1,000 events and when it stops; how many are newer and not checked is
-shown. It fails where the trail was tampered with,
-and names the first event. Keep the hash it prints elsewhere and give it with --known the next time: that a trail was
-cut off at its end shows in nothing else.
+The server seals events every 5 minutes, after 1,000 events and when it stops; the number of newer, unchecked events is
+printed. A trail that was tampered with is an error that names the first event. Store the printed hash elsewhere and
+give it with --known the next time: only that detects a trail that was cut off at its end.
 
 Examples:
   iamctl events verify --realm acme

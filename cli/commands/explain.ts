@@ -7,12 +7,12 @@ import { addOutputOptions } from './options.ts'
 export const addExplain = (program: Command): void => {
   const explain = program
     .command('explain')
-    .description('what a kind or a field means: type, default, limits, who names it')
+    .description('explain a kind or a field: type, default, limits, references')
     .argument('[kind.field]', 'such as client.redirectUris; without it, the kinds there are')
     .addHelpText(
       'after',
       `
-Works offline, for the version that this program is of. \`realm\` explains the sections of a file, \`estate\` iamctl.yaml.
+Works offline, for the version of this program. \`realm\` explains the sections of a file, \`estate\` iamctl.yaml.
 
 Examples:
   iamctl explain

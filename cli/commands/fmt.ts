@@ -10,12 +10,12 @@ export const addFmt = (program: Command): void => {
     .description('put realm files into canonical order and style; comments stay')
     .argument('[paths...]', 'files and folders; the paths of iamctl.yaml, else realms/')
     .option('--check', 'change nothing, list the files that would change')
-    .option('--config <file>', 'another file than ./iamctl.yaml (IAMCTL_CONFIG)')
+    .option('--config <file>', 'file to use instead of ./iamctl.yaml (IAMCTL_CONFIG)')
     .addHelpText(
       'after',
       `
-Sections and fields in the order of the schema, entries as they stand; block style, two spaces, no quotes where none
-are needed. What a file says never changes: where that cannot be had, the file is left as it is. JSON is left alone.
+Sections and fields in the order of the schema, entries in the order of the file; block style, two spaces, quotes only
+where needed. The content never changes: a file for which that is impossible stays as it is. JSON is not formatted.
 Exit codes: 0 done; 1 --check, and files would change; 3 a file cannot be read.
 
 Examples:

@@ -18,8 +18,8 @@ export const addGet = (program: Command): void => {
     .description('show documents of a realm')
     .argument('[kind]', 'such as clients; without it, the kinds there are')
     .argument('[key]', 'natural key or id: web, /Staff/Helpdesk, web/reader')
-    .option('--search <text>', 'of users: how the username or email address begins')
-    .option('--limit <number>', 'of users: how many, or "all"; 100 unless given', limit)
+    .option('--search <text>', 'users only: prefix of the username or email address')
+    .option('--limit <number>', 'users only: number of results, or "all"; 100 unless given', limit)
     .addHelpText(
       'after',
       `

@@ -18,7 +18,9 @@ const count = (text: string): number => {
 }
 
 export const addHistory = (program: Command): void => {
-  const history = program.command('history').description('revisions of a realm: who changed what')
+  const history = program
+    .command('history')
+    .description('show the revisions of a realm: author, time, changes')
 
   const list = history
     .command('list', { isDefault: true })
@@ -61,23 +63,22 @@ export const addHistory = (program: Command): void => {
 export const addRollback = (program: Command): void => {
   const rollback = program
     .command('rollback')
-    .description('make a realm what it was at an earlier revision')
+    .description('make a realm equal to an earlier revision')
     .argument('<revision>', 'its number', revision)
     .option('--plan', 'only show what would change')
     .option('--auto-approve', 'do not ask')
-    .option('--message <text>', 'kept in the history')
-    .option('--secrets-from <path>', 'realm files with secrets that are missing otherwise')
+    .option('--message <text>', 'message of the revision in the history')
+    .option('--secrets-from <path>', 'realm files to take missing secrets from')
     .option('--allow-exec', `run the commands of \${exec:…} secrets`)
-    .option('--drop-secrets', 'go on where a secret is missing: the document comes back without it')
+    .option('--drop-secrets', 'restore documents without the secrets that are missing')
     .addHelpText(
       'after',
       `
-A rollback is a new revision: it can be taken back as well. Documents that come back keep their ids and their secrets,
-with two exceptions, which are named before anything is changed. Users who were deleted come back without credentials. A
-secret is not sent to another place than the one it was given for, so that a provider whose address changes comes back
-without it. --secrets-from gives both from realm files, such as those of the commit that is rolled back to.
-Keys and users that no file declares are not touched. Files are not changed: what they declare comes back with the next
-apply.
+A rollback is a new revision, which can be rolled back too. Restored documents keep their ids and secrets, with two
+exceptions that are reported before the change. Deleted users are restored without credentials. A stored secret is never
+sent to a host other than the one it was given for, so a provider whose address changes is restored without its secret.
+--secrets-from takes both from realm files, such as those of the commit of that revision.
+Keys and unmanaged users are not touched. Files are not changed: the next apply applies them again.
 
 Examples:
   iamctl rollback 12 --realm acme --plan

@@ -54,11 +54,11 @@ export const commandGroups: readonly CommandGroup[] = [
     ],
   },
   {
-    heading: 'Realms as a whole:',
+    heading: 'Whole realms:',
     commands: [addHistory, addRollback, addExport, addImport],
   },
   {
-    heading: 'A live realm:',
+    heading: 'Live realm:',
     commands: [
       addGet,
       addDelete,
@@ -72,11 +72,11 @@ export const commandGroups: readonly CommandGroup[] = [
     ],
   },
   {
-    heading: 'Who and where you are:',
+    heading: 'Sign-in and contexts:',
     commands: [addLogin, addLogout, addWhoami, addContext, addDoctor, addCompletion],
   },
   {
-    heading: 'The server:',
+    heading: 'Server:',
     commands: [addServerCommands],
   },
 ]

@@ -10,7 +10,7 @@ export const pipelineNames = ['github', 'gitlab'] as const
 export const addInit = (program: Command): void => {
   const init = program
     .command('init')
-    .description('begin an estate: realm files that work, and the pipeline that applies them')
+    .description('create an estate: working realm files and their pipeline')
     .argument('[folder]', 'where; this one unless given')
     .addOption(
       new Option('--template <name>', 'what the realm is for; minimal unless given').choices(
@@ -18,23 +18,25 @@ export const addInit = (program: Command): void => {
       ),
     )
     .addOption(new Option('--ci <system>', 'a pipeline too').choices(pipelineNames))
-    .option('--package <spec>', 'what the pipeline installs; this program, packed, unless given')
+    .option(
+      '--package <spec>',
+      'npm package that the pipeline installs; this program, packed, unless given',
+    )
     .option('--realm <name>', "name of the realm; the folder's unless given (IAMCTL_REALM)")
     .option('--server <url>', 'address of the server; http://127.0.0.1:8080 (IAMCTL_SERVER)')
     .addHelpText(
       'after',
       `
-Nothing that exists is overwritten, and no server is asked. Templates:
+Existing files are never overwritten, and no server is needed. Templates:
   minimal               one realm, one application
   b2b-saas              customers as organizations, an application with an API, sign-in through a customer's provider
   workforce             people in groups, a second factor for some, applications by OpenID Connect and SAML
   machine-to-machine    services with secrets, keys or the identity of their platform
-A pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and looks for drift. It lies at
-the root of the Git repository, where the system looks for it, and works in the folder of the estate. Only the apply
-gets the secrets of the files: the other jobs sign in as a client that may only plan.
-iamctl is not in a public registry: init packs this program into .iamctl/ (6 MB), and the pipeline installs that. With
---package the pipeline installs what is named instead, as npm takes it: git+https://…#tag, a tarball's address,
-NAME@VERSION of a registry of your own.
+The pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and checks for drift. Its
+file is at the root of the Git repository; its jobs run in the folder of the estate. Only the apply job gets the secrets of
+the files: the other jobs sign in as a client that may only plan.
+iamctl is not in a public registry: init packs this program into .iamctl/ (6 MB), and the pipeline installs that package.
+--package names another package for npm: git+https://…#tag, the address of a tarball, NAME@VERSION of a private registry.
 
 Examples:
   iamctl init                                          here, named after the folder

@@ -17,7 +17,7 @@ const days = (text: string): number => {
 export const addInvitations = (program: Command): void => {
   const invitations = program
     .command('invitations')
-    .description('invite people into an organization by mail, and revoke it')
+    .description('manage invitations to an organization')
   const list = invitations
     .command('list')
     .description('invitations that can still be accepted, the latest first')
@@ -29,16 +29,16 @@ export const addInvitations = (program: Command): void => {
     })
   const create = invitations
     .command('create')
-    .description('send an invitation; an earlier one to the same address ends')
+    .description('send an invitation; it replaces an earlier one to the same address')
     .argument(...organization)
     .argument('<email>', 'address that the link goes to')
-    .option('--days <number>', 'how long it is good for', days, 7)
+    .option('--days <number>', 'days for which the invitation is valid', days, 7)
     .option('--locale <tag>', "language of the mail; the realm's unless it is given")
     .addHelpText(
       'after',
       `
-The link is in the mail and nowhere else. Only the account with that address can accept it; who has none may register
-with it.
+Only the mail contains the link. Only the account with that address can accept the invitation; a person without an
+account can register with that address.
 
 Examples:
   iamctl invitations create globex ines@globex.example --realm acme
@@ -50,7 +50,7 @@ Examples:
     })
   const revoke = invitations
     .command('revoke')
-    .description('make the link of an invitation worth nothing')
+    .description('revoke an invitation')
     .argument(...organization)
     .argument('<invitation>', 'id, or the address that it went to')
     .addHelpText(

@@ -21,9 +21,7 @@ Example:
   iamctl keys rotate --realm acme --yes`
 
 export const addKeys = (program: Command): void => {
-  const keys = program
-    .command('keys')
-    .description('look after the signing keys of a realm or a client')
+  const keys = program.command('keys').description('manage the signing keys of a realm or a client')
   const commands = [
     keys
       .command('list')
@@ -35,8 +33,8 @@ export const addKeys = (program: Command): void => {
       }),
     keys
       .command('rotate')
-      .description('sign with a new key; what the old one signed stays valid')
-      .option('--fresh', 'make the key now, and do not take the one that was prepared')
+      .description('sign with a new key; signatures of the old key stay valid')
+      .option('--fresh', 'generate a new key now instead of using the prepared one')
       .option('--yes', 'do not ask')
       .addHelpText('after', rotateHelp)
       .action(async (_flags, command: Command) => {
@@ -47,7 +45,7 @@ export const addKeys = (program: Command): void => {
       .command('delete')
       .description('remove a key that no longer signs')
       .argument('<id>', 'of the key')
-      .option('--force', 'even while tokens that it signed may be valid: they become invalid')
+      .option('--force', 'also a key with valid tokens, which become invalid')
       .option('--yes', 'do not ask')
       .addHelpText(
         'after',

@@ -29,30 +29,29 @@ const seconds = (text: string): number => {
 /** Of an option that may be repeated. */
 export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text]
 
-const realmOption = (): Option =>
-  option('--realm <name>', 'realm that the command is about', 'IAMCTL_REALM')
+const realmOption = (): Option => option('--realm <name>', 'realm to work on', 'IAMCTL_REALM')
 
 const configOption = (): Option =>
-  option('--config <file>', 'another file than the nearest iamctl.yaml', 'IAMCTL_CONFIG')
+  option('--config <file>', 'file to use instead of the nearest iamctl.yaml', 'IAMCTL_CONFIG')
 
 const serverOptions = (): Option[] => [
   option('--server <url>', 'address of the server; http://127.0.0.1:8080', 'IAMCTL_SERVER'),
   option('--auth-realm <name>', 'realm to sign in to; master', 'IAMCTL_AUTH_REALM'),
-  option('--username <name>', 'whom to sign in; the password is no flag', 'IAMCTL_USERNAME'),
+  option('--username <name>', 'user to sign in as; a password is never a flag', 'IAMCTL_USERNAME'),
   option('--password-file <file>', 'file with the password; else IAMCTL_PASSWORD, or a prompt'),
   option('--context <name>', 'context of iamctl.yaml or of `iamctl context`', 'IAMCTL_CONTEXT'),
   configOption(),
-  option('--timeout <seconds>', 'how long to wait for an answer; 60', 'IAMCTL_TIMEOUT').argParser(
+  option('--timeout <seconds>', 'time to wait for a response; 60', 'IAMCTL_TIMEOUT').argParser(
     seconds,
   ),
   option('--insecure-http', 'sign in over plain http to another machine', 'IAMCTL_INSECURE_HTTP'),
 ]
 
 const outputOptions = (formats: readonly string[]): Option[] => [
-  option('-o, --output <format>', 'how results are written', 'IAMCTL_OUTPUT').choices(formats),
-  option('--no-color', 'without colours', 'NO_COLOR'),
-  option('--quiet', 'only results and errors', 'IAMCTL_QUIET'),
-  option('--debug', 'requests and stack traces; never a secret', 'IAMCTL_DEBUG'),
+  option('-o, --output <format>', 'output format', 'IAMCTL_OUTPUT').choices(formats),
+  option('--no-color', 'no colours', 'NO_COLOR'),
+  option('--quiet', 'print results and errors only', 'IAMCTL_QUIET'),
+  option('--debug', 'print requests and stack traces, without secrets', 'IAMCTL_DEBUG'),
 ]
 
 export const outputFormats = ['human', 'json'] as const
@@ -87,7 +86,11 @@ export const addFileFlags = (command: Command): Command =>
     option('--var <name=value>', `value of \${var:name}; may be repeated`).argParser(collect),
     option('--var-file <file>', 'YAML file of variables; may be repeated').argParser(collect),
     option('--allow-exec', `run the commands of \${exec:…} secrets`),
-    option('--source <name>', 'name of the estate that owns what it applies', 'IAMCTL_SOURCE'),
+    option(
+      '--source <name>',
+      'name of the estate that owns the applied documents',
+      'IAMCTL_SOURCE',
+    ),
     configOption(),
   ])
 

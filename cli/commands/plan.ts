@@ -16,7 +16,11 @@ export const count = (text: string): number => {
 /** What plan and apply have in common. */
 export const addPlanOptions = (command: Command): Command =>
   command
-    .option('--target <kind/key>', 'only this document and what it needs; may be repeated', collect)
+    .option(
+      '--target <kind/key>',
+      'only this document and its dependencies; may be repeated',
+      collect,
+    )
     .addOption(
       new Option('--prune <what>', 'what left the files: owned, all or none').choices([
         'owned',
@@ -25,7 +29,7 @@ export const addPlanOptions = (command: Command): Command =>
       ]),
     )
     .option('--take-over', 'also change documents that another source owns')
-    .option('--max-deletions <number>', 'most documents to destroy in a realm', count)
+    .option('--max-deletions <number>', 'maximum of documents to destroy in a realm', count)
 
 export const addPlan = (program: Command): void => {
   const plan = program
@@ -34,14 +38,13 @@ export const addPlan = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Nothing is changed. A credential that may only plan (adminAccess: plan) needs none of the secrets that the files take from
-variables: those that are not set are shown as unknown, and an apply of the saved plan demands them. A plan needs one request where nothing differs, and three at most.
-A saved plan holds no secret, is bound to the revision it was made on, and is refused once the realm has moved. It keeps
-the limit of deletions that it was made under. A saved plan may lie in the folder of the estate, under any name: every
-command recognises it by its content and skips it.
+A plan changes nothing. It takes one request if nothing differs, three at most. A client with adminAccess: plan needs no
+secret of the files: secrets from variables that are not set are shown as unknown, and applying the saved plan needs them.
+A saved plan contains no secret, is bound to its revision and refused if the realm has changed since. It keeps its limit of
+deletions. It may be stored in the folder of the estate, under any name: commands recognise it by its content and skip it.
 
-With -o markdown there is always a document, for a comment on a pull request: it says what failed where there is no plan.
-Where a plan is too long for a comment, no deletion is left out, and the changes that are left out are counted.
+-o markdown always writes a document for a comment on a pull request, also for a failure. A plan that is too long for a
+comment lists all deletions and counts the changes that it omits.
 
 Examples:
   iamctl plan                                      the paths of iamctl.yaml, else realms/
@@ -57,9 +60,9 @@ Examples:
     })
   addFileOptions(plan)
   addPlanOptions(plan)
-    .option('--interactive', 'go through it on a screen: open, search, approve')
+    .option('--interactive', 'browse the plan on a screen: open, search, approve')
     .option('--out <file>', 'save the plan')
-    .option('--detailed-exitcode', 'exit with 2 where there are changes')
+    .option('--detailed-exitcode', 'exit with code 2 if there are changes')
   addServerOptions(plan)
   addOutputOptions(plan, ['human', 'json', 'markdown'])
 }
@@ -67,11 +70,11 @@ Examples:
 export const addDrift = (program: Command): void => {
   const drift = program
     .command('drift')
-    .description('show what differs from the files, and who changed it')
+    .description('show differences from the files, with author and time')
     .addHelpText(
       'after',
       `
-Exits with 2 where something differs: made for a schedule.
+Exits with code 2 if there are differences, for use on a schedule.
 
 Examples:
   iamctl drift

@@ -31,18 +31,18 @@ const listen = (text: string): Listen => {
 export const addReconcile = (program: Command): void => {
   const reconcile = program
     .command('reconcile')
-    .description('keep realms as the files say, round after round: the loop for a cluster')
+    .description('apply the files in a loop, for a cluster')
     .addHelpText(
       'after',
       `
-A round pulls (--git-pull), reads and checks the files, plans, and applies what the policy allows: each realm in one
-transaction, or not at all. What it must not repair is reported every round and left as it is: kinds that --only does not
-name, more deletions than --max-deletions, protected documents, documents of another estate; with --report-only, everything.
-Files that are not valid change nothing. After a failure it waits longer and longer, five minutes at most.
+A round pulls (--git-pull), validates the files, plans, and applies the changes that the policy allows: each realm in one
+transaction, all or nothing. Other changes are reported in each round: kinds that --only does not name, more deletions than
+--max-deletions, protected documents, documents of another estate; with --report-only, all changes. Invalid files change
+nothing. After a failure the interval doubles, up to five minutes.
 
-One loop at a time: a lock file in the estate keeps a second one out (exit 6), and the server refuses what was planned for
-a revision that is no longer the newest. SIGTERM and SIGINT end it: an apply that has begun is finished; a second one
-ends it at once. With -o json every round is one line.
+One loop runs per estate: a lock file excludes a second one (exit 6), and the server refuses a changeset that was planned on
+an older revision. SIGTERM and SIGINT end the loop after the apply in progress; a second signal ends it at once. With -o
+json each round is one line.
 
 /healthz, /readyz and /metrics (Prometheus) answer at --listen.
 
@@ -56,10 +56,10 @@ Examples:
       await run(invocationOf(command), paths)
     })
   addFileOptions(reconcile)
-    .option('--interval <time>', 'from one round to the next: 60s, 5m', duration, 60_000)
-    .option('--once', 'one round; the exit code tells how it ended')
-    .option('--git-pull', 'pull the files first, forwards only')
-    .option('--report-only', 'report what differs and change nothing')
+    .option('--interval <time>', 'time between rounds: 60s, 5m', duration, 60_000)
+    .option('--once', 'run one round; the exit code is its result')
+    .option('--git-pull', 'run git pull first, fast-forward only')
+    .option('--report-only', 'report differences and change nothing')
     .option('--only <kind>', 'repair only documents of this kind; may be repeated', collect)
     .addOption(
       new Option('--prune <what>', 'what left the files: owned, all or none').choices([
@@ -68,16 +68,16 @@ Examples:
         'none',
       ]),
     )
-    .option('--max-deletions <number>', 'most documents to destroy in a realm; 20', count)
+    .option('--max-deletions <number>', 'maximum of documents to destroy in a realm; 20', count)
     .option('--take-over', 'also change documents that another source owns')
-    .option('--allow-empty', 'go on where no file is left')
+    .option('--allow-empty', 'apply although no realm file is left')
     .option(
       '--listen <[host:]port>',
       'health and metrics; on 127.0.0.1 unless a host is given',
       listen,
     )
     .option('--lock-file <file>', 'instead of .iamctl/reconcile.lock in the estate')
-    .option('--message <text>', 'kept in the history; "reconcile" unless given')
+    .option('--message <text>', 'message of the revision; "reconcile" unless given')
   addServerOptions(reconcile)
   addOutputOptions(reconcile)
 }

@@ -11,49 +11,61 @@ const addressFlags: readonly Flag[] = [
   ['host', 'address', 'address to listen on; 0.0.0.0 or :: for all; 127.0.0.1 unless given'],
   ['port', 'number', 'port to listen on; 8080 unless given'],
   ['base-url', 'url', 'origin that users and clients see; http://127.0.0.1:<port> unless given'],
-  ['trusted-proxies', 'ranges', 'proxies whose X-Forwarded-For is believed, by commas'],
+  ['trusted-proxies', 'ranges', 'proxies whose X-Forwarded-For is trusted, separated by commas'],
 ]
 
 const processFlags: readonly Flag[] = [
   ['workers', 'number', 'processes that share the port; more than one needs PostgreSQL'],
   ['log-level', 'level', 'trace, debug, info, warn, error, fatal or silent; info unless given'],
-  ['log-messages', '', 'messages to users go to the log too, with their codes: for local work'],
-  [
-    'tuning-off',
-    'names',
-    'measures for speed or memory to go without, by commas: to look for a fault',
-  ],
-  ['exit-with-parent', '', 'whether it stops when its standard input ends'],
+  ['log-messages', '', 'also write messages to users to the log, with codes; for local work only'],
+  ['tuning-off', 'names', 'performance measures to switch off, separated by commas; for diagnosis'],
+  ['exit-with-parent', '', 'stop when standard input ends'],
 ]
 
 const storageFlags: readonly Flag[] = [
   ['database-url', 'url', 'sqlite:PATH or postgres://…; sqlite:<data>/iamctl.db unless given'],
   ['data', 'folder', 'folder of the embedded database and its master key; ./data unless given'],
-  ['master-key-file', 'file', 'file with the master key; <data>/master.key where it is embedded'],
+  ['master-key-file', 'file', 'file with the master key; <data>/master.key with SQLite'],
 ]
 
 const bootstrapFlags: readonly Flag[] = [
   ['bootstrap-admin-username', 'name', 'first administrator of an empty database; admin'],
-  ['bootstrap-admin-password-file', 'file', 'file with the password; else one is made and shown'],
+  [
+    'bootstrap-admin-password-file',
+    'file',
+    'file with the password; a random one is printed unless given',
+  ],
 ]
 
 const limitFlags: readonly Flag[] = [
-  ['body-limit', 'bytes', 'largest body'],
+  ['body-limit', 'bytes', 'largest request body'],
   ['changeset-limit', 'bytes', 'largest changeset or import of a realm'],
   ['header-limit', 'bytes', 'largest request line and headers together'],
   ['url-limit', 'bytes', 'longest path and query'],
-  ['headers-timeout', 'seconds', 'time in which the headers must have arrived'],
-  ['request-timeout', 'seconds', 'time in which the whole request must have arrived'],
+  ['headers-timeout', 'seconds', 'time limit for the headers of a request'],
+  ['request-timeout', 'seconds', 'time limit for a whole request'],
   ['keep-alive-timeout', 'seconds', 'time an idle connection stays open'],
-  ['shutdown-delay', 'seconds', 'time a stopping server still takes requests, no longer ready'],
-  ['shutdown-timeout', 'seconds', 'time that requests under way get when the server stops'],
+  [
+    'shutdown-delay',
+    'seconds',
+    'time for which a stopping server still serves, with readiness OUT_OF_SERVICE',
+  ],
+  ['shutdown-timeout', 'seconds', 'time limit for requests in progress when the server stops'],
 ]
 
 const outsideFlags: readonly Flag[] = [
-  ['breach-file', 'file', 'passwords known from breaches: sorted lines SHA1:count'],
-  ['breach-url', 'url', 'service that is asked for them by the first 5 digits of a hash'],
-  ['outgoing-allow', 'targets', 'private ranges or hosts that may be called, by commas'],
-  ['outgoing-allow-http', '', 'whether plain http may be used'],
+  ['breach-file', 'file', 'breached passwords: sorted lines SHA1:count'],
+  [
+    'breach-url',
+    'url',
+    'range API for breached passwords, queried by the first 5 digits of a SHA-1 hash',
+  ],
+  [
+    'outgoing-allow',
+    'targets',
+    'private ranges or hosts that the server may call, separated by commas',
+  ],
+  ['outgoing-allow-http', '', 'allow outgoing calls over plain http'],
 ]
 
 const variableOf = (flag: string): string => `IAMCTL_${flag.toUpperCase().replaceAll('-', '_')}`
@@ -108,11 +120,11 @@ const addStart = (server: Command): Command => {
 const addCheckConfig = (server: Command): void => {
   const check = server
     .command('check-config')
-    .description('say whether the server would start, and what is unwise; nothing is changed')
+    .description('check whether the server would start, and report unsafe settings')
     .addHelpText(
       'after',
       `
-Takes every option and variable of the server. Exit codes: 0 it would start; 1 something is wrong.
+Takes every option and variable of the server and changes nothing. Exit codes: 0 the server would start; 1 it would not.
 
 Examples:
   iamctl server check-config --data /var/lib/iamctl --base-url https://id.example
@@ -128,13 +140,13 @@ Examples:
 const addBackup = (server: Command): void => {
   const backup = server
     .command('backup')
-    .description('write everything in the database to a file, while the server runs')
-    .argument('<file>', 'a new file; readable by its owner alone')
+    .description('write a consistent snapshot of the database to a file, while the server runs')
+    .argument('<file>', 'file to create, with mode 0600')
     .addHelpText(
       'after',
       `
-The file is of one moment and the same for SQLite and PostgreSQL: \`iamctl server restore\` puts it into either. Secrets
-are in it sealed, as they are stored; the master key is not in it, and without that key nobody can use it. Keep both.
+The file is a consistent snapshot. \`iamctl server restore\` writes it to SQLite or PostgreSQL, independent of its origin.
+Secrets are encrypted under the master key, which is not in the file: keep both.
 
 Examples:
   iamctl server backup /backups/$(date +%F).iamctl --data /var/lib/iamctl
@@ -150,14 +162,14 @@ Examples:
 const addRestore = (server: Command): void => {
   const restore = server
     .command('restore')
-    .description('fill a new database from a backup; all of it, or nothing')
-    .argument('<file>', 'as `iamctl server backup` wrote it')
+    .description('fill a new database from a backup, all or nothing')
+    .argument('<file>', 'file of `iamctl server backup`')
     .addHelpText(
       'after',
       `
-The database must not exist yet (SQLite) or be empty (PostgreSQL); a server is started afterwards, and brings the tables of
-an older version up to date. The file is checked as a whole before anything is made. A backup of SQLite can be restored to
-PostgreSQL and the other way round. The master key must be the one that the backup was made under.
+The database must not exist (SQLite) or must be empty (PostgreSQL). Start the server afterwards: it migrates the schema of
+an older version. The whole file is checked before the first write. A backup of SQLite can be restored to PostgreSQL and
+the other way round. The master key must be the key of the backup.
 
 Examples:
   iamctl server restore /backups/2026-11-01.iamctl --data /var/lib/iamctl
@@ -173,8 +185,8 @@ Examples:
 const addMigrate = (server: Command): void => {
   const migrate = server
     .command('migrate')
-    .description('bring the tables up to date, as a start of the server does')
-    .option('--dry-run', 'only list what would run')
+    .description('migrate the database schema, as a start of the server does')
+    .option('--dry-run', 'list the migrations and change nothing')
     .addHelpText(
       'after',
       `
@@ -192,13 +204,14 @@ Examples:
 const addResetAdmin = (server: Command): void => {
   const reset = server
     .command('reset-admin')
-    .description('give an administrator of the master realm a new password, when no other one can')
+    .description('reset the password of an administrator of the master realm')
     .argument('[username]', 'user who holds realm-admin', 'admin')
     .addHelpText(
       'after',
       `
-The account begins anew: a random password, printed once, which must be changed at the next sign-in; no second factor, no
-session, no lock. The reset is audited. It needs the database and the master key of the server; with SQLite, stop the server first.
+The account gets a random password, printed once, which must be changed at the next sign-in; second factors, sessions and
+locks are removed. The reset is audited. It needs the database and the master key of the server; with SQLite, stop the
+server first.
 
 Examples:
   iamctl server reset-admin --data /var/lib/iamctl
@@ -221,13 +234,13 @@ export const addServerCommands = (program: Command): void => {
   })
 
   addStorageFlags(server.command('rotate-master-key'))
-    .description('seal every secret anew under a new master key')
+    .description('encrypt every secret again under a new master key')
     .addHelpText(
       'after',
       `
-With a key made by the server (<data>/master.key) a new one is made. Where you supply the key, put the new one
-first and keep the old one behind it, on every node: IAMCTL_MASTER_KEY="new,old"; run this; then drop the old one.
-A server may run meanwhile on PostgreSQL. It can be repeated after a crash.`,
+A key that the server generated (<data>/master.key) is replaced. If you supply the key, put the new key first and keep the old
+one behind it, on every node: IAMCTL_MASTER_KEY="new,old"; run this command; then remove the old key. With PostgreSQL the
+server may keep running. The command is safe to repeat after a crash.`,
     )
     .action(async (flags: Record<string, unknown>) => {
       const { rotateMasterKey } = await import('./server.ts')

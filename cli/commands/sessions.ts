@@ -7,10 +7,10 @@ import { addOutputOptions, addRealmOptions } from './options.ts'
 const user = ['--user <user>', 'only of this user: username, email address or id'] as const
 
 export const addSessions = (program: Command): void => {
-  const sessions = program.command('sessions').description('see who is signed in, and end it')
+  const sessions = program.command('sessions').description('list and end sessions')
   const list = sessions
     .command('list')
-    .description('sessions that are alive, last used first')
+    .description('list active sessions, last used first')
     .option(...user)
     .addHelpText('after', '\nExample:\n  iamctl sessions list --realm acme --user alice')
     .action(async (_flags, command: Command) => {
@@ -19,7 +19,7 @@ export const addSessions = (program: Command): void => {
     })
   const revoke = sessions
     .command('revoke')
-    .description('end a session, or all of a user')
+    .description('end a session, or all sessions of a user')
     .argument('[id]', 'of the session')
     .option(user[0], 'all sessions of this user: username, email address or id')
     .option('--yes', 'do not ask')

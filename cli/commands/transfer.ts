@@ -21,8 +21,8 @@ export const addExport = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Secrets are never exported: a comment says where the server has one, and a file that leaves it out leaves it as it is.
-\`-o json\` writes what \`iamctl import\` reads; with --users all --ids it is a backup of the configuration and the users.
+Secrets are never exported: a comment marks each one, and a file without a secret leaves the stored secret unchanged.
+\`-o json\` writes the format of \`iamctl import\`; with --users all --ids it is a backup of configuration and users.
 
 Examples:
   iamctl export --realm acme                       to stdout
@@ -40,7 +40,7 @@ Examples:
 export const addImport = (program: Command): void => {
   const importing = program
     .command('import')
-    .description('put every document of an export into a realm; nothing is deleted')
+    .description('write every document of an export to a realm; delete nothing')
     .argument('<file>', 'an export as JSON, or a realm as YAML; - for stdin')
     .option('--plan', 'only show what would change')
     .option('--auto-approve', 'do not ask')
@@ -48,7 +48,7 @@ export const addImport = (program: Command): void => {
     .addHelpText(
       'after',
       `
-What is imported belongs to nobody's files. To keep a realm in files, use \`iamctl apply\`.
+Imported documents have no owner. To keep a realm in files, use \`iamctl apply\`.
 Secrets that the server generates for new documents are printed once.
 
 Examples:

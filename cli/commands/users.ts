@@ -10,11 +10,11 @@ const addSetPassword = (users: Command): Command =>
     .description('set the password of a user and end their sessions')
     .argument('<user>', 'username, email address or id')
     .option('--new-password-file <file>', 'file with the new password; - is stdin; else a prompt')
-    .option('--temporary', 'it must be changed at the next sign-in')
+    .option('--temporary', 'the user must change it at the next sign-in')
     .addHelpText(
       'after',
       `
-A password is never an argument: others on the machine see those.
+A password is never an argument: other users of the machine can see arguments.
 
 Examples:
   iamctl users set-password alice --realm acme
@@ -39,14 +39,14 @@ const addLock = (users: Command, name: 'lock' | 'unlock', description: string): 
 const addImport = (users: Command): Command =>
   users
     .command('import')
-    .description('bring in many users at once, with their passwords, roles and groups: all or none')
+    .description('import users with password hashes, roles and groups: all or none')
     .argument('<file>', 'users as JSON, one a line or a list, or an export of Keycloak; - is stdin')
     .addOption(
       new Option('--if-exists <what>', 'what becomes of users who are there already')
         .choices(['fail', 'skip', 'overwrite'])
         .default('fail'),
     )
-    .option('--dry-run', 'only tell what would happen')
+    .option('--dry-run', 'show the result and change nothing')
     .addHelpText(
       'after',
       `
@@ -54,16 +54,14 @@ Each user has a username and may have email, firstName, lastName, enabled, attri
 credentials: [{ "type": "password", "value": HASH }], where HASH is of Argon2, bcrypt, PBKDF2 or
 scrypt. It is replaced by an Argon2id hash when the user signs in. { "type": "password", "password":
 TEXT } gives the password itself, which the server hashes; the password policy is not applied to it.
-Users keep both until they change them.
-
-roles (names), clientRoles (client/role) and groups (paths) are given where the realm has them; those
-that do not exist are listed, and nobody gets them: apply the realm first. Nobody is imported where a
-role or group grants a permission that you do not hold; groups take manage-organizations.
+roles (names), clientRoles (client/role) and groups (paths) are assigned if the realm has them; unknown
+ones are listed and not assigned: apply the realm first. The import is refused if a role or group grants
+a permission that you do not hold; groups need manage-organizations.
 
 Exports of Keycloak of every version are read as they are. Service accounts are skipped.
 
-What is wrong is named by its line, and then nothing is changed: exit code 3 where the file is not valid, 6 where names
-are taken. Lines are read one by one; a list, and what comes from stdin, is held in memory.
+Each error names its line, and nothing is imported: exit code 3 if the file is not valid, 6 if a name exists. NDJSON is
+read line by line; a list, and standard input, is held in memory.
 
 Examples:
   iamctl users import users.ndjson --realm acme --dry-run
@@ -77,7 +75,7 @@ Examples:
 export const addUsers = (program: Command): void => {
   const users = program
     .command('users')
-    .description('help users: passwords, locks, bulk import (`iamctl get users` lists them)')
+    .description('manage users: passwords, locks, bulk import (`iamctl get users` lists them)')
   const commands = [
     addSetPassword(users),
     addImport(users),

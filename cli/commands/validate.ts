@@ -9,16 +9,16 @@ const collect = (text: string, before: readonly string[] = []): string[] => [...
 export const addValidate = (program: Command): void => {
   const validate = program
     .command('validate')
-    .description('check realm files, offline: every problem with its line')
-    .option('--warnings-as-errors', 'fail on warnings too')
-    .option('--ignore <code>', 'leave out the warnings with this code; may be repeated', collect)
-    .option('--config <file>', 'another file than ./iamctl.yaml (IAMCTL_CONFIG)')
+    .description('check realm files offline and report every problem with its line')
+    .option('--warnings-as-errors', 'treat warnings as errors')
+    .option('--ignore <code>', 'ignore warnings with this code; may be repeated', collect)
+    .option('--config <file>', 'file to use instead of ./iamctl.yaml (IAMCTL_CONFIG)')
     .option('--codes', 'list every code with its meaning, and check nothing')
     .addHelpText(
       'after',
       `
-No server is asked, and no secret is looked up: what a \${env:NAME} holds is not checked.
-Exit codes: 0 valid, warnings or not; 3 a file is not valid, or --warnings-as-errors and there are any.
+Works offline and resolves no secret: the value of \${env:NAME} is not checked.
+Exit codes: 0 valid, with or without warnings; 3 a file is not valid, or has warnings with --warnings-as-errors.
 
 Examples:
   iamctl validate                                    the paths of iamctl.yaml, else realms/

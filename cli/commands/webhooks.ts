@@ -10,13 +10,13 @@ const statuses = ['pending', 'delivered', 'failed']
 export const addWebhooks = (program: Command): void => {
   const webhooks = program
     .command('webhooks')
-    .description('see what became of deliveries, send one again, try a receiver out')
+    .description('inspect, repeat and test deliveries of webhooks')
   const deliveries = webhooks
     .command('deliveries')
-    .description('deliveries of a webhook, newest first')
+    .description('list the deliveries of a webhook, newest first')
     .argument(...webhook)
     .addOption(new Option('--status <status>', 'only those').choices(statuses))
-    .option('--limit <number>', 'how many at most', '50')
+    .option('--limit <number>', 'maximum of results', '50')
     .addHelpText(
       'after',
       '\nExample:\n  iamctl webhooks deliveries siem --realm acme --status failed',
@@ -27,10 +27,10 @@ export const addWebhooks = (program: Command): void => {
     })
   const redeliver = webhooks
     .command('redeliver')
-    .description('send deliveries again, at once and under the same id')
+    .description('send deliveries again now, with the same id')
     .argument(...webhook)
     .argument('[id]', 'of the delivery')
-    .option('--failed', 'all that failed')
+    .option('--failed', 'all failed deliveries')
     .addHelpText(
       'after',
       `
@@ -44,9 +44,7 @@ Examples:
     })
   const test = webhooks
     .command('test')
-    .description(
-      'send a signed test delivery and tell what came of it; fails where it did not arrive',
-    )
+    .description('send a signed test delivery; a delivery that does not arrive is an error')
     .argument(...webhook)
     .addHelpText('after', '\nExample:\n  iamctl webhooks test siem --realm acme')
     .action(async (name: string, _flags, command: Command) => {
@@ -56,7 +54,7 @@ Examples:
   const secret = webhooks
     .command('secret')
     .description(
-      'generate a new secret and print it once; the secret before it signs beside it for a day',
+      'generate a new secret and print it once; the old secret also signs for one more day',
     )
     .argument(...webhook)
     .option('--yes', 'do not ask')

@@ -29,7 +29,7 @@ export const readEstateContexts = async (
   const { estate, diagnostics } = await findEstate({ cwd, config })
   if (hasErrors(diagnostics))
     throw new CommandError(exitCodes.invalid, 'iamctl.yaml is not valid', {
-      hint: 'mend it, or name another with --config; `iamctl explain estate` tells what it may say',
+      hint: 'correct it, or name another file with --config; `iamctl explain estate` explains its fields',
       diagnostics,
     })
   return estate

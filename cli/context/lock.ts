@@ -29,7 +29,7 @@ export const withLock = async <T>(file: string, work: () => Promise<T>): Promise
       } catch (error) {
         if (!isBusy(error)) throw error
         if (Date.now() > until)
-          throw new CommandError(exitCodes.error, `another iamctl holds ${file} for too long`, {
+          throw new CommandError(exitCodes.error, `another iamctl process holds the lock ${file}`, {
             hint: 'end that process, and try again',
           })
         await sleep(pauseMs)

@@ -56,7 +56,7 @@ const refuseOthers = (path: string): void => {
   const holder = holderOf(lock)
   if (holder !== undefined)
     throw new CommandError(exitCodes.error, `${path} is in use by process ${holder}`, {
-      hint: `stop the other \`iamctl dev\`; if that process is none, delete ${lock}`,
+      hint: `stop the other \`iamctl dev\`; if that process does not exist, delete ${lock}`,
     })
 }
 
@@ -66,7 +66,7 @@ const isOurs = (path: string): boolean =>
 const prepareKept = (path: string, reset: boolean): void => {
   if (existsSync(path)) {
     if (!isOurs(path))
-      throw new CommandError(exitCodes.error, `${path} was not made by iamctl dev`, {
+      throw new CommandError(exitCodes.error, `${path} was not created by iamctl dev`, {
         hint: 'move it away, or run without --keep',
       })
     refuseOthers(path)

@@ -31,13 +31,9 @@ export const choosePort = async (given: number | undefined): Promise<ChosenPort>
   if (given !== undefined) {
     const port = await tryPort(given)
     if (port !== undefined) return { port, instead: null }
-    throw new CommandError(
-      exitCodes.error,
-      `port ${given} on 127.0.0.1 cannot be used: it is taken`,
-      {
-        hint: 'choose another with --port, or leave it out and get one that is free',
-      },
-    )
+    throw new CommandError(exitCodes.error, `port ${given} on 127.0.0.1 is in use`, {
+      hint: 'choose another port with --port, or leave --port out to use a free one',
+    })
   }
   const near = Array.from({ length: neighbours }, (_, i) => usualPort + i)
   for (const candidate of [...near, 0]) {
@@ -45,6 +41,6 @@ export const choosePort = async (given: number | undefined): Promise<ChosenPort>
     if (port !== undefined) return { port, instead: port === usualPort ? null : usualPort }
   }
   throw new CommandError(exitCodes.error, 'this machine has no free port on 127.0.0.1', {
-    hint: 'end what takes them, or name one with --port',
+    hint: 'stop other programs, or name a port with --port',
   })
 }

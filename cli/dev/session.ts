@@ -33,7 +33,7 @@ const lostServer = ({ how, lastLines }: ServerEnd): CommandError =>
   new CommandError(
     exitCodes.error,
     [`the server ended by itself (${how})`, ...lastLines.map((line) => `  ${line}`)].join('\n'),
-    { hint: 'its last lines tell why; `iamctl doctor` looks for what is wrong on this machine' },
+    { hint: 'see its last lines above; `iamctl doctor` checks this machine' },
   )
 
 /** Only a folder that is kept has to be found: a temporary one does not wait for the files. */

@@ -16,7 +16,7 @@ export const packedPath = `.iamctl/iamctl-${manifest.version}.tgz`
 
 const failed = (reason: string): CommandError =>
   new CommandError(exitCodes.error, `the package for the pipeline cannot be made: ${reason}`, {
-    hint: 'install npm, or say with --package what the pipeline shall install',
+    hint: 'install npm, or name the package of the pipeline with --package',
   })
 
 /** The installed program as `npm pack` packs it; nothing of it is built or fetched. */

@@ -24,7 +24,7 @@ const printedPlan: OwnFile = {
 
 const generatedSecrets: OwnFile = {
   is: 'holds generated secrets',
-  hint: () => 'move it out of the repository once the secrets are stored where they belong',
+  hint: () => 'store the secrets in a secret store and delete the file',
 }
 
 /** What every plan has had in every version; the rest may differ from what this version writes. */

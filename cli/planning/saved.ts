@@ -139,15 +139,15 @@ export const serializePlan = (plan: Plan): string =>
 
 const unusable = (message: string): CommandError =>
   new CommandError(exitCodes.invalid, message, {
-    hint: 'make the plan again with `iamctl plan --out`',
+    hint: 'run `iamctl plan --out` again',
   })
 
 const read = (content: string): unknown => {
   try {
     return JSON.parse(content)
   } catch (cause) {
-    throw new CommandError(exitCodes.invalid, 'this is no saved plan: it is not JSON', {
-      hint: 'make one with `iamctl plan --out FILE`',
+    throw new CommandError(exitCodes.invalid, 'not a saved plan: the file is not JSON', {
+      hint: 'create one with `iamctl plan --out FILE`',
       cause,
     })
   }

@@ -70,8 +70,8 @@ export const takeLock = async (file: string, staleMs: number): Promise<Lock> => 
     if (attempt > 0 || !(await isGone(file, holder, staleMs)))
       throw new CommandError(
         exitCodes.conflict,
-        `this estate is reconciled already${holder === null ? '' : ` by process ${holder.pid} on ${holder.host}, since ${holder.startedAt}`}`,
-        { hint: `stop that one first; if there is none, remove ${file}` },
+        `this estate is already reconciled${holder === null ? '' : ` by process ${holder.pid} on ${holder.host}, since ${holder.startedAt}`}`,
+        { hint: `stop that process first; if it does not exist, remove ${file}` },
       )
     await rm(file, { force: true })
   }

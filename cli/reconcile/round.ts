@@ -142,8 +142,8 @@ const work = async (options: RoundOptions): Promise<Result> => {
   const none = { commit, realms: [], diagnostics, error: null }
   if (hasErrors(diagnostics)) return { ...none, outcome: 'invalid' }
   if (resolved.wanted.length === 0 && !options.allowEmpty && !files.estate.guards.allowEmpty) {
-    const empty = new CommandError(exitCodes.guarded, 'there is no realm in the files', {
-      hint: 'name other paths, or give --allow-empty if it is meant',
+    const empty = new CommandError(exitCodes.guarded, 'the files contain no realm', {
+      hint: 'name other paths, or give --allow-empty if this is intended',
     })
     return { ...none, outcome: 'held', error: failureOf(empty) }
   }

@@ -23,7 +23,7 @@ const asSaid = ({ flags, hasPassword }: Circumstances): SignIn | undefined => {
       : []),
   ]
   if (said.length > 1)
-    throw new CommandError(exitCodes.error, '--device goes with no password', {
+    throw new CommandError(exitCodes.error, '--device and a password exclude each other', {
       hint: 'leave out --with-password or --password-file, or --device',
     })
   return said[0] ?? (hasPassword ? 'password' : undefined)
@@ -37,9 +37,13 @@ export const chooseSignIn = (circumstances: Circumstances): SignIn => {
   const said = asSaid(circumstances)
   if (said !== undefined) return said
   if (isPipeline(circumstances))
-    throw new CommandError(exitCodes.error, 'nobody can sign in with a browser in a pipeline', {
-      hint: 'set IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_USERNAME (--username) and IAMCTL_PASSWORD; login is not needed then',
-    })
+    throw new CommandError(
+      exitCodes.error,
+      'a sign-in with a browser is not possible in a pipeline',
+      {
+        hint: 'set IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_USERNAME (--username) and IAMCTL_PASSWORD; login is not needed then',
+      },
+    )
   const { before, env, isTerminal } = circumstances
   if (before === 'device') return before
   return canOpenBrowser(env, isTerminal) ? 'browser' : 'device'

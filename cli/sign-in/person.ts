@@ -67,7 +67,7 @@ const checked = async (parts: PersonParts, tokens: UserTokens): Promise<string> 
   const username = await usernameOf(parts, tokens)
   const { wanted } = parts
   if (wanted !== undefined && wanted.toLowerCase() !== username.toLowerCase())
-    throw new CommandError(exitCodes.denied, `${username} signed in, and not ${wanted}`, {
+    throw new CommandError(exitCodes.denied, `${username} signed in instead of ${wanted}`, {
       hint: 'sign out of the realm in the browser first, or leave out --username',
     })
   return username

@@ -50,7 +50,7 @@ const begin = async ({ http, realm, server }: SignInRequest): Promise<DeviceCode
 }
 
 const expired = (): CommandError =>
-  new CommandError(exitCodes.denied, 'the code has expired, and nobody has signed in with it', {
+  new CommandError(exitCodes.denied, 'the code expired before a sign-in', {
     hint: 'run `iamctl login` again',
   })
 

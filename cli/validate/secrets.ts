@@ -39,7 +39,7 @@ export const checkSecrets = (model: Model): Finding[] => {
         pointer: `${pointer}${field}`,
         message: 'a secret stands in the file',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
-        hint: 'name where it comes from instead: ${env:NAME} or ${file:PATH}',
+        hint: 'use a reference: ${env:NAME} or ${file:PATH}',
       })
     }
   return findings

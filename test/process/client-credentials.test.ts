@@ -76,7 +76,7 @@ describe.each(backends.slice(0, 1))('client credentials on $name', (backend) => 
     }
 
     const wrong = await home.run(['plan'], as('pipeline', { IAMCTL_CLIENT_SECRET: 'wrong' }))
-    expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('gets no token')])
+    expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('refused a token')])
     const without = await home.run(['plan'], as('pipeline', {}))
     expect([without.code, without.stderr]).toEqual([
       1,

@@ -26,8 +26,8 @@ const placesOf = (names: readonly string[]): Place[] =>
   names.map((name) => {
     const place = parseTarget(name)
     if (place) return place
-    throw new CommandError(exitCodes.error, `${name} names no document`, {
-      hint: 'it is KIND/KEY, such as client/web or group/Staff; files are named with --path',
+    throw new CommandError(exitCodes.error, `${name} is not the name of a document`, {
+      hint: 'write KIND/KEY, such as client/web or group/Staff; name files with --path',
     })
   })
 
@@ -47,8 +47,8 @@ const actualRealm = async (
     return actualOf(await api.exportRealm(loaded.realm, { builtIns: true, sections }), sections)
   } catch (error) {
     if (!isProblem(error, 404)) throw error
-    throw new CommandError(exitCodes.error, `there is no realm ${loaded.realm} at ${api.server}`, {
-      hint: '`iamctl apply` makes it',
+    throw new CommandError(exitCodes.error, `no such realm ${loaded.realm} at ${api.server}`, {
+      hint: 'create it with `iamctl apply`',
       cause: error,
     })
   }
@@ -62,7 +62,7 @@ const refuseOutcome = (invocation: Invocation, outcome: AdoptOutcome): void => {
     throw new CommandError(
       exitCodes.invalid,
       `there is no ${nameOf(first.kind, first.key)}, neither in the files nor in the realm`,
-      { hint: '`iamctl get KIND` lists what the realm has' },
+      { hint: 'list the documents of the realm with `iamctl get KIND`' },
     )
   if (hasErrors(diagnostics))
     refuseInvalid(
@@ -71,13 +71,17 @@ const refuseOutcome = (invocation: Invocation, outcome: AdoptOutcome): void => {
       diagnostics,
       {
         message: 'with what is live the files would not be valid',
-        hint: 'nothing was written; what a document refers to must be in the files too: name that as well',
+        hint: 'nothing was written; also name the documents that this one refers to, they must be in the files too',
       },
     )
   if (problems.length > 0)
-    throw new CommandError(exitCodes.guarded, 'that would reach further than asked', {
-      hint: `nothing was written: ${problems.join('; ')}`,
-    })
+    throw new CommandError(
+      exitCodes.guarded,
+      'the change would affect documents that were not named',
+      {
+        hint: `nothing was written: ${problems.join('; ')}`,
+      },
+    )
 }
 
 export const adoptLive = async (

@@ -7,6 +7,6 @@ import type { Invocation } from '../invocation.ts'
 export const agreed = async ({ flags }: Invocation, question: string): Promise<void> => {
   if (flags['yes'] === true || (await confirm(question))) return
   throw new CommandError(exitCodes.error, 'nothing was changed', {
-    hint: 'answer y, or give --yes',
+    hint: 'not confirmed; answer y, or give --yes',
   })
 }

@@ -89,7 +89,7 @@ const fromSaved = async (invocation: Invocation, api: Api, file: string): Promis
   // An estate that cannot be read may have guards.
   if (hasErrors(diagnostics))
     throw new CommandError(exitCodes.invalid, `${estateFileName} is not valid`, {
-      hint: 'nothing was sent: its guards are not known; `iamctl validate` tells what is wrong',
+      hint: 'nothing was sent, because its guards are unknown; run `iamctl validate`',
       diagnostics,
     })
   const secretOf = await savedSecrets(plan, {

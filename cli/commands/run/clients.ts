@@ -15,7 +15,7 @@ const graceOf = (invocation: Invocation): number => {
   const text = textOf(invocation, 'grace') ?? '0'
   const seconds = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
   if (seconds <= longestGrace) return seconds
-  throw new CommandError(exitCodes.error, `--grace: "${text}" is no number of seconds`, {
+  throw new CommandError(exitCodes.error, `--grace "${text}" is not a number of seconds`, {
     hint: `give a whole number from 0 to ${longestGrace}`,
   })
 }

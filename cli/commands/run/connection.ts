@@ -16,7 +16,7 @@ const askPassword: ConnectOptions['askPassword'] = async (username, realm, serve
     ? await askHidden(`Password of ${username} in realm ${realm} at ${server}: `)
     : ''
   if (password !== '') return password
-  throw new CommandError(exitCodes.denied, `the password of ${username} is not given`, {
+  throw new CommandError(exitCodes.denied, `no password is given for ${username}`, {
     hint: 'set IAMCTL_PASSWORD, or name its file with --password-file',
   })
 }
@@ -94,7 +94,7 @@ const realmOf = async (connection: Connection): Promise<string> => {
   const { realm } = connection.target
   if (realm !== undefined) return realm
   const known = await realmsFor(connection)
-  throw new CommandError(exitCodes.error, 'the command is about a realm, and none is named', {
+  throw new CommandError(exitCodes.error, 'no realm is named', {
     hint: `name it with --realm (IAMCTL_REALM)${known === undefined ? '' : `; there are ${known}`}`,
   })
 }

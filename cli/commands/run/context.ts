@@ -78,7 +78,7 @@ export const setContext = (invocation: Invocation, name: string): void => {
   const context: Context =
     given.server === undefined ? given : { ...given, server: serverAddress(given.server) }
   if (Object.keys(context).length === 0)
-    throw new CommandError(exitCodes.error, 'nothing is said about the context', {
+    throw new CommandError(exitCodes.error, 'no field of the context is given', {
       hint: 'give --server, --realm, --auth-realm or --username',
     })
   const store = openStore(invocation.env)

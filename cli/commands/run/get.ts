@@ -49,9 +49,9 @@ const refuseUserOptions = ({ flags }: Invocation, kind: Kind): void => {
     if (flags[name] !== undefined)
       throw new CommandError(
         exitCodes.error,
-        `--${name} is for users; ${kindWord(kind)} are whole`,
+        `--${name} works for users only, not for ${kindWord(kind)}`,
         {
-          hint: `leave it out, and choose with -o json | jq`,
+          hint: `leave it out and filter with -o json | jq`,
         },
       )
 }

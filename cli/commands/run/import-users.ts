@@ -38,7 +38,7 @@ const opened = async (name: string): Promise<ImportedUsers> => {
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(exitCodes.error, `${name} cannot be read`, {
-      hint: 'name a file that is there, or - for stdin',
+      hint: 'name an existing file, or - for standard input',
       cause: error,
     })
   }
@@ -51,7 +51,7 @@ const refusal = (error: unknown, name: string, { located }: ImportedUsers): unkn
         error.status === 409 ? exitCodes.conflict : exitCodes.invalid,
         `${name} was not imported: ${error.status === 409 ? error.detail : 'it is not valid'}`,
         {
-          hint: 'nothing was changed; mend what is named, or choose with --if-exists what becomes of users who are there',
+          hint: 'nothing was changed; correct the file, or choose with --if-exists how to treat existing users',
           diagnostics: located(error.errors),
           cause: error,
         },

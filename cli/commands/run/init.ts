@@ -24,7 +24,7 @@ const realmOf = (invocation: Invocation, folder: string): string => {
   throw new CommandError(exitCodes.error, `a realm cannot be called "${name}"`, {
     hint:
       given === undefined
-        ? 'the folder gave the name: choose one with --realm'
+        ? 'the name comes from the folder; choose one with --realm'
         : (formats['realm-name']?.message ?? ''),
   })
 }
@@ -33,9 +33,13 @@ const realmOf = (invocation: Invocation, folder: string): string => {
 const packageOf = (invocation: Invocation): string | undefined => {
   const given = textOf(invocation, 'package')
   if (given === undefined || /^[^-\s]\S*$/.test(given)) return given
-  throw new CommandError(exitCodes.error, `--package ${JSON.stringify(given)} names no package`, {
-    hint: 'it is what `npm install` takes: a path, an address of a tarball, git+https://…#tag, or NAME@VERSION',
-  })
+  throw new CommandError(
+    exitCodes.error,
+    `--package ${JSON.stringify(given)} is not an npm package`,
+    {
+      hint: 'write it as for `npm install`: a path, the address of a tarball, git+https://…#tag, or NAME@VERSION',
+    },
+  )
 }
 
 export const init = async (invocation: Invocation, where = '.'): Promise<void> => {
@@ -63,7 +67,7 @@ export const init = async (invocation: Invocation, where = '.'): Promise<void> =
   if (there.length > 0)
     throw new CommandError(exitCodes.error, `nothing was written: ${there.join(', ')} exists`, {
       hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
-        ? 'the repository has a pipeline: leave --ci out, and take the jobs over by hand'
+        ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
         : 'name another folder: `iamctl init FOLDER`',
     })
   const packed = packs ? await packItself(invocation.env) : undefined

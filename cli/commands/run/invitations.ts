@@ -59,8 +59,8 @@ export const revokeInvitation = (
     if (!found)
       throw new CommandError(
         exitCodes.error,
-        `there is no open invitation "${name}" into ${organization}`,
-        { hint: `those that are open: iamctl invitations list ${organization} --realm ${realm}` },
+        `no open invitation "${name}" to organization ${organization}`,
+        { hint: `list open invitations: iamctl invitations list ${organization} --realm ${realm}` },
       )
     await api.invitations.revoke({ realm, organization }, found.id)
     if (invocation.output === 'json') printJson({ realm, organization, revoked: found })

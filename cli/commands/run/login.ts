@@ -27,8 +27,8 @@ const usernameOf = async ({ username, authRealm }: Target): Promise<string> => {
   if (username !== undefined) return username
   const given = isInteractive() ? await askText(`Username in realm ${authRealm}: `) : ''
   if (given !== '') return given
-  throw new CommandError(exitCodes.error, 'it is not said whom to sign in', {
-    hint: 'name them with --username (IAMCTL_USERNAME)',
+  throw new CommandError(exitCodes.error, 'no username is given', {
+    hint: 'give --username (IAMCTL_USERNAME)',
   })
 }
 

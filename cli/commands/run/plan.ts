@@ -42,9 +42,13 @@ const save = async (invocation: Invocation, planned: Plan): Promise<void> => {
 
 const refuseWithoutScreen = ({ output }: Invocation): void => {
   if (output === 'human' && hasScreen()) return
-  throw new CommandError(exitCodes.error, '--interactive needs a terminal, and the output human', {
-    hint: 'leave it out, or save the plan with --out and look at that',
-  })
+  throw new CommandError(
+    exitCodes.error,
+    '--interactive needs a terminal and the output format human',
+    {
+      hint: 'leave it out, or save the plan with --out',
+    },
+  )
 }
 
 /** Whether it was applied. */
@@ -56,7 +60,7 @@ const browse = async (
 ): Promise<boolean> => {
   if (files.lacking.length > 0)
     throw new CommandError(exitCodes.denied, 'this credential may only plan', {
-      hint: 'leave --interactive out: the plan cannot be applied from here',
+      hint: 'leave --interactive out; this client cannot apply the plan',
     })
   const { browsePlan } = await import('../../views/human/browse/browser.tsx')
   const outcome = await browsePlan(planned)

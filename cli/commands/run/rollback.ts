@@ -25,8 +25,8 @@ const refuseMoved = (missing: readonly MissingSecret[]): void => {
   if (moved.length === 0) return
   throw new CommandError(
     exitCodes.invalid,
-    `secrets are missing of ${moved.map(({ kind, key }) => nameOf(kind, key)).join(', ')}; nothing was changed`,
-    { hint: 'give them with --secrets-from PATH, or go on without them: --drop-secrets' },
+    `missing secrets of ${moved.map(({ kind, key }) => nameOf(kind, key)).join(', ')}; nothing was changed`,
+    { hint: 'give --secrets-from PATH, or restore the documents without secrets: --drop-secrets' },
   )
 }
 

@@ -32,8 +32,8 @@ interface ExportFlags {
 
 const refuseUnfit = ({ out, split, users, ids }: ExportFlags, output: string): void => {
   if (output === 'yaml' && (users === 'all' || ids))
-    throw new CommandError(exitCodes.error, '--users all and --ids are for a backup', {
-      hint: 'give -o json: a file for Git has neither',
+    throw new CommandError(exitCodes.error, '--users all and --ids need -o json', {
+      hint: 'give -o json; files for Git contain neither',
     })
   if (split && out === undefined)
     throw new CommandError(exitCodes.error, '--split writes several files', {
@@ -81,8 +81,8 @@ const literal = (value: unknown, file: string): unknown => {
       if (part.type === 'text') return part.text
       throw new CommandError(
         exitCodes.invalid,
-        `${file} holds ${part.written}, and an import takes values as they are`,
-        { hint: '`iamctl apply` follows references' },
+        `${file} contains ${part.written}, which an import does not resolve`,
+        { hint: 'use `iamctl apply`, which resolves references' },
       )
     })
     .join('')
@@ -97,13 +97,13 @@ const documentIn = async (file: string): Promise<Doc> => {
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     throw new CommandError(exitCodes.invalid, `${file} cannot be read: ${reason}`, {
-      hint: 'it must be an export as JSON, or a realm as YAML',
+      hint: 'give an export as JSON, or a realm as YAML',
       cause: error,
     })
   }
   if (!isObject(value))
-    throw new CommandError(exitCodes.invalid, `${file} holds no realm`, {
-      hint: '`iamctl export -o json` writes what is read here',
+    throw new CommandError(exitCodes.invalid, `${file} contains no realm`, {
+      hint: 'create the file with `iamctl export -o json`',
     })
   return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
 }
@@ -152,8 +152,8 @@ const importInto = async (
   const other = fromRealm === undefined ? {} : { fromRealm }
   if (!(await exists(api, realm))) {
     if (planOnly)
-      throw new CommandError(exitCodes.error, `there is no realm ${realm} to compare with`, {
-        hint: 'leave --plan out: the import makes the realm',
+      throw new CommandError(exitCodes.error, `no such realm ${realm}`, {
+        hint: 'leave --plan out: the import creates the realm',
       })
     if (autoApprove !== true)
       await approve(`Make realm ${realm} at ${api.server} and import into it?`)

@@ -18,7 +18,7 @@ export const userNamed = async (
   const user = await api.users.find(realm, name)
   if (user === null)
     throw new CommandError(exitCodes.error, `there is no user "${name}" in realm ${realm}`, {
-      hint: `look for them: iamctl get users --realm ${realm} --search TEXT`,
+      hint: `search: iamctl get users --realm ${realm} --search TEXT`,
     })
   return user
 }
@@ -30,7 +30,7 @@ const newPassword = async ({ flags }: Invocation, user: string): Promise<string>
   if (!isInteractive())
     throw new CommandError(
       exitCodes.error,
-      'the new password is not given, and nobody can be asked: this is not a terminal',
+      'no new password is given, and standard input is not a terminal',
       { hint: 'give --new-password-file FILE; - reads it from stdin' },
     )
   const first = await askHidden(`New password of ${user}: `)
@@ -38,9 +38,9 @@ const newPassword = async ({ flags }: Invocation, user: string): Promise<string>
     throw new CommandError(exitCodes.error, 'no password was given', {
       hint: 'type one, or name its file with --new-password-file',
     })
-  if ((await askHidden('The same again: ')) !== first)
-    throw new CommandError(exitCodes.error, 'the two are not the same; nothing was changed', {
-      hint: 'run it again',
+  if ((await askHidden('Repeat the new password: ')) !== first)
+    throw new CommandError(exitCodes.error, 'the passwords differ; nothing was changed', {
+      hint: 'run the command again',
     })
   return first
 }

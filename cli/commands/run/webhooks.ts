@@ -14,7 +14,7 @@ import { withRealm } from './connection.ts'
 const limitOf = ({ flags }: Invocation): number => {
   const limit = Number(flags['limit'])
   if (!Number.isInteger(limit) || limit < 1)
-    throw new CommandError(exitCodes.error, `--limit "${flags['limit']}" is no number of rows`, {
+    throw new CommandError(exitCodes.error, `--limit "${flags['limit']}" is not a number`, {
       hint: 'write a whole number, 1 or more',
     })
   return limit

@@ -125,7 +125,7 @@ const outcomeOf = async (
   return {
     code: 'secret-exec-refused',
     message: `the command "${harmless(source.command)}" is not run`,
-    hint: 'commands in files run only with --allow-exec: use it where nobody but you can change the files',
+    hint: 'commands in files run only with --allow-exec; use it only with files that no one else can change',
   }
 }
 

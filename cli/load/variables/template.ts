@@ -49,7 +49,7 @@ const referenceOf = (written: string, body: string): Part => {
   }
   if (scheme === 'env' || scheme === 'file' || scheme === 'sops' || scheme === 'exec') {
     if (argument.trim() !== '') return { type: scheme, argument, written }
-    return { type: 'wrong', message: `${written} names nothing`, hint: `write ${known}`, written }
+    return { type: 'wrong', message: `${written} has no name`, hint: `write ${known}`, written }
   }
   return {
     type: 'wrong',

@@ -106,7 +106,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
       'yaml-tag',
       `the tag ${text.slice(event.tagStart, event.tagEnd)} has no meaning here`,
       source.placeAt(event.tagStart, event.tagEnd),
-      { hint: 'take it out; quotes make a value text' },
+      { hint: 'remove it; quotes make a value a string' },
     )
 
   const scalarValue = (event: ScalarEvent): Scalar => {
@@ -126,7 +126,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     if (name === undefined) refuseTag(event)
     else
       report('yaml-tag', `the value is not what its tag ${tag} says`, placeOfScalar(event), {
-        hint: 'take the tag out, or write a value that fits it',
+        hint: 'remove the tag, or write a value of its type',
       })
     return written
   }
@@ -211,7 +211,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
         { hint: 'write the values out, or split the file' },
       )
     } else if (anchor === null)
-      report('yaml-alias-recursive', `*${name} stands inside of what it repeats`, place)
+      report('yaml-alias-recursive', `*${name} is inside the node that it refers to`, place)
     else
       report('yaml-alias-unknown', `nothing above is marked with &${name}`, place, {
         hint: `mark it with &${name}, or put the value in quotes if it is text that begins with "*"`,

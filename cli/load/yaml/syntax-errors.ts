@@ -79,7 +79,7 @@ const unclosed = (stop: Stop): Explained => {
   return {
     message:
       sign === undefined ? 'a quote or bracket is never closed' : `this ${sign} is never closed`,
-    hint: 'close it, or indent what belongs to it',
+    hint: 'close it, or indent its content',
     ...(at === undefined ? {} : { at }),
   }
 }
@@ -93,12 +93,12 @@ const misplaced = ({ text, at }: Stop): Explained => {
   if (']}'.includes(sign)) return { message: `this ${sign} closes nothing` }
   if (/["']$/.test(before))
     return {
-      message: 'there is more behind the closing quote',
+      message: 'there is text after the closing quote',
       hint: 'inside of \'…\' a quote is written twice, inside of "…" as \\"',
     }
   if (sign === ':')
     return {
-      message: 'a ":" with a space behind it cannot stand inside of a value',
+      message: 'a ":" followed by a space cannot be part of a value without quotes',
       hint: 'put the value in quotes, or indent the line like its neighbours',
     }
   return {
@@ -115,7 +115,7 @@ const stranger = ({ text, at }: Stop): Explained => {
   if (colon !== null)
     return {
       message: 'this is no key with a value',
-      hint: 'write a space behind the colon',
+      hint: 'write a space after the colon',
       at: startAbove + colon[0].length,
     }
   if (/^[^:#]+$/.test(above.trim()) && /^[^-].*:(?:\s|$)/.test(line.trim()))
@@ -125,7 +125,7 @@ const stranger = ({ text, at }: Stop): Explained => {
       at: start + line.search(/\S|$/),
     }
   return {
-    message: 'this does not belong to what stands above it',
+    message: 'this line does not belong to the block above',
     hint: 'a document is one map; a second document begins with a line "---"',
   }
 }

@@ -117,8 +117,8 @@ export const refuseLacking = async (
 export const refuseEmpty = (invocation: Invocation, { loaded, estate }: EstateFiles): void => {
   if (loaded.realms.length > 0) return
   if (invocation.flags['allowEmpty'] === true || estate.guards.allowEmpty) return
-  throw new CommandError(exitCodes.guarded, 'there is no realm in the files', {
-    hint: 'name other paths, or give --allow-empty if it is meant',
+  throw new CommandError(exitCodes.guarded, 'the files contain no realm', {
+    hint: 'name other paths, or give --allow-empty if this is intended',
   })
 }
 
@@ -126,8 +126,8 @@ const targetsOf = ({ flags }: Invocation): PlanningOptions['targets'] =>
   listOf(flags['target']).map((text) => {
     const target = parseTarget(text)
     if (target) return target
-    throw new CommandError(exitCodes.error, `--target ${text} names no document`, {
-      hint: 'it is KIND/KEY, such as client/web or group//Staff',
+    throw new CommandError(exitCodes.error, `--target ${text} is not the name of a document`, {
+      hint: 'write KIND/KEY, such as client/web or group//Staff',
     })
   })
 

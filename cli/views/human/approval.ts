@@ -10,11 +10,15 @@ export const approve = async (
   destroysIn: readonly string[] = [],
 ): Promise<void> => {
   if (!isInteractive())
-    throw new CommandError(exitCodes.error, 'there is nobody to ask: this is not a terminal', {
-      hint: 'look at the plan, then give --auto-approve',
-    })
+    throw new CommandError(
+      exitCodes.error,
+      'approval is required, and standard input is not a terminal',
+      {
+        hint: 'review the plan, then give --auto-approve',
+      },
+    )
   const declined = new CommandError(exitCodes.error, 'nothing was changed', {
-    hint: 'what was typed is no approval; run it again when you have made up your mind',
+    hint: 'not approved',
   })
   if (destroysIn.length === 0) {
     printErr(`\n${question}\n  Only 'yes' will be accepted to approve.\n`)

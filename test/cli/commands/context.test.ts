@@ -113,7 +113,7 @@ describe('a context', () => {
       'admin',
     ])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/none is named.*there are acme, master/s)
+    expect(stderr).toMatch(/no realm is named.*there are acme, master/s)
   })
 
   it('in an estate file that is wrong has exit code 3 and names the line', async () => {

@@ -51,13 +51,13 @@ describe('users', () => {
       const terminal = onTerminal(command, { env, cwd: folder })
       await terminal.waitFor('New password of alice: ')
       terminal.type(`${first}\r`)
-      await terminal.waitFor('The same again: ')
+      await terminal.waitFor('Repeat the new password: ')
       terminal.type(`${second}\r`)
       return [await terminal.exited, terminal.screen()]
     }
     const [refused, why] = await typed('hidden-one-1234567', 'hidden-two-1234567')
     expect(refused).toBe(1)
-    expect(why).toContain('not the same')
+    expect(why).toContain('differ')
     const [done, screen] = await typed('hidden-one-1234567', 'hidden-one-1234567')
     expect(done).toBe(0)
     expect(why + screen).not.toContain('hidden')

@@ -78,7 +78,7 @@ describe('a folder that is kept', () => {
     const path = join(estate, '.iamctl-dev')
     mkdirSync(path)
     writeFileSync(join(path, 'precious'), 'x')
-    expect(() => openKeptFolder(estate, true)).toThrow('was not made by iamctl dev')
+    expect(() => openKeptFolder(estate, true)).toThrow('was not created by iamctl dev')
     expect(existsSync(join(path, 'precious'))).toBe(true)
   })
 })

@@ -92,7 +92,7 @@ describe('a saved plan', () => {
         }),
       ).message,
     ).toBe('the plan has format 2, and this program reads format 1')
-    expect(refusal(serializePlan(plan).slice(0, 100)).message).toContain('it is not JSON')
+    expect(refusal(serializePlan(plan).slice(0, 100)).message).toContain('not JSON')
     expect(refusal('{}').message).toContain('no formatVersion')
     expect(refusal('null').message).toContain('no formatVersion')
     expect(refusal(JSON.stringify(plan)).message).toContain('no digest')

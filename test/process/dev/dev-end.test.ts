@@ -175,7 +175,7 @@ describe('a port that is taken', () => {
     await other.wait('ready')
     const dev = await startDev(newEstate(), ['--port', String(other.port)])
     expect(await dev.process.exited).toEqual({ code: 1, signal: null })
-    expect(dev.process.stderr()).toContain(`port ${other.port} on 127.0.0.1 cannot be used`)
+    expect(dev.process.stderr()).toContain(`port ${other.port} on 127.0.0.1 is in use`)
     expect(dev.process.stderr()).toContain('--port')
     expect(await isListening(other)).toBe(true)
     await expectGone(other, 'SIGTERM')

@@ -129,7 +129,7 @@ const followAll = async (
   filter: EventFilter,
 ): Promise<void> => {
   if (filter.to !== undefined)
-    throw new CommandError(exitCodes.error, '--follow has no end, and --to is one', {
+    throw new CommandError(exitCodes.error, '--follow and --to exclude each other', {
       hint: 'leave one of them out',
     })
   const { limit = filter.from === undefined ? 10 : Number.POSITIVE_INFINITY } =

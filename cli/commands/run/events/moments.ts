@@ -23,7 +23,7 @@ export const momentOf = (flag: string, text: string, now: number): string => {
   const [, date, time = '00:00', zone = 'Z'] = written.exec(text) ?? []
   const at = date === undefined ? Number.NaN : Date.parse(`${date}T${time}${zone}`)
   if (Number.isNaN(at))
-    throw new CommandError(exitCodes.error, `--${flag} "${text}" is no time`, {
+    throw new CommandError(exitCodes.error, `--${flag} "${text}" is not a time`, {
       hint: 'write 2026-01-31, 2026-01-31T08:00:00Z, or how long ago: 15m, 2h, 7d, 4w',
     })
   return new Date(at).toISOString()

@@ -64,14 +64,14 @@ export const verifyEvents = (invocation: Invocation): Promise<void> =>
     if (fault !== null)
       throw new CommandError(
         exitCodes.error,
-        `the audit trail of realm ${realm} is not what was sealed: ${sentenceOf(fault)}`,
-        { hint: 'compare with a backup, or with where events are forwarded to' },
+        `the audit trail of realm ${realm} was tampered with: ${sentenceOf(fault)}`,
+        { hint: 'compare it with a backup, or with the forwarded events' },
       )
     if (!verdict.intact)
       throw new CommandError(
         exitCodes.error,
         `the audit trail of realm ${realm} has no block with the hash ${known}`,
-        { hint: 'it was cut off or made anew since, or retention has removed the block' },
+        { hint: 'the trail was cut off or replaced, or retention removed the block' },
       )
     if (invocation.output === 'json') return
     if (head === null)

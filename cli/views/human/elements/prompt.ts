@@ -60,7 +60,7 @@ export const confirm = async (question: string): Promise<boolean> => {
   if (!isInteractive())
     throw new CommandError(
       exitCodes.error,
-      'this must be confirmed, and nobody can be asked: this is not a terminal',
+      'confirmation is required, and standard input is not a terminal',
       { hint: 'give --yes if you are sure' },
     )
   return /^y(es)?$/i.test(await ask(`${harmless(question)} [y/N] `))
