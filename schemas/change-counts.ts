@@ -1,25 +1,35 @@
 /**
- * How changes are counted, in plans, after an apply and in the history: every document once, as created, updated or deleted. A realm
- * is no document, and what a realm is born with counts only where it was changed.
+ * How changes are counted, in plans, after an apply and in the history: every document once. A realm is no document, and what a
+ * realm is born with counts only where it was changed.
  */
 
-import type { ChangesetChange } from './wire/wire.ts'
+export const figures = [
+  'created',
+  /** Changed or renamed by what was asked for. */
+  'updated',
+  /** By name, or along with a document that it cannot exist without. */
+  'deleted',
+  /** Nothing changed but its owner. */
+  'adopted',
+  /** Nobody asked for it: its references or its key follow another document, or a stored secret is hashed. */
+  'along',
+] as const
 
-export interface ChangeCounts {
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
-}
+export type Figure = (typeof figures)[number]
 
+export type ChangeCounts = Readonly<Record<Figure, number>>
+
+/** As what an operation counts of which no more is known. */
 export const figureOf = {
   create: 'created',
   update: 'updated',
   rename: 'updated',
   delete: 'deleted',
-} as const satisfies Record<ChangesetChange['op'], keyof ChangeCounts>
+} as const satisfies Record<string, Figure>
 
-export const countChanges = (ops: Iterable<ChangesetChange['op']>): ChangeCounts => {
-  const counts = { created: 0, updated: 0, deleted: 0 }
-  for (const op of ops) counts[figureOf[op]] += 1
+/** Null: it does not count. */
+export const countChanges = (counted: Iterable<Figure | null>): ChangeCounts => {
+  const counts = { created: 0, updated: 0, deleted: 0, adopted: 0, along: 0 }
+  for (const figure of counted) if (figure !== null) counts[figure] += 1
   return counts
 }

@@ -69,10 +69,10 @@ const checked = async (
   const counted = { ...plan, summary: summaryOf(plan.changes) }
   if (plan.problems.length > 0 || !hasWork(plan)) return counted
   try {
-    const { changes, impacts } = await engine.changeset(plan.realm, dryRunOf(plan, options))
+    const { changes, impacts, along } = await engine.changeset(plan.realm, dryRunOf(plan, options))
     const hidden = changes.find((told) => isHidden(told, plan))
     if (hidden) throw refusal(plan.realm, hidden)
-    return { ...counted, impacts }
+    return { ...counted, impacts, summary: { ...counted.summary, along } }
   } catch (error) {
     // What the server refuses now it refuses again when the plan is sent; other realms go on.
     if (error instanceof ProblemError) return counted

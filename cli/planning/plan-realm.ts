@@ -21,7 +21,7 @@ import {
   newerProblems,
   secretKey,
 } from './changes.ts'
-import { byPlace, nameOf, namesOf } from './names.ts'
+import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
 import { inApplyOrder } from './order/apply-order.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
 import {
@@ -181,6 +181,8 @@ const renameFindings = (
   return { problems, warnings }
 }
 
+const keyOfPlace = ({ kind, key }: Place): string => placeKey(kind, key)
+
 const sorted = (problems: readonly PlanProblem[]): readonly PlanProblem[] =>
   problems.toSorted((a, b) => byPlace(a, b) || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
 
@@ -260,13 +262,15 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const gone = new Set(
     deletions.flatMap(({ left: one, along }) => [one, ...along].map(({ document }) => document)),
   )
+  const ordered = inApplyOrder(changes, matching)
+  const all = [...ordered, ...deletions.map((one) => deletionOf(one, source, following.bodyOf))]
   const isWhole = targets.length === 0 && elsewhere.length === 0
   const staying = isWhole ? left.filter(({ document }) => !gone.has(document)) : []
+  const goneAlong = new Set(all.flatMap(({ cascades }) => cascades.map(keyOfPlace)))
+  const orphaned = (options.orphaned ?? []).filter((place) => !goneAlong.has(keyOfPlace(place)))
   const unmanaged = unmanagedIn(staying, source)
   const conflicts = renameConflicts(matching, gone, options.placeOf)
   const renames = renameFindings(matching, options.placeOf)
-  const ordered = inApplyOrder(changes, matching)
-  const all = [...ordered, ...deletions.map((one) => deletionOf(one, source, following.bodyOf))]
   return {
     realm: actual.realm,
     baseRevision: actual.revision,
@@ -281,7 +285,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...lookalikes(all),
       ...renames.warnings,
       ...conflicts.warnings,
-      ...(isWhole ? warningsAbout(staying, source, options.orphaned ?? []) : []),
+      ...(isWhole ? warningsAbout(staying, source, orphaned) : []),
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
       ...unserved(all),

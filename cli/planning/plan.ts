@@ -3,7 +3,7 @@
  * holds the value of a secret, only where each comes from.
  */
 
-import { countChanges } from '#schemas/change-counts.ts'
+import { type ChangeCounts, countChanges, type Figure, figureOf } from '#schemas/change-counts.ts'
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Impact, LastChange, Place, SecretPlace } from '#schemas/wire/wire.ts'
@@ -157,10 +157,14 @@ export interface RealmPlan {
 export interface PlanSummary {
   /** Documents: a realm that is made is none. */
   readonly add: number
-  /** Updated, renamed, taken over, protected. */
+  /** Updated, renamed, protected. */
   readonly change: number
   /** With what goes along. */
   readonly destroy: number
+  /** Adopted or taken over: nothing changes but their owner. */
+  readonly adopt: number
+  /** Changed by the server because of others, as its dry run told: references follow a rename or a deletion. */
+  readonly along: number
 }
 
 /** Limits that an apply does not go beyond: exit code 7. */
@@ -194,27 +198,44 @@ export const isEmpty = ({ realms }: Plan): boolean => !realms.some(hasChanges)
 export const hasWork = ({ changes, createRealm }: RealmPlan): boolean =>
   createRealm || changes.length > 0
 
-export const summaryOf = (changes: readonly Change[]): PlanSummary => {
-  const along = new Set(
-    changes.flatMap(({ cascades }) => cascades.map(({ kind, key }) => `${kind}\n${key}`)),
-  )
-  const { created, updated, deleted } = countChanges([
-    ...changes
-      .filter((change) => !isAdoption(change))
-      .map(({ action }) => (action === 'adopt' ? 'update' : action)),
-    ...Array.from(along, () => 'delete' as const),
-  ])
-  return { add: created, change: updated, destroy: deleted }
+export const emptySummary: PlanSummary = { add: 0, change: 0, destroy: 0, adopt: 0, along: 0 }
+
+const figureOfChange = ({ action, protected: guard }: Change): Figure => {
+  if (action !== 'adopt') return figureOf[action]
+  return guard.before === guard.after ? 'adopted' : 'updated'
 }
 
-export const totalOf = (realms: readonly RealmPlan[]): PlanSummary =>
+/** What the server counted, in the words of a plan. */
+export const summaryOfCounts = (counts: ChangeCounts): PlanSummary => ({
+  add: counts.created,
+  change: counts.updated,
+  destroy: counts.deleted,
+  adopt: counts.adopted,
+  along: counts.along,
+})
+
+/** `along` is known to the server alone. */
+export const summaryOf = (changes: readonly Change[], along = 0): PlanSummary => {
+  const cascades = new Set(
+    changes.flatMap(({ cascades }) => cascades.map(({ kind, key }) => `${kind}\n${key}`)),
+  )
+  const counts = countChanges([
+    ...changes.map(figureOfChange),
+    ...Array.from(cascades, () => 'deleted' as const),
+  ])
+  return { ...summaryOfCounts(counts), along }
+}
+
+export const totalOf = (realms: readonly Pick<RealmPlan, 'summary'>[]): PlanSummary =>
   realms.reduce<PlanSummary>(
     (total, { summary }) => ({
       add: total.add + summary.add,
       change: total.change + summary.change,
       destroy: total.destroy + summary.destroy,
+      adopt: total.adopt + summary.adopt,
+      along: total.along + summary.along,
     }),
-    { add: 0, change: 0, destroy: 0 },
+    emptySummary,
   )
 
 /** With any problem in it, an apply refuses. */

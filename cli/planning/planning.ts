@@ -11,7 +11,9 @@ import type { Engine } from './engine.ts'
 import { comparison, sectionsOf, type Wanted } from './estate/wanted.ts'
 import { isDestructive } from './guards.ts'
 import { namesOf } from './names.ts'
+import { clingingSections } from './order/deletions.ts'
 import {
+  emptySummary,
   hasWork,
   type PlanWarning,
   type Prune,
@@ -61,7 +63,7 @@ const unchanged = (
       : narrowedWarning(elsewhere),
   problems: [],
   impacts: [],
-  summary: { add: 0, change: 0, destroy: 0 },
+  summary: emptySummary,
 })
 
 const unknownOf = ({ secrets }: Pick<Wanted, 'secrets'>): UnknownSecret[] =>
@@ -128,7 +130,7 @@ const drafted = async (
   const sections = sectionsOf(wanted)
   const exported = await engine.exportRealm(realm, {
     builtIns: true,
-    sections,
+    sections: [...sections, ...clingingSections(sections)],
     ...(options.history ? { history: true } : {}),
   })
   const { differingSecrets, orphaned: left } = reply
@@ -140,10 +142,18 @@ const drafted = async (
   return withWarnings(plan, lacking(reply))
 }
 
+/** Documents that no file names are written along: their references follow, or their stored secrets are hashed. */
+const reachesOthers = ({ changes }: RealmPlan): boolean =>
+  changes.some(
+    ({ action, fields }) =>
+      action === 'rename' || fields.some(({ pointer }) => pointer === '/clientSecretStorage'),
+  )
+
 const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
   plan.problems.length === 0 &&
   hasWork(plan) &&
-  (dryRun === 'always' || (dryRun === 'destructive' && (isDestructive(plan) || mayRaise(plan))))
+  (dryRun === 'always' ||
+    (dryRun === 'destructive' && (isDestructive(plan) || mayRaise(plan) || reachesOthers(plan))))
 
 /** The plan of one realm; who wants it before the server is asked what would happen is told. */
 export const planWanted = async (
@@ -167,6 +177,7 @@ export const planWanted = async (
   onDraft?.(plan)
   if (!asksServer(plan, options)) return plan
   const request = dryRunOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
-  const { impacts } = await engine.changeset(plan.realm, request)
-  return { ...plan, impacts, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
+  const { impacts, along } = await engine.changeset(plan.realm, request)
+  const summary = { ...plan.summary, along }
+  return { ...plan, impacts, summary, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
 }

@@ -113,7 +113,13 @@ const realmPlan = object({
   unknownSecrets: Type.Optional(
     Type.Array(object({ ...place, pointer: text, source: secretSource })),
   ),
-  summary: object({ add: count, change: count, destroy: count }),
+  summary: object({
+    add: count,
+    change: count,
+    destroy: count,
+    adopt: Type.Optional(count),
+    along: Type.Optional(count),
+  }),
 })
 
 const savedPlan = object({

@@ -1,5 +1,6 @@
 /** One round of the loop: pull, read, plan, and apply what the policy allows. It does not fail: it tells how it ended. */
 
+import { type ChangeCounts, countChanges } from '#schemas/change-counts.ts'
 import { applyRealm, type RealmResult } from '../apply/apply-plan.ts'
 import { type Diagnostic, hasErrors } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -22,13 +23,10 @@ import type { Pulled } from './pull.ts'
 export const outcomes = ['unchanged', 'applied', 'held', 'invalid', 'failed'] as const
 export type Outcome = (typeof outcomes)[number]
 
-export interface RealmRound {
+export interface RealmRound extends ChangeCounts {
   readonly realm: string
   readonly outcome: Outcome
   readonly revision: number | null
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
   /** What differs and stays, because the policy does not allow to repair it. */
   readonly held: readonly Held[]
   readonly error: Failure | null
@@ -76,9 +74,7 @@ const realmRound = (
   realm,
   outcome,
   revision: null,
-  created: 0,
-  updated: 0,
-  deleted: 0,
+  ...countChanges([]),
   held: [],
   error: null,
   ...more,
@@ -92,9 +88,10 @@ const ofResult = (result: RealmResult, held: readonly Held[]): RealmRound => {
     const outcome = held.length > 0 ? 'held' : 'unchanged'
     return realmRound(realm, outcome, { held, revision: result.revision })
   }
-  const { revision, created, updated, deleted } = result.reply
+  const { revision, created, updated, deleted, adopted, along } = result.reply
+  const counts = { created, updated, deleted, adopted, along }
   const outcome = held.length > 0 ? 'held' : 'applied'
-  return realmRound(realm, outcome, { held, revision, created, updated, deleted })
+  return realmRound(realm, outcome, { held, revision, ...counts })
 }
 
 const reconcileRealm = async (

@@ -4,6 +4,7 @@
  */
 
 import Type, { type Static } from 'typebox'
+import type { ChangeCounts, Figure } from '../change-counts.ts'
 import type { FieldChange } from '../diff.ts'
 import type { Doc } from '../json-schema.ts'
 import { mapOf } from '../marks.ts'
@@ -189,18 +190,17 @@ export interface Impact extends Place {
 export interface ChangesetChange extends Place {
   readonly op: 'create' | 'update' | 'rename' | 'delete'
   readonly from?: string
+  /** As what it counts; null: it does not. Absent from a server that does not tell it. */
+  readonly figure?: Figure | null
   /** What changes; values of secrets are never in it. */
   readonly fields: readonly FieldChange[]
   readonly secrets: readonly string[]
 }
 
-export interface ChangesetReply {
+export interface ChangesetReply extends ChangeCounts {
   /** The revision afterwards; of a dry run, the one it was decided on. */
   readonly revision: number
   readonly dryRun: boolean
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
   readonly changes: readonly ChangesetChange[]
   readonly impacts: readonly Impact[]
 }
@@ -220,11 +220,8 @@ export interface Moved extends LastChange {
   readonly changes: readonly (Place & { readonly op: ChangesetChange['op'] })[]
 }
 
-export interface RevisionSummary extends LastChange {
+export interface RevisionSummary extends LastChange, ChangeCounts {
   readonly provenance: Readonly<Record<string, string>> | null
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
   /** Changes of kinds that the caller may not read: they are in no other figure. */
   readonly hidden: number
 }

@@ -43,7 +43,7 @@ describe.each(backends)('requests on $name', (backend) => {
       expect(idle.plan.changes).toEqual([])
       expect(idle.requests).toBe(1)
       const planned = await plan(second)
-      expect(planned.plan.summary).toEqual({ add: 0, change: size, destroy: 0 })
+      expect(planned.plan.summary).toMatchObject({ add: 0, change: size, destroy: 0 })
       expect(planned.requests).toBe(3)
       expect(await applied(second)).toBe(3)
       // Before something is destroyed, the server is asked whom that reaches.

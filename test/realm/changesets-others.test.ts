@@ -42,7 +42,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
     const { status, body } = await to.apply([client('registered', {}, { ifHash: null })])
     expect({ status, changes: body.changes }).toMatchObject({
       status: 200,
-      changes: [{ op: 'update', kind: 'client', key: 'registered' }],
+      changes: [{ op: 'update', kind: 'client', key: 'registered', figure: 'created' }],
     })
     expect(await documentIn(server, 'acme', 'client', 'registered')).toMatchObject({
       id: before?.id,

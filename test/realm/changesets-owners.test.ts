@@ -34,8 +34,8 @@ describe.each(backends)('documents of a source on $name', (backend) => {
     ])
     expect(answer.body.changes).toEqual(
       expect.arrayContaining([
-        { op: 'update', kind: 'role', key: 'by-hand', fields: [], secrets: [] },
-        { op: 'update', kind: 'role', key: 'user', fields: [], secrets: [] },
+        { op: 'update', kind: 'role', key: 'by-hand', figure: 'adopted', fields: [], secrets: [] },
+        { op: 'update', kind: 'role', key: 'user', figure: 'adopted', fields: [], secrets: [] },
       ]),
     )
     expect(await document('role', 'by-hand')).toMatchObject({
@@ -129,7 +129,7 @@ describe.each(backends)('documents of a source on $name', (backend) => {
     expect((await document('role', 'guarded'))?.protected).toBe(1)
     const freed = await to.apply([role('guarded', { description: 'by hand' })])
     expect(freed.body.changes).toEqual([
-      { op: 'update', kind: 'role', key: 'guarded', fields: [], secrets: [] },
+      { op: 'update', kind: 'role', key: 'guarded', figure: 'updated', fields: [], secrets: [] },
     ])
     expect((await to.apply([remove('role', 'guarded')])).status).toBe(200)
   })

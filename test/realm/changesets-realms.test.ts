@@ -50,6 +50,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
       op: 'update',
       kind: 'settings',
       key: 'settings',
+      figure: 'updated',
       fields: [{ pointer: '/displayName', change: 'set', after: 'Fresh' }],
       secrets: [],
     })

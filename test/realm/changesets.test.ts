@@ -82,6 +82,7 @@ describe.each(backends)('a changeset on $name', (backend) => {
         op: 'update',
         kind: 'webhook',
         key: 'hook',
+        figure: 'updated',
         fields: [{ pointer: '/enabled', change: 'set', before: false, after: true }],
         secrets: [],
       },
@@ -300,7 +301,14 @@ describe.each(backends)('a changeset on $name', (backend) => {
   it('keeps the secret that it makes for a client to itself', async () => {
     const answer = await to.apply([put('client', 'generated', { clientId: 'generated' })])
     expect(answer.body.changes).toEqual([
-      { op: 'create', kind: 'client', key: 'generated', fields: [], secrets: ['/secret'] },
+      {
+        op: 'create',
+        kind: 'client',
+        key: 'generated',
+        figure: 'created',
+        fields: [],
+        secrets: ['/secret'],
+      },
     ])
     const wrong = await to.apply([
       put(

@@ -71,6 +71,8 @@ describe.each(backends)('revisions on $name', (backend) => {
       created: 2,
       updated: 0,
       deleted: 0,
+      adopted: 0,
+      along: 0,
       hidden: 0,
     })
     expect(renamed).toMatchObject({
@@ -114,6 +116,7 @@ describe.each(backends)('revisions on $name', (backend) => {
         kind: 'role',
         key: 'z',
         from: 'x',
+        figure: 'updated',
         fields: [
           { pointer: '/name', change: 'set', before: 'x', after: 'z' },
           { pointer: '/composites', change: 'remove', value: 'user' },

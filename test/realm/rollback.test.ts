@@ -214,6 +214,8 @@ describe.each(backends)('rollback on $name', (backend) => {
       created: 0,
       updated: 0,
       deleted: 0,
+      adopted: 0,
+      along: 0,
       changes: [],
       impacts: [],
     })

@@ -4,19 +4,18 @@ import { diff as diffOf } from '#schemas/diff.ts'
 import type { ChangesetChange, RevisionSummary } from '#schemas/wire/wire.ts'
 import { type Actual, actualOf } from '../../planning/actual.ts'
 import { byPlace } from '../../planning/names.ts'
+import { summaryOfCounts } from '../../planning/plan.ts'
 import { printFields } from '../../views/human/elements/fields.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printTable } from '../../views/human/elements/table.ts'
 import { moment } from '../../views/human/elements/values.ts'
 import { showChanges } from '../../views/human/show-plan.ts'
 import { printJson } from '../../views/json/json.ts'
+import { signsText } from '../../views/plan/words.ts'
 import type { Invocation } from '../invocation.ts'
 import { withRealm } from './connection.ts'
 
 const whoOf = ({ actorName, actor }: RevisionSummary): string => actorName ?? actor
-
-const countsOf = ({ created, updated, deleted }: RevisionSummary): string =>
-  `+${created} ~${updated} -${deleted}`
 
 const commitOf = ({ provenance }: RevisionSummary): string =>
   provenance?.['commit']?.slice(0, 10) ?? ''
@@ -37,7 +36,7 @@ export const list = (invocation: Invocation): Promise<void> =>
         moment(one.at),
         whoOf(one),
         one.source,
-        countsOf(one),
+        signsText(summaryOfCounts(one)),
         commitOf(one),
         one.message ?? '',
       ]),

@@ -1,7 +1,9 @@
 /** Deletions: each with what goes along, in an order in which nothing is held on to, and the reasons to refuse one. */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import { parentKeyOf } from '#schemas/kind.ts'
+import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { sectionOf } from '#schemas/realm/realm-document.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { ActualDocument } from '../actual.ts'
 import { byPlace, nameOf, placeKey } from '../names.ts'
@@ -27,6 +29,24 @@ const place = (one: Pick<Left, 'document' | 'key'>): string =>
 
 const clingsTo = (kind: ActualDocument['kind']): boolean =>
   [...referredKinds(kind).values()].flat().some(({ onDelete }) => onDelete === 'cascade')
+
+/** Sections with documents that go along with those of the given ones, and stand in none of them. */
+export const clingingSections = (sections: readonly string[]): string[] => {
+  const known = new Set(sections)
+  const isReached = (kind: Kind): boolean =>
+    [...referredKinds(kind)].some(
+      ([name, marks]) =>
+        known.has(sectionOf(kindNamed(name))) &&
+        marks.some(({ onDelete }) => onDelete === 'cascade'),
+    )
+  const more: string[] = []
+  for (;;) {
+    const next = kinds.find((kind) => !known.has(sectionOf(kind)) && isReached(kind))
+    if (!next) return more
+    known.add(sectionOf(next))
+    more.push(sectionOf(next))
+  }
+}
 
 /** Everything below a deleted document goes along, and so does what refers to it and cannot be without it. */
 export const withCascades = (

@@ -2,8 +2,10 @@
 
 import type { Failure } from '../../failure.ts'
 import { nameOf } from '../../planning/names.ts'
+import { summaryOfCounts } from '../../planning/plan.ts'
 import type { Held } from '../../reconcile/policy.ts'
 import type { Outcome, RealmRound, RoundReport } from '../../reconcile/round.ts'
+import { signsText } from '../plan/words.ts'
 import { printOut } from '../streams.ts'
 import { diagnosticsText } from './diagnostics.ts'
 import { harmless, onOut } from './elements/text.ts'
@@ -26,9 +28,10 @@ const heldLine = ({ kind, key, action, reason, place }: Held): string => {
 }
 
 const realmText = (one: RealmRound): string => {
-  const { realm, outcome, revision, created, updated, deleted, error } = one
+  const { realm, outcome, revision, error } = one
   if (error) return `${harmless(realm)}: ${failureText(error)}`
-  const did = created + updated + deleted > 0 ? ` +${created} ~${updated} -${deleted}` : ''
+  const summary = summaryOfCounts(one)
+  const did = Object.values(summary).some((count) => count > 0) ? ` ${signsText(summary)}` : ''
   return `${harmless(realm)}: ${outcome}${did}${revision === null ? '' : `, revision ${revision}`}`
 }
 

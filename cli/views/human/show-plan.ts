@@ -1,10 +1,10 @@
 /** Plans and what became of them, on stdout: they are what was asked for. */
 
-import { countChanges } from '#schemas/change-counts.ts'
+import { countChanges, figureOf } from '#schemas/change-counts.ts'
 import type { ChangesetChange, Impact } from '#schemas/wire/wire.ts'
 import type { RealmResult } from '../../apply/apply-plan.ts'
 import { failureOf } from '../../failure.ts'
-import type { Plan } from '../../planning/plan.ts'
+import { type Plan, summaryOfCounts, totalOf } from '../../planning/plan.ts'
 import { toldLines } from '../plan/told-lines.ts'
 import { appliedText, countsText } from '../plan/words.ts'
 import { printErr, printOut } from '../streams.ts'
@@ -27,8 +27,8 @@ export const showChanges = (
       .map((line) => lineText(line, style()))
       .join('\n')
   })
-  const { created, updated, deleted } = countChanges(changes.map(({ op }) => op))
-  const summary = { add: created, change: updated, destroy: deleted }
+  const counts = countChanges(changes.map(({ op, figure = figureOf[op] }) => figure))
+  const summary = summaryOfCounts(counts)
   const total = done ? [] : [`Plan: ${countsText(summary)}.`]
   printOut([...blocks, ...total].join('\n\n'))
 }
@@ -53,12 +53,6 @@ export const showApplied = (results: readonly RealmResult[]): void => {
     for (const result of results)
       if (results.length > 1 || result.outcome !== 'failed') printErr(realmLine(result))
   if (applied.length === 0) return
-  const sum = (count: 'created' | 'updated' | 'deleted'): number =>
-    applied.reduce((total, reply) => total + reply[count], 0)
-  printOut(
-    onOut(
-      'green',
-      appliedText({ created: sum('created'), updated: sum('updated'), deleted: sum('deleted') }),
-    ),
-  )
+  const summaries = applied.map((reply) => ({ summary: summaryOfCounts(reply) }))
+  printOut(onOut('green', appliedText(totalOf(summaries))))
 }

@@ -17,6 +17,18 @@ const verbs: Readonly<Record<ChangesetChange['op'], readonly [Sign, string, stri
   delete: ['-', 'will be destroyed', 'was destroyed'],
 }
 
+/** Of what nobody asked to change. */
+const besides = {
+  adopted: ['will be adopted', 'was adopted'],
+  along: ['will be updated along', 'was updated along'],
+} as const
+
+const wordsOf = ({ op, figure }: ChangesetChange): readonly [Sign, string, string] => {
+  const [sign, ...words] = verbs[op]
+  const [future, past] = figure === 'adopted' || figure === 'along' ? besides[figure] : words
+  return [sign, future, past]
+}
+
 const pathOf = (pointer: string): string =>
   pointer
     .split('/')
@@ -58,7 +70,7 @@ export const toldLines = (
   { done, impact }: { readonly done: boolean; readonly impact?: Impact | undefined },
 ): Line[] => {
   const { op, kind, key, from, secrets } = change
-  const [sign, future, past] = verbs[op]
+  const [sign, future, past] = wordsOf(change)
   const name = documentName(kind, from ?? key)
   const renamed = op === 'rename' ? ` to ${quoted(key)}` : ''
   const reach = impact ? impactText(impact) : ''

@@ -5,8 +5,32 @@ import { hasChanges, isAdoption, type PlanSummary, type RealmPlan } from '../../
 import { harmless } from '../human/elements/text.ts'
 import { counted } from './lines.ts'
 
-export const countsText = ({ add, change, destroy }: PlanSummary): string =>
-  `${add} to add, ${change} to change, ${destroy} to destroy`
+/** Figures that are seldom other than none. */
+const andText = (figures: readonly (readonly [number, string])[]): string =>
+  figures.flatMap(([count, what]) => (count > 0 ? [`, ${count} ${what}`] : [])).join('')
+
+export const countsText = ({ add, change, destroy, adopt, along }: PlanSummary): string =>
+  `${add} to add, ${change} to change, ${destroy} to destroy` +
+  andText([
+    [adopt, 'to adopt'],
+    [along, 'to change along'],
+  ])
+
+/** What became of it. */
+export const doneText = ({ add, change, destroy, adopt, along }: PlanSummary): string =>
+  `${add} added, ${change} changed, ${destroy} destroyed` +
+  andText([
+    [adopt, 'adopted'],
+    [along, 'changed along'],
+  ])
+
+/** The same in as few signs as a table has room for. */
+export const signsText = ({ add, change, destroy, adopt, along }: PlanSummary): string =>
+  `+${add} ~${change} -${destroy}` +
+  andText([
+    [adopt, 'adopted'],
+    [along, 'along'],
+  ])
 
 export const summaryText = (plan: RealmPlan): string => {
   if (hasChanges(plan)) return `Plan: ${countsText(plan.summary)}.`
@@ -29,9 +53,5 @@ export const totalText = (realms: number, total: PlanSummary): string =>
   `Total for ${counted(realms, 'realm')}: ${countsText(total)}.`
 
 /** After an apply, with what the server counted. */
-export const appliedText = (done: {
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
-}): string =>
-  `Apply complete! Documents: ${done.created} added, ${done.updated} changed, ${done.deleted} destroyed.`
+export const appliedText = (done: PlanSummary): string =>
+  `Apply complete! Documents: ${doneText(done)}.`

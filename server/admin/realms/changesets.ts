@@ -1,6 +1,7 @@
 /** Changesets: many operations on a realm's configuration, all of them or none (design: plan and apply). */
 
 import { Readable } from 'node:stream'
+import { type Figure, figures } from '#schemas/change-counts.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Problem } from '#schemas/problems.ts'
 import { changesetRequest } from '#schemas/wire/wire.ts'
@@ -46,6 +47,11 @@ export const changeSchema = bodyOf(
     ...place,
     op: { type: 'string', enum: ['create', 'update', 'rename', 'delete'] },
     from: { type: 'string', description: 'Of a rename: the key it had.' },
+    figure: {
+      type: ['string', 'null'],
+      enum: [...figures, null],
+      description: 'As what it counts; null: it does not, as every realm is born with it.',
+    },
     ...changedMembers,
   },
   ['kind', 'key', 'op', 'fields', 'secrets'],
@@ -59,15 +65,25 @@ const impact = bodyOf({
   documents: { type: 'integer', description: 'What is changed or deleted along with it.' },
 })
 
+export const countsSchema = {
+  created: number,
+  updated: { ...number, description: 'Changed or renamed by what was asked for.' },
+  deleted: { ...number, description: 'By name, or along with what they cannot exist without.' },
+  adopted: { ...number, description: 'Nothing changed but their owner.' },
+  along: {
+    ...number,
+    description:
+      'Changed because of others: a reference or a key follows a rename or a deletion, or a stored secret is hashed.',
+  },
+} satisfies Record<Figure, JsonSchema>
+
 const replyMembers = {
   revision: {
     type: 'integer',
     description: 'Afterwards; of a dry run, the one it was decided on.',
   },
   dryRun: { type: 'boolean' },
-  created: number,
-  updated: number,
-  deleted: number,
+  ...countsSchema,
   changes: { type: 'array', items: changeSchema },
   impacts: {
     type: 'array',

@@ -7,7 +7,7 @@ import type { Vault } from '#server/keys/vault.ts'
 import { listRevisions, revisionDetail } from '#server/realm/history/revisions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
-import { changeSchema } from './changesets.ts'
+import { changeSchema, countsSchema } from './changesets.ts'
 import { lastChangeSchema } from './export.ts'
 
 export interface RevisionParts {
@@ -20,9 +20,7 @@ const number: JsonSchema = { type: 'integer' }
 const summary = {
   ...lastChangeSchema.properties,
   provenance: { type: ['object', 'null'], additionalProperties: { type: 'string' } },
-  created: number,
-  updated: number,
-  deleted: number,
+  ...countsSchema,
   hidden: { ...number, description: 'Changes of kinds that the caller may not read.' },
 } as const
 

@@ -27,6 +27,7 @@ const changeOf = (effect: Effect, dryRun: boolean): ChangesetChange => {
     op,
     kind: draft.kind.kind,
     key: keyOf(effect),
+    figure: draft.figure ?? null,
     ...(op === 'rename' && before ? { from: before.key } : {}),
     fields: fieldsOf(effect, dryRun),
     secrets: after ? Object.keys({ ...draft.secrets, ...prepared.secrets }).sort() : [],
@@ -40,5 +41,5 @@ export const replyOf = (
   const changes = effects
     .filter(({ draft }) => !draft.seed)
     .map((effect) => changeOf(effect, dryRun))
-  return { revision, dryRun, ...countChanges(changes.map(({ op }) => op)), changes }
+  return { revision, dryRun, ...countChanges(changes.map(({ figure = null }) => figure)), changes }
 }

@@ -3,10 +3,8 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
-import { figureOf } from '#schemas/change-counts.ts'
+import { countChanges, type Figure } from '#schemas/change-counts.ts'
 import { diff } from '#schemas/diff.ts'
-import { contentHash } from '#schemas/normalize.ts'
-import { seedOf, seeds } from '#schemas/realm/seeds.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { ChangesetChange, RevisionSummary } from '#schemas/wire/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
@@ -17,63 +15,23 @@ import type { RevisionOperationRow, RevisionRow, Tables } from '#server/storage/
 import { mayRead } from '../rules/access.ts'
 import { changesOf, keptIn, operationsBetween } from './history.ts'
 
-type Counts = Pick<RevisionSummary, 'created' | 'updated' | 'deleted' | 'hidden'>
-
-const seedKeys = [...new Set(seeds.map(({ key }) => key))]
-
-/**
- * Of the revision that made a realm: the documents that every realm is born with. They count where they were changed, as they do in
- * the plan of a new realm.
- */
-const bornWith = async (
-  db: Kysely<Tables>,
-  { realm, revision }: RevisionRow,
-  caller: Caller,
-): Promise<{ readonly all: number; readonly changed: number; readonly hidden: number }> => {
-  const rows = await db
-    .selectFrom('revision_operations')
-    .select(['kind', 'key', 'after'])
-    .where('realm', '=', realm)
-    .where('revision', '=', revision)
-    .where('op', '=', 'create')
-    .where('key', 'in', seedKeys)
-    .execute()
-  const figures = { all: 0, changed: 0, hidden: 0 }
-  for (const { kind: name, key, after } of rows) {
-    const kind = kindNamed(name)
-    const seed = seedOf(kind, key)
-    const kept = keptIn(after)
-    if (!seed || kept?.origin !== 'built-in') continue
-    if (!mayRead(caller, kind)) figures.hidden += 1
-    else {
-      figures.all += 1
-      const isBorn = contentHash(kept.body) === contentHash(seed.doc)
-      if (!isBorn || Object.keys(kept.secrets).length > 0) figures.changed += 1
-    }
-  }
-  return figures
-}
+type Counts = Pick<RevisionSummary, Figure | 'hidden'>
 
 const countsOf = async (db: Kysely<Tables>, row: RevisionRow, caller: Caller): Promise<Counts> => {
   const { realm, revision } = row
   const rows = await db
     .selectFrom('revision_operations')
-    .select(['op', 'kind', (eb) => eb.fn.countAll<number>().as('count')])
+    .select(['figure', 'kind', (eb) => eb.fn.countAll<number>().as('count')])
     .where('realm', '=', realm)
     .where('revision', '=', revision)
-    .groupBy(['op', 'kind'])
+    .where('figure', 'is not', null)
+    .groupBy(['figure', 'kind'])
     .execute()
-  const counts = { created: 0, updated: 0, deleted: 0, hidden: 0 }
-  for (const { op, kind, count } of rows)
-    counts[mayRead(caller, kindNamed(kind)) ? figureOf[op] : 'hidden'] += Number(count)
-  if (revision > 1) return counts
-  const born = await bornWith(db, row, caller)
-  return {
-    created: counts.created - born.all,
-    updated: counts.updated + born.changed,
-    deleted: counts.deleted,
-    hidden: counts.hidden - born.hidden,
-  }
+  const counts = { ...countChanges([]), hidden: 0 }
+  for (const { figure, kind, count } of rows)
+    if (figure !== null)
+      counts[mayRead(caller, kindNamed(kind)) ? figure : 'hidden'] += Number(count)
+  return counts
 }
 
 const summariesOf = async (
@@ -136,6 +94,7 @@ export const changeOf = (row: RevisionOperationRow, vault: Vault): ChangesetChan
     op: row.op,
     kind: row.kind,
     key: row.key,
+    figure: row.figure,
     ...(row.op === 'rename' && before ? { from: before.key } : {}),
     fields: diff(kind, before?.body ?? null, after?.body ?? null),
     secrets: after ? pointers.sort() : [],

@@ -146,6 +146,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         kind: effect.draft.kind.kind,
         document_id: effect.draft.id,
         key: keyOf(effect),
+        figure: effect.draft.figure ?? null,
         before: kept(effect.before),
         after: kept(effect.after),
       })),

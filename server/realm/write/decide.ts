@@ -27,6 +27,7 @@ import {
 import { type Draft, Drafts } from './drafts.ts'
 import { hasSecretToHash } from './effects.ts'
 import { createFaults, faultsIn } from './faults.ts'
+import { figuresFor } from './figures.ts'
 import type { Snapshot } from './gather.ts'
 import {
   type Delete,
@@ -190,6 +191,7 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
       secrets: operation.secrets,
       sealed: lineage?.secrets ?? {},
       ...(lineage?.version === undefined ? {} : { lastVersion: lineage.version }),
+      ...(lineage?.seed ? { born: { key, body: doc } } : {}),
       ...belonging(operation, context.door),
     })
     return
@@ -319,7 +321,11 @@ export const decide = async (
     refuseMoved(draft)
     if (settleChange(draft, drafts.revealable, context)) changed.push(draft)
   })
-  await each(changed, (draft) => checkPlace(drafts, draft))
+  const figureOf = figuresFor(drafts.all())
+  await each(changed, (draft) => {
+    draft.figure = figureOf(draft)
+    checkPlace(drafts, draft)
+  })
   await each([...changed, ...concerned(drafts, changed)], (draft) => {
     const errors =
       draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)

@@ -1,5 +1,6 @@
 /** The realm as it would be after the operations so far: documents of the snapshot, changed on paper. */
 
+import type { Figure } from '#schemas/change-counts.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
@@ -32,6 +33,10 @@ export interface Draft {
   seed: boolean
   /** Where the operation that names it stands in the request. */
   at: string | undefined
+  /** What it is in every new realm, where the list that makes the realm says something else of it. */
+  readonly born?: { readonly key: string; readonly body: Doc }
+  /** As what its change counts, once decided; null: it does not. */
+  figure?: Figure | null
   /** The version that it had when it was there before. */
   readonly lastVersion?: number
   /** It goes, and what it stands for stays. */

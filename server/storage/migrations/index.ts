@@ -25,6 +25,7 @@ import { defaultRoles } from './0025-default-roles.ts'
 import { renames } from './0026-renames.ts'
 import { erasedPeople } from './0027-erased-people.ts'
 import { passkeys } from './0028-passkeys.ts'
+import { figures } from './0029-figures.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -53,4 +54,5 @@ export const migrations: readonly Migration[] = [
   renames,
   erasedPeople,
   passkeys,
+  figures,
 ]

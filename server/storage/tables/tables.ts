@@ -4,6 +4,7 @@
  */
 
 import type { Generated } from 'kysely'
+import type { Figure } from '#schemas/change-counts.ts'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
@@ -92,6 +93,8 @@ export interface RevisionOperationRow {
   kind: string
   document_id: string
   key: string
+  /** As what it counts; null: it does not. */
+  figure: Figure | null
   before: string | null
   after: string | null
 }

@@ -5,7 +5,7 @@ import { createElement } from 'react'
 import { describe, expect, it } from 'vitest'
 import type { Happening, Stamped } from '#cli/dev/happenings.ts'
 import type { ApplyOutcome } from '#cli/dev/outcome.ts'
-import type { Change, Plan } from '#cli/planning/plan.ts'
+import { type Change, emptySummary, type Plan } from '#cli/planning/plan.ts'
 import { Screen } from '#cli/views/human/dev/dashboard.tsx'
 import { allot, cutTo, wrapped } from '#cli/views/human/dev/layout.ts'
 import { headlineOf, outcomeLines } from '#cli/views/human/dev/lines.ts'
@@ -52,7 +52,7 @@ const planOf = (changes: readonly Change[]): Plan => ({
       warnings: [],
       problems: [],
       impacts: [],
-      summary: { add: changes.length, change: 0, destroy: 0 },
+      summary: { ...emptySummary, add: changes.length },
     },
   ],
 })

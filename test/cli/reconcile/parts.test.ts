@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { RealmPlan } from '#cli/planning/plan.ts'
+import { emptySummary, type RealmPlan } from '#cli/planning/plan.ts'
 import { takeLock } from '#cli/reconcile/lock.ts'
 import { type Policy, underPolicy } from '#cli/reconcile/policy.ts'
 import { delayOf } from '#cli/reconcile/waiting.ts'
@@ -90,7 +90,7 @@ describe('the policy', () => {
   it('holds a whole realm back where a guard refuses, or the plan has a problem', () => {
     const destroys = {
       ...planOf(change('role', 'a', 'create'), change('role', 'b', 'delete')),
-      summary: { add: 1, change: 0, destroy: 1 },
+      summary: { ...emptySummary, add: 1, destroy: 1 },
     }
     expect(underPolicy(destroys, policy).held).toEqual([])
     expect(underPolicy(destroys, { ...policy, maxDeletions: 0 })).toMatchObject({

@@ -152,7 +152,7 @@ describe('a plan for programs', () => {
       ...plan,
       hasChanges: true,
       isApplicable: true,
-      summary: { add: 1, change: 0, destroy: 2 },
+      summary: { add: 1, change: 0, destroy: 2, adopt: 0, along: 0 },
     })
     expect(planOutput(together(unchanged))).toMatchObject({ hasChanges: false })
   })
@@ -160,8 +160,11 @@ describe('a plan for programs', () => {
 
 describe('the end of an apply', () => {
   it('has the form that pipelines search for', () => {
-    expect(appliedText({ created: 1, updated: 2, deleted: 3 })).toBe(
+    expect(appliedText({ add: 1, change: 2, destroy: 3, adopt: 0, along: 0 })).toBe(
       'Apply complete! Documents: 1 added, 2 changed, 3 destroyed.',
+    )
+    expect(appliedText({ add: 1, change: 2, destroy: 3, adopt: 4, along: 5 })).toBe(
+      'Apply complete! Documents: 1 added, 2 changed, 3 destroyed, 4 adopted, 5 changed along.',
     )
   })
 })

@@ -4,8 +4,9 @@ import type { FieldChange } from '#schemas/diff.ts'
 import type { ApplyOutcome } from '../../../dev/outcome.ts'
 import type { Diagnostic, Place } from '../../../diagnostics.ts'
 import { nameOf } from '../../../planning/names.ts'
-import type { Change, PlanSummary, RealmPlan } from '../../../planning/plan.ts'
+import { type Change, type RealmPlan, totalOf } from '../../../planning/plan.ts'
 import { createFrames, type Frames } from '../../../validate/code-frame.ts'
+import { doneText } from '../../plan/words.ts'
 import { harmless } from '../elements/text.ts'
 
 export type Tone = 'add' | 'change' | 'remove' | 'error' | 'warning' | 'quiet' | 'normal'
@@ -99,16 +100,6 @@ export const outcomeLines = (outcome: ApplyOutcome): Line[] => {
   ]
 }
 
-const total = (realms: readonly RealmPlan[]): PlanSummary => {
-  const sum = { add: 0, change: 0, destroy: 0 }
-  for (const { summary } of realms) {
-    sum.add += summary.add
-    sum.change += summary.change
-    sum.destroy += summary.destroy
-  }
-  return sum
-}
-
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 export const headlineOf = (outcome: ApplyOutcome): Line => {
@@ -122,9 +113,6 @@ export const headlineOf = (outcome: ApplyOutcome): Line => {
     const found = counted(bySeverity(outcome, 'error').length, 'problem')
     return line('error', `Not applied: ${message ?? found}`)
   }
-  const { add, change, destroy } = total(plan?.realms ?? [])
-  return line(
-    'normal',
-    `Applied in ${milliseconds} ms: ${add} added, ${change} changed, ${destroy} destroyed.`,
-  )
+  const done = doneText(totalOf(plan?.realms ?? []))
+  return line('normal', `Applied in ${milliseconds} ms: ${done}.`)
 }

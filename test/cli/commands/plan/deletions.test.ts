@@ -32,7 +32,7 @@ clients:
     write({ 'realm.yaml': `realm: ${realm}\nroles: []\ngroups: []\nclients: []\n` })
     const planned = await run('plan realm.yaml -o json')
     expect(planned.code, planned.stderr).toBe(0)
-    expect(JSON.parse(planned.stdout).summary).toEqual({ add: 0, change: 0, destroy: 11 })
+    expect(JSON.parse(planned.stdout).summary).toMatchObject({ add: 0, change: 0, destroy: 11 })
     const applied = await run('apply realm.yaml --auto-approve')
     expect(applied.code, applied.stderr).toBe(0)
     expect((await run('plan realm.yaml --detailed-exitcode')).code).toBe(0)
