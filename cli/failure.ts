@@ -58,7 +58,7 @@ const exitCodeOf = ({ status, code }: ProblemError): ExitCode => {
 
 /** What to do next, for every problem that the server can tell. */
 const problemHints: Readonly<Record<string, string>> = {
-  validation: 'mend what is named; `iamctl explain KIND.field` tells what a field may hold',
+  validation: 'correct the named fields; `iamctl explain KIND.field` explains a field',
   'bad-request': 'this is one for the log of the server; `iamctl doctor` compares the versions',
   unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',
   csrf: 'sign in again: `iamctl login`',
@@ -66,8 +66,8 @@ const problemHints: Readonly<Record<string, string>> = {
   'step-up': 'sign in again with a stronger factor, then repeat it',
   'not-found': 'check the name and --realm (IAMCTL_REALM); `iamctl get` lists what there is',
   'method-not-allowed': 'the server may be of another version: `iamctl doctor`',
-  conflict: 'look at what is there with `iamctl get`, then try again',
-  gone: 'it came too late: begin anew',
+  conflict: 'check the current documents with `iamctl get`, then try again',
+  gone: 'it has expired; start again',
   'in-use': 'change what refers to it first, or delete that too',
   stale: 'plan again: the realm has changed since',
   owned: 'one of the two must give it up; --take-over makes it yours',
@@ -75,12 +75,12 @@ const problemHints: Readonly<Record<string, string>> = {
   'built-in': 'every realm has it: change it instead',
   'key-active': 'another one must sign first: `iamctl keys rotate`, with --fresh if it is urgent',
   'key-in-use': 'wait, or give --force if those tokens shall become invalid now',
-  'precondition-failed': 'somebody changed it meanwhile: look again, then repeat',
+  'precondition-failed': 'the document was changed concurrently; check it, then repeat the command',
   'too-large': 'send less at a time, or raise --changeset-limit of the server',
   'unsupported-media-type': 'the server may be of another version: `iamctl doctor`',
   'rate-limited': 'wait a moment, then try again',
   internal: 'the log of the server has the story; `iamctl doctor` looks at its health',
-  unavailable: 'try again in a moment; the server tells more in its log',
+  unavailable: 'try again in a moment; see the log of the server',
 }
 
 const ofProblem = (error: ProblemError): Failure => ({
@@ -100,7 +100,7 @@ const unreachableHints: Readonly<Record<UnreachableReason, string>> = {
   'unknown-host': 'check the name in --server (IAMCTL_SERVER), and how this machine resolves names',
   'no-route': 'check the address, the network and the firewalls on the way',
   timeout: 'try again, or give it longer with --timeout SECONDS',
-  closed: 'try again; if it stays so, check whether --server must begin with https://',
+  closed: 'try again; if the error persists, check whether --server must begin with https://',
   tls: 'if the certificate is of an authority of your own: NODE_EXTRA_CA_CERTS=ca.pem',
   stranger: '--server (IAMCTL_SERVER) must be the address of an iamctl server',
 }

@@ -27,7 +27,7 @@ const leave: (...lines: readonly string[]) => never = (...lines) => {
 
 const unknown = ({ realm, baseRevision }: UnderWay): string =>
   `realm ${realm}: it is not known whether the changeset was committed. The realm was at revision ${baseRevision}: ` +
-  `\`iamctl history --realm ${realm}\` lists a newer revision if it was, and \`iamctl plan\` shows what is left to do`
+  `\`iamctl history --realm ${realm}\` lists a newer revision if it was committed; \`iamctl plan\` shows the remaining changes`
 
 const onSignal = (): void => {
   if (current === undefined)
@@ -36,7 +36,7 @@ const onSignal = (): void => {
   isAsked = true
   const { realm } = current
   showLeaving([
-    `realm ${realm}: the changeset is under way; waiting for the answer (interrupt again to leave now)`,
+    `realm ${realm}: a changeset is in progress; waiting for the response (interrupt again to exit now)`,
   ])
   const about = current
   setTimeout(() => leave(unknown(about)), patienceMs)

@@ -90,7 +90,7 @@ export const createEditor = (
     if (reference === undefined) return
     const [start, end] = rangeOf(reference.node)
     throw new Refused(
-      `the files give it by ${reference.text}; change what that stands for, or give --replace-variables to write the value there`,
+      `the files give it by ${reference.text}; change the value behind the reference, or give --replace-variables to write the value there`,
       at.syntax.source.placeAt(start, end),
     )
   }

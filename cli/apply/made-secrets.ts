@@ -42,7 +42,7 @@ const contentOf = (file: string): Content => {
   if (found === undefined) return {}
   if (!found.isFile()) return refuse(file, 'is not a file')
   if (process.getuid && found.uid !== process.getuid())
-    return refuse(file, 'belongs to somebody else')
+    return refuse(file, 'belongs to another user')
   if (found.mode & 0o077) return refuse(file, 'can be read by others (chmod 600)')
   try {
     const value: unknown = JSON.parse(readFileSync(file, 'utf8'))

@@ -43,7 +43,7 @@ export const secretsFrom = async (
     })),
     { env, allowExec, root: estate.root },
   )
-  if (hasErrors(diagnostics)) refuse('secrets of the files cannot be had', diagnostics)
+  if (hasErrors(diagnostics)) refuse('secrets of the files cannot be resolved', diagnostics)
   return asked.flatMap(({ kind, key, pointer }, i) => {
     const value = values[i]
     return typeof value === 'string' ? [{ kind, key, pointer, value }] : []

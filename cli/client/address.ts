@@ -42,7 +42,7 @@ export const refusePlainHttp = (server: string, insisted: boolean): void => {
   if (insisted || server.startsWith('https:') || isLoopback(server)) return
   throw refuse(
     server,
-    'is plain http: whoever is on the way could read the password',
+    'is plain http: the password could be read on the network',
     'use https://, or give --insecure-http where the network itself is trusted',
   )
 }

@@ -110,7 +110,7 @@ export const signIn = async (http: Http, jar: Jar, credentials: Credentials): Pr
     throw denied(
       `${username} cannot sign in to realm ${realm}: name or password is wrong, or the user may not sign in now`,
     )
-  if (status === 403) throw denied(`nobody can sign in to realm ${realm} now: it is switched off`)
+  if (status === 403) throw denied(`realm ${realm} is disabled: sign-in is not possible`)
   throw new UnreachableError(http.server, 'stranger', `signing in to ${realm} failed (${status})`)
 }
 
@@ -170,7 +170,7 @@ const notSignedIn = (server: string): CommandError =>
 const refuseForeign = (path: string, realm: string): void => {
   if (realm === 'master' || path.startsWith(`/admin/realms/${encodeURIComponent(realm)}/`)) return
   throw denied(
-    `who is of realm ${realm} administers that realm alone`,
+    `users and clients of realm ${realm} administer that realm only`,
     'sign in to the realm itself, or to master: --auth-realm (IAMCTL_AUTH_REALM)',
   )
 }

@@ -19,7 +19,7 @@ const judge = (who: string, about: string, held: readonly string[]): Finding[] =
       error(
         'permissions',
         `none, in realm ${about}`,
-        'somebody with realm-admin must give you a role that has some',
+        'ask an administrator with realm-admin for a role with permissions',
       ),
     ]
   const lacking = neededTo('write').filter((key) => !held.includes(key))
@@ -30,7 +30,7 @@ const judge = (who: string, about: string, held: readonly string[]): Finding[] =
       : warning(
           'permissions',
           `in realm ${about} you lack ${lacking.join(', ')}: sections of a file that need them cannot be applied`,
-          'ask for a role with them, or leave those sections to somebody else',
+          'ask for a role with these permissions, or leave these sections out',
         ),
   ]
 }

@@ -42,7 +42,7 @@ export const checkFiles = async (options: FileOptions): Promise<Finding> => {
     return warning(
       'files',
       'there are no realm files here',
-      'begin with `iamctl init`, or change to their folder',
+      'create an estate with `iamctl init`, or change to its folder',
     )
   if (errors > 0)
     return error(

@@ -46,11 +46,7 @@ const checkVersion = ({ version, capabilities: known }: ServerInfo): Finding => 
 
 const checkClock = ({ date }: ServerInfo, askedAt: number, answeredAt: number): Finding => {
   if (date === null)
-    return warning(
-      'clock',
-      'the server does not tell its time',
-      'a proxy may take the Date header away',
-    )
+    return warning('clock', 'the server sends no time', 'a proxy may take the Date header away')
   // The header is in whole seconds, and the answer was on its way for a while.
   const early = askedAt - 1000 - date
   const late = date - answeredAt
@@ -71,7 +67,7 @@ const checkHealth = async (http: Http): Promise<Finding> => {
   return error(
     'health',
     `not up: ${down.join(', ') || String(status)}`,
-    'the log of the server tells why',
+    'see the log of the server',
   )
 }
 

@@ -70,9 +70,9 @@ export const limitWords = (schema: JsonSchema): string[] => {
 }
 
 const whenDeleted: Readonly<Record<OnDelete, string>> = {
-  refuse: 'what is named here cannot be deleted',
-  cascade: 'is deleted with what it names',
-  detach: 'when what is named here is deleted, the name is taken out',
+  refuse: 'the referenced document cannot be deleted',
+  cascade: 'deleted together with the referenced document',
+  detach: 'the reference is removed when the referenced document is deleted',
 }
 
 const secretWords = {
@@ -85,7 +85,7 @@ const secretWords = {
 export const markWords = (schema: JsonSchema): string[] => {
   const { 'x-ref': ref, 'x-secret': secret, items } = schema
   return [
-    ...(schema.readOnly ? ['made by the server; stands in no file'] : []),
+    ...(schema.readOnly ? ['set by the server; not allowed in files'] : []),
     ...(schema['x-only'] === 'yaml' ? ['part of the files; over REST another route owns it'] : []),
     ...(schema['x-only'] === 'rest' ? ['part of the REST form; files say it by nesting'] : []),
     ...(schema['x-kept'] ? ['over REST, a PUT without it leaves it as it is'] : []),

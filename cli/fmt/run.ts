@@ -85,7 +85,7 @@ export const formatFiles = async (options: FmtOptions): Promise<FmtOutcome> => {
     else if (await isAsRead(source)) {
       await replaceText(path, result.text)
       changed.push(file)
-    } else left.push({ file, reason: 'it has changed meanwhile' })
+    } else left.push({ file, reason: 'it was changed concurrently' })
     if (path === null && !check) printed = result.status === 'formatted' ? result.text : source.text
   }
   const texts = new Map(sources.map(({ file, text }) => [file, text]))

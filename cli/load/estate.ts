@@ -127,7 +127,7 @@ const diagnosticOf = (node: Node, { field, code, message }: FieldError): Diagnos
   return {
     severity: 'error',
     code: `estate-${code}`,
-    message: isUnknown ? `${estateFileName} knows no "${name}"` : `${field}: ${message}`,
+    message: isUnknown ? `${estateFileName} has no field "${name}"` : `${field}: ${message}`,
     place,
     ...(isUnknown ? didYouMean(name, knownBeside(field)) : {}),
   }
@@ -162,7 +162,7 @@ const readEstate = (
       message:
         second === undefined
           ? `${estateFileName} is a map, and this is ${describe(node)}`
-          : `${estateFileName} is one document, and here begins a second`,
+          : `${estateFileName} must contain one document; a second one begins here`,
       place: placeOfNode(second ?? node),
     })
     return estateOf(root, file)

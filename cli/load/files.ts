@@ -66,7 +66,7 @@ const isFolder = async (path: string): Promise<boolean> => {
 const byName = (a: { name: string }, b: { name: string }): number =>
   a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
-const missingHint = 'name files and folders behind the command, or begin with `iamctl init`'
+const missingHint = 'name files or folders, or create an estate with `iamctl init`'
 
 /** Files in the order in which they are named, those of a folder sorted by name; each only once. */
 export const findFiles = async (

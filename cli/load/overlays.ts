@@ -114,7 +114,7 @@ const isRemoval = (kind: Kind, entry: MapNode, report: Report): boolean | undefi
   report({
     severity: 'error',
     code: 'overlay-remove',
-    message: `an entry that is removed says nothing else, and here is "${more[0]}"`,
+    message: `an entry with "remove: true" cannot have other fields, such as "${more[0]}"`,
     place: placeOfKey(more[1]),
     hint: `to take only a field out, write "FIELD: null" and no "remove"`,
   })
@@ -235,7 +235,7 @@ export const overlay = (
         severity: 'warning',
         code: 'overlay-realm',
         message: addRealms
-          ? `the realm "${realm}" stands only in the overlay`
+          ? `the realm "${realm}" exists only in the overlay`
           : `the realm "${realm}" is not in the files that are named; its overlay is left out`,
         ...(named === undefined ? {} : { place: placeOfNode(named.value) }),
         ...didYouMean(realm, merged.keys()),

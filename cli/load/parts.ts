@@ -95,7 +95,7 @@ const joinSections = (name: string, first: Pair, second: Pair, diagnostics: Diag
     diagnostics.push(
       twice(
         'duplicate-section',
-        `"${name}" stands in two places, which cannot be put together: ${describe(a)} and ${describe(b)}`,
+        `"${name}" is given in two places that cannot be merged: ${describe(a)} and ${describe(b)}`,
         first,
         second,
       ),
@@ -110,7 +110,7 @@ const joinSections = (name: string, first: Pair, second: Pair, diagnostics: Diag
       diagnostics.push(
         twice(
           'duplicate-field',
-          `the field "${field}" of ${name} stands in two places`,
+          `the field "${field}" of ${name} is given in two places`,
           known,
           pair,
         ),
@@ -139,7 +139,7 @@ const findDuplicates = (realm: MapNode, diagnostics: Diagnostic[]): void => {
       if (first === undefined) seen.set(key, name)
       else
         diagnostics.push(
-          twice('duplicate-entry', `${called(kind, key)} stands in two places`, first, name),
+          twice('duplicate-entry', `${called(kind, key)} is given in two places`, first, name),
         )
       for (const child of children) visit(child, entry.pairs.get(child.section)?.value, key)
     }

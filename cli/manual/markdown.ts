@@ -73,8 +73,8 @@ const indexPage = (groups: readonly DescribedGroup[]): string =>
   page([
     '# The manual of iamctl',
     '',
-    'What `iamctl COMMAND --help` says, to read at leisure. `iamctl explain` tells of kinds and fields,',
-    '`iamctl validate --codes` of the codes of what is wrong in a file.',
+    'The output of `iamctl COMMAND --help`. `iamctl explain` explains kinds and fields,',
+    '`iamctl validate --codes` the codes of problems in files.',
     '',
     ...groups.flatMap(({ heading, commands }) => [
       `## ${heading}`,

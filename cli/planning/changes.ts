@@ -167,7 +167,7 @@ export const newerProblems = (
       kind: kind.kind,
       key,
       message:
-        `${nameOf(kind.kind, key)} has what this iamctl does not know and would take away: ${strange.join(', ')}; ` +
+        `${nameOf(kind.kind, key)} has fields that this iamctl does not know and would remove: ${strange.join(', ')}; ` +
         'use an iamctl of the version that the server has',
       place: placeOf(pointer) ?? null,
     },

@@ -84,7 +84,7 @@ const wanting = ({ loaded, secrets }: Wanted, options: PlanningOptions) => {
     placeOf: (pointer: string) => loaded.placeOf(pointer),
     secretSourceOf: (pointer: string) => {
       const source = sources.get(pointer)
-      if (!source) throw new Error(`no secret stands at ${pointer} of realm ${loaded.realm}`)
+      if (!source) throw new Error(`there is no secret at ${pointer} of realm ${loaded.realm}`)
       return source
     },
   }

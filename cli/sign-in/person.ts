@@ -102,7 +102,7 @@ export const signInPerson = async (
     if (former) await revokeTokens(http, server, former).catch(() => undefined)
     return { username: name, keptIn }
   } catch (error) {
-    await close('The sign-in failed; the terminal says why')
+    await close('The sign-in failed. The terminal shows the reason')
     await revokeTokens(http, server, tokens).catch(() => undefined)
     throw error
   }

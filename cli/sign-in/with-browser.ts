@@ -30,7 +30,7 @@ const answerWithin = async ({ answer }: Loopback): Promise<LoopbackAnswer> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
     const error = denied(
-      'nobody signed in for ten minutes',
+      'no sign-in within ten minutes',
       'run `iamctl login` again, or `iamctl login --device` where the browser is on another machine',
     )
     timer = setTimeout(() => reject(error), patienceMs)
@@ -99,7 +99,7 @@ export const signInWithBrowser = async (
       const tokens = await requestTokens({ http, realm, server, key, fields })
       return { tokens, close }
     } catch (error) {
-      await close('The sign-in failed; the terminal says why')
+      await close('The sign-in failed. The terminal shows the reason')
       throw refusedSignIn(error, realm)
     }
   } catch (error) {

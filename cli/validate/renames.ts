@@ -36,7 +36,7 @@ export const checkRenames = (model: Model): Finding[] => {
           'cycle',
           document,
           'it would be below itself',
-          'move it out of what it is renamed from',
+          'move it out of the document that it is renamed from',
         ),
       )
     else if (declared !== undefined)

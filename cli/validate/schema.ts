@@ -68,7 +68,7 @@ export const isSecretReference = (text: string): boolean =>
 
 const redirectHint = (value: string): string | undefined => {
   if (value.includes('*')) return 'list every address: they are compared byte for byte'
-  if (value.includes('#')) return 'leave out what begins with "#"'
+  if (value.includes('#')) return 'remove the fragment ("#…")'
   if (URL.parse(value) === null) return 'begin with the scheme, as in https://shop.example/callback'
   return undefined
 }
@@ -92,7 +92,7 @@ const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string
   if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
     return `put it in quotes: "${value}"`
   if (types.includes('array') && value === null)
-    return 'leave it out to keep what is there, or write [] for none'
+    return 'leave it out to keep the current entries, or write [] for none'
   if (types.includes('array') && typeof value === 'string') return 'put "- " before it'
   if (typeof value !== 'string' || types.includes('object')) return undefined
   if (types.includes('boolean') && /^(?:y|yes|n|no|on|off)$/i.test(value))
@@ -167,7 +167,7 @@ export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
       return {
         ...fault,
         pointer: `${pointer}/${again}`,
-        message: 'stands in the list already',
+        message: 'is in the list already',
         related: [{ message: 'first here', pointer: `${pointer}/${first}` }],
       }
     }
@@ -220,7 +220,7 @@ const hintOfApi = (pointer: string, name: string): string | undefined => {
   const { kind, rest } = locate(pointer)
   const field = rest.length === 0 ? own(kind?.spec.properties ?? {}, name) : undefined
   if (field?.readOnly) return 'the server makes it: take it out'
-  return field?.['x-only'] === 'rest' ? 'a file says it by nesting' : undefined
+  return field?.['x-only'] === 'rest' ? 'in files, nesting gives it' : undefined
 }
 
 /**

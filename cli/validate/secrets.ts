@@ -37,7 +37,7 @@ export const checkSecrets = (model: Model): Finding[] => {
         severity: 'warning',
         code: 'literal-secret',
         pointer: `${pointer}${field}`,
-        message: 'a secret stands in the file',
+        message: 'the secret is written in the file',
         // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
         hint: 'use a reference: ${env:NAME} or ${file:PATH}',
       })

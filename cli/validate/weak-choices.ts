@@ -26,7 +26,7 @@ const unencrypted = (values: readonly (readonly [field: string, value: unknown])
     .filter(([, value]) => isPlainHttp(value))
     .map(([field]) => ({
       field,
-      message: 'what is sent there can be read on the way',
+      message: 'the traffic can be read on the network',
       hint: 'use https; plain http is for this machine only',
     }))
 
@@ -164,7 +164,7 @@ export const weakChoices: readonly WeakChoice[] = [
       encryptionAlgorithm.endsWith('-cbc') && {
         field: '/options/encryptionAlgorithm',
         message: 'an attacker who sees how the service provider answers can decrypt assertions',
-        hint: 'leave it out (aes256-gcm) unless the service provider knows CBC alone',
+        hint: 'leave it out (aes256-gcm) unless the service provider supports CBC only',
       },
     ],
   ),
@@ -178,11 +178,11 @@ export const weakChoices: readonly WeakChoice[] = [
   weakChoice<IdentityProviderDoc>(
     IdentityProvider,
     'unverified-provider',
-    'what an identity provider says is not verified',
+    'the signatures of an identity provider are not verified',
     ({ config }) => [
       config.validateSignature === false && {
         field: '/config/validateSignature',
-        message: 'anybody can speak for this provider',
+        message: 'responses of this provider can be forged',
         hint: 'leave it out: signatures are verified',
       },
     ],
@@ -194,7 +194,7 @@ export const weakChoices: readonly WeakChoice[] = [
     ({ trustEmail }) => [
       trustEmail && {
         field: '/trustEmail',
-        message: 'who controls an address at this provider takes over the account that has it',
+        message: 'a user of this provider can take over an account by claiming its address',
         hint: 'only for providers that verify addresses themselves',
       },
     ],
@@ -243,7 +243,7 @@ export const weakChoices: readonly WeakChoice[] = [
       !revokeRefreshToken && {
         field: '/revokeRefreshToken',
         message: 'a refresh token that is stolen works along with the real one and is not noticed',
-        hint: 'leave it out: each is good for one use (RFC 9700 §4.14.2)',
+        hint: 'leave it out: each refresh token is valid once (RFC 9700 §4.14.2)',
       },
     ],
   ),
@@ -262,13 +262,13 @@ export const weakChoices: readonly WeakChoice[] = [
   weakChoice<ProvisioningDoc>(
     Provisioning,
     'open-registration',
-    'anybody may register clients for any address',
+    'clients can be registered without authentication, for any address',
     ({ dcrEnabled, anonymousAllowed, trustedHosts }) => [
       dcrEnabled &&
         anonymousAllowed &&
         trustedHosts.length === 0 && {
           field: '/anonymousAllowed',
-          message: 'anybody may register clients that lead to any address',
+          message: 'clients can be registered without authentication, with any redirect URI',
           hint: 'name trustedHosts, or ask for initial access tokens',
         },
     ],
@@ -276,7 +276,7 @@ export const weakChoices: readonly WeakChoice[] = [
   {
     kind: User,
     code: 'admin-initial-password',
-    meaning: 'an administrator begins with a password that others know',
+    meaning: 'the initial password of an administrator is known to others',
     find: ({ doc, secrets }, model) =>
       secrets['/initialPassword'] !== undefined &&
       !textsIn(doc['requiredActions']).includes('UPDATE_PASSWORD') &&
@@ -284,7 +284,7 @@ export const weakChoices: readonly WeakChoice[] = [
         ? [
             {
               field: '/initialPassword',
-              message: 'an administrator begins with a password that others know',
+              message: 'the initial password of an administrator is known to others',
               hint: 'add UPDATE_PASSWORD to requiredActions, or let them set it by mail',
             },
           ]

@@ -13,9 +13,9 @@ const entry = (id: string, displayName: string, description: string): Authentica
 })
 
 export const authenticators: readonly AuthenticatorEntry[] = [
-  entry('identify', 'Username or email', 'Asks who is signing in.'),
+  entry('identify', 'Username or email', 'Asks for the username or address.'),
   entry('username-password', 'Username and password', 'Asks for both on one page.'),
-  entry('password', 'Password', 'Asks for the password of a user who is known.'),
+  entry('password', 'Password', 'Asks for the password of the identified user.'),
   entry('totp', 'One-time code', 'A code from an authenticator app.'),
   entry('webauthn', 'Security key', 'A passkey or security key as second factor.'),
   entry('webauthn-passwordless', 'Passkey', 'A passkey instead of a password.'),
@@ -29,7 +29,7 @@ export const authenticators: readonly AuthenticatorEntry[] = [
   entry('organization', 'Organization', 'A choice among the organizations of the user.'),
   entry('register', 'Registration', 'Makes an account of what a new user gives.'),
   entry('reset-password', 'New password', 'Asks for a new password.'),
-  entry('broker-review-profile', 'Broker: profile', 'Shows what a provider told.'),
+  entry('broker-review-profile', 'Broker: profile', 'Shows the profile from an identity provider.'),
   entry('broker-link-or-create', 'Broker: link or create', 'Links an account or makes one.'),
   entry('condition-user-has-factor', 'If the user has a factor', 'Lets the sub-flow run if so.'),
   entry('condition-role', 'If the user has a role', 'Lets the sub-flow run if so.'),

@@ -25,7 +25,7 @@ export const Application = defineKind({
   key: 'name',
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
-  doc: 'What users know as one application, behind an OIDC or SAML client.',
+  doc: 'An application of the portal, with its OIDC or SAML client.',
   isServed: false,
   spec,
 })

@@ -5,7 +5,7 @@ import { fields, id, name, oneOf, ref, setOf, text } from '../marks.ts'
 const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
-  description: text('What it allows.'),
+  description: text('Description.'),
   type: oneOf(['resource', 'scope'], { default: 'resource' }),
   decisionStrategy: oneOf(['AFFIRMATIVE', 'UNANIMOUS', 'CONSENSUS'], { default: 'UNANIMOUS' }),
   resources: setOf(ref('authz-resource', { onDelete: 'detach', sibling: true }), {

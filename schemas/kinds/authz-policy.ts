@@ -5,7 +5,7 @@ import { fields, id, name, oneOf, ref, setOf, text } from '../marks.ts'
 const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
-  description: text('When it says yes.'),
+  description: text('Description.'),
   type: oneOf(['role', 'client-role', 'group', 'client', 'user', 'time', 'aggregate']),
   logic: oneOf(['POSITIVE', 'NEGATIVE'], { default: 'POSITIVE' }),
   decisionStrategy: oneOf(['AFFIRMATIVE', 'UNANIMOUS', 'CONSENSUS'], { default: 'UNANIMOUS' }),

@@ -14,7 +14,7 @@ const spec = fields({
     description: 'What can be done with it.',
   }),
   owner: text('Who it belongs to; unset means the client.', { maxLength: 255 }),
-  ownerManagedAccess: flag(false, 'Whether its owner decides who has access (UMA).'),
+  ownerManagedAccess: flag(false, 'Whether its owner grants access (UMA).'),
   attributes: attributes('Free-form values.'),
 })
 

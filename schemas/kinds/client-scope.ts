@@ -5,7 +5,7 @@ import { fields, id, mapOf, name, oneOf, readOnly, ref, setOf, text, yamlOnly } 
 const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
-  description: text('What granting it allows, as the consent page says it.'),
+  description: text('Description of the scope, shown on the consent page.'),
   claims: yamlOnly(
     setOf(ref('claim', { onDelete: 'detach' }), {
       description: 'Claim mappers; over REST they belong to /client-scopes/{scopeId}/claims.',

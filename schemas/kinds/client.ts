@@ -113,7 +113,7 @@ const spec = fields({
   ),
   serviceAccountsEnabled: flag(
     false,
-    'Whether it has roles of its own when it acts for itself, which grantTypes allow it.',
+    'Whether the client has a service account; needs the grant type client_credentials.',
   ),
   serviceAccountRoles: yamlOnly(
     setOf(ref('role', { onDelete: 'detach', grants: true }), {
@@ -170,7 +170,7 @@ const spec = fields({
   refreshTokenRotation: oneOf(['realm', 'always', 'never'], {
     default: 'realm',
     description:
-      "Whether a refresh token is replaced at each use; realm means the realm's revokeRefreshToken, or what the profile says.",
+      "Whether a refresh token is replaced at each use; realm means the realm's revokeRefreshToken, or the rule of the profile.",
   }),
   subjectClaim: Type.Optional(
     oneOf(['userId', 'username', 'email', 'attribute', 'pairwise'], {

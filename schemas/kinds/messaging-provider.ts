@@ -7,7 +7,7 @@ const config = Type.Object(
   {
     host: text('SMTP server.', { format: 'host', maxLength: 253 }),
     port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
-    username: text('Whom it signs in as; at Twilio the id of an API key.', {
+    username: text('User to sign in as; for Twilio the id of an API key.', {
       format: 'line',
       maxLength: 255,
     }),
@@ -40,13 +40,10 @@ const config = Type.Object(
     authHeader: text('Header that carries the secret: Authorization unless given.', {
       maxLength: 100,
     }),
-    authScheme: text(
-      'What stands before the secret there: Bearer in Authorization, else nothing.',
-      {
-        format: 'line',
-        maxLength: 100,
-      },
-    ),
+    authScheme: text('Prefix of the secret in that header: Bearer in Authorization, else none.', {
+      format: 'line',
+      maxLength: 100,
+    }),
     accountSid: text('Account at Twilio.', { maxLength: 255 }),
     projectId: text('Project at Firebase.', { maxLength: 255 }),
     keyId: text('Key at Apple.', { maxLength: 255 }),

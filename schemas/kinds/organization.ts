@@ -6,7 +6,7 @@ const domain = fields({
   name: Type.String({
     format: 'mail-domain',
     maxLength: 253,
-    description: 'As it stands in addresses; one with other letters in its ASCII form (xn--…).',
+    description: 'Domain of mail addresses; an internationalized one in its ASCII form (xn--…).',
   }),
   verified: Type.Boolean({
     default: false,
@@ -40,6 +40,6 @@ export const Organization = defineKind({
   key: 'alias',
   permission: { read: 'manage-organizations', write: 'manage-organizations' },
   prune: 'allowed',
-  doc: 'A customer or partner whose people use the realm together.',
+  doc: 'A customer or partner with members in the realm.',
   spec,
 })

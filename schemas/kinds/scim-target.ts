@@ -29,7 +29,7 @@ export const ScimTarget = defineKind({
   key: 'name',
   permission: { read: 'manage-realm', write: 'manage-realm' },
   prune: 'allowed',
-  doc: 'A service that is told about users and groups over SCIM 2.0.',
+  doc: 'A service that receives users and groups over SCIM 2.0.',
   isServed: false,
   spec,
 })

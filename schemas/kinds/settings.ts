@@ -83,7 +83,7 @@ const spec = fields({
   displayName: text('What users see as the name of the realm.', { maxLength: 255 }),
   logoUrl: text('Picture on the sign-in page.', { format: 'https-url' }),
   primaryColor: text('Colour of buttons and links.', { format: 'color' }),
-  backgroundColor: text('Colour behind the page.', { format: 'color' }),
+  backgroundColor: text('Background colour of the pages.', { format: 'color' }),
   welcomeText: text('Sentence on the sign-in page.'),
   termsUrl: text('Where the terms are that users accept.', { format: 'https-url' }),
   customCss: text('Style rules added to the sign-in pages.', {
@@ -91,7 +91,7 @@ const spec = fields({
     maxLength: 20_000,
   }),
 
-  enabled: flag(true, 'Whether anybody may sign in to the realm.'),
+  enabled: flag(true, 'Whether users can sign in to the realm.'),
   registrationAllowed: flag(false, 'Whether users may register themselves.'),
   rememberMe: flag(false, 'Whether users may stay signed in.'),
   verifyEmail: flag(false, 'Whether addresses must be verified.'),
@@ -107,7 +107,7 @@ const spec = fields({
     minimum: 60,
   }),
   ssoSessionMaxLifespan: seconds(36_000, 'A session ends after so long.', { minimum: 60 }),
-  revokeRefreshToken: flag(true, 'A refresh token is good for one use.'),
+  revokeRefreshToken: flag(true, 'A refresh token is valid once.'),
   idTokenScopeClaims: flag(
     false,
     'Put the claims of the scopes profile, email, address and phone into id tokens, not only into userinfo.',

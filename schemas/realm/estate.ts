@@ -32,7 +32,7 @@ const estate = Type.Object(
     vars: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_.-]*$' }), Type.Unknown(), {
         ...closed,
-        description: 'Values of variables, for who is given none by --var, environment or file.',
+        description: 'Default values of variables, after --var, environment and files.',
       }),
     ),
     sharedRealms: Type.Optional(
@@ -46,7 +46,7 @@ const estate = Type.Object(
         type: 'string',
         enum: ['owned', 'all', 'none'],
         default: 'owned',
-        description: 'What is deleted of the documents that the files do not name.',
+        description: 'Which documents that left the files are destroyed.',
       }),
     ),
     guards: Type.Optional(

@@ -30,6 +30,6 @@ export const logoErrors = (client: LogoOwner): FieldError[] =>
           field: '/logoUri',
           code: 'logo-host',
           message:
-            'logoUri must be at the host of one of redirectUris, or a data: URL: no other host may learn who is asked for consent',
+            'logoUri must be at the host of one of redirectUris, or a data: URL: another host would learn which users are asked for consent',
         },
       ]

@@ -62,7 +62,7 @@ export const passageErrors = (
       complain(
         field,
         'nobody-known',
-        `${named} needs a user who is known: put identify or username-password before it`,
+        `${named} needs an identified user: put identify or username-password before it`,
       )
     else if (!before.proved && afterProof.has(authenticator))
       complain(

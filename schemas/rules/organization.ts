@@ -35,14 +35,14 @@ export const organization = ruleFor<OrganizationDoc>(Organization, ({ domains })
   return domains.flatMap(({ name: written, verified }, i) => {
     const name = written.toLowerCase()
     const field = `/domains/${i}/name`
-    if (seen.has(name)) return [{ field, code: 'duplicate', message: 'stands more than once' }]
+    if (seen.has(name)) return [{ field, code: 'duplicate', message: 'is given more than once' }]
     seen.add(name)
     return verified && ofEverybody.has(name)
       ? [
           {
             field,
             code: 'public-domain',
-            message: 'is where anybody gets an address: nobody owns it',
+            message: 'is a public mail provider, which no organization owns',
           },
         ]
       : []

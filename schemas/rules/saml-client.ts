@@ -41,7 +41,7 @@ const keyErrors = (doc: SamlClientDoc): FieldError[] =>
 const indexErrors = ({ acs }: SamlClientDoc): FieldError[] =>
   acs.flatMap(({ index }, i) =>
     acs.findIndex((other) => other.index === index) < i
-      ? [{ field: `/acs/${i}/index`, code: 'duplicate', message: 'stands more than once' }]
+      ? [{ field: `/acs/${i}/index`, code: 'duplicate', message: 'is given more than once' }]
       : [],
   )
 
@@ -68,7 +68,7 @@ export const samlClient = ruleFor<SamlClientDoc>(SamlClient, (doc) => {
     errors.push({
       field: '/options/signAssertion',
       code: 'unsigned',
-      message: 'must be true where signResponse is false: anybody could forge what nothing signs',
+      message: 'must be true if signResponse is false: an unsigned response could be forged',
     })
   if (doc.metadataRefresh !== undefined && doc.metadataUrl === undefined)
     errors.push(lacks('/metadataRefresh', 'a metadataUrl to read'))

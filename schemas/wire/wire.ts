@@ -67,7 +67,7 @@ const closed = { additionalProperties: false } as const
 
 export const sourceName = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._/-]{0,126}$',
-  description: 'Names the estate: what it applies is owned by it.',
+  description: 'Name of the estate, which owns the documents that it applies.',
 })
 
 const place = { kind: name, key: Type.String({ minLength: 1, maxLength: 2000 }) }
@@ -76,7 +76,7 @@ export const compareRequest = Type.Object(
   {
     source: sourceName,
     sectionHashes: mapOf(hash, {
-      description: 'Of each section of the files: over the documents that stand there.',
+      description: 'For each section of the files: a hash over its documents.',
     }),
     secrets: Type.Optional(
       Type.Array(Type.Object({ ...place, pointer: name, value: Type.String() }, closed), {

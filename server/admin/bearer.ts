@@ -52,7 +52,7 @@ export interface AdminTokenParts {
 const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 
 const refused = (): Problem =>
-  new Problem('unauthenticated', 'the access token is not good for this realm of the admin API')
+  new Problem('unauthenticated', 'the access token is not valid for the admin API of this realm')
 
 export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const { issuers, verifier, ranks, dpop, baseUrl, master } = parts

@@ -19,7 +19,7 @@ const baseUrlFault = (text: string): string | undefined => {
 }
 
 export const http = defineSection({
-  doc: 'Where the server listens and under which address the world knows it.',
+  doc: 'Listen address and public address of the server.',
   options: {
     host: Type.String({
       default: '127.0.0.1',

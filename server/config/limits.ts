@@ -35,7 +35,7 @@ export const limits = defineSection({
       description:
         'Time in which a server that stops still takes requests while readiness says OUT_OF_SERVICE, in seconds; for balancers that must notice first.',
     }),
-    shutdownTimeout: seconds(20, 'Time that requests under way get when the server stops'),
+    shutdownTimeout: seconds(20, 'Time limit for requests in progress when the server stops'),
   },
   check: ({ headersTimeout, requestTimeout }) =>
     headersTimeout <= requestTimeout

@@ -11,7 +11,7 @@ const isTarget = (text: string): boolean =>
   /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(text)
 
 export const outgoing = defineSection({
-  doc: 'Whom the server may call on behalf of its users: the public internet over https, and what is named here.',
+  doc: 'Addresses that the server may call for its users: the public internet over https, and those named here.',
   prefix: 'outgoing',
   options: {
     allow: Type.Array(Type.String(), {

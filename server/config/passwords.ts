@@ -16,7 +16,7 @@ export const passwords = defineSection({
     url: Type.Optional(
       Type.String({
         format: 'web-url',
-        description: 'Service that is told the first 5 digits of a hash (k-anonymity).',
+        description: 'Range API that receives the first 5 digits of a hash (k-anonymity).',
       }),
     ),
   },

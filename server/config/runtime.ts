@@ -35,8 +35,7 @@ export const runtime = defineSection({
     }),
     exitWithParent: Type.Boolean({
       default: false,
-      description:
-        'Stop when standard input ends, which it does when whoever holds its other end dies.',
+      description: 'Stop when standard input ends, as it does when the parent process ends.',
     }),
   },
 })

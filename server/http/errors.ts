@@ -37,7 +37,9 @@ const property = (error: unknown, name: string): unknown =>
   typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
 
 const internal = (cause: unknown): Problem =>
-  new Problem('internal', 'The server failed; its log tells more under the request id.', { cause })
+  new Problem('internal', 'Internal error; see the log of the server for the request id.', {
+    cause,
+  })
 
 export const toProblem = (error: unknown, mapError?: MapError): Problem => {
   if (error instanceof Problem) return error

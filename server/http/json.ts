@@ -30,7 +30,7 @@ const stringEnd = (text: string, start: number): number => {
   for (let at = start + 1; at < text.length; at += 1) {
     const unit = text.charCodeAt(at)
     if (unit === 0x22) return at + 1
-    if (unit < 0x20) throw new Fault(at, 'a control character stands in a string unescaped')
+    if (unit < 0x20) throw new Fault(at, 'a control character in a string is not escaped')
     if (unit !== 0x5c) continue
     const end = matchEnd(escaped, text, at + 1)
     if (end === -1) throw new Fault(at, 'this escape does not exist')
@@ -46,7 +46,7 @@ const nameEnd = (text: string, start: number, names: Set<string>): number => {
   const written = text.slice(start + 1, end - 1)
   const name = written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written
   if (name === '__proto__') throw new Fault(start, '"__proto__" is not allowed as a name')
-  if (names.has(name)) throw new Fault(start, 'this name stands twice in the object')
+  if (names.has(name)) throw new Fault(start, 'the object has this name twice')
   names.add(name)
   return end
 }

@@ -77,6 +77,6 @@ export const describe = ({
 export const clientParameters = {
   client_id: 'The client, unless the Authorization header names it.',
   client_secret: 'Its secret, unless the Authorization header has it.',
-  client_assertion: 'What it signed about itself instead (RFC 7523).',
+  client_assertion: 'Client assertion (RFC 7523).',
   client_assertion_type: assertionType,
 }

@@ -80,7 +80,7 @@ export const noSuchRealm = oauthError('invalid_request', 404)
 const ofProblems: Partial<Readonly<Record<ProblemCode, [ErrorCode, number, string]>>> = {
   unavailable: ['temporarily_unavailable', 503, 'The server cannot do this now.'],
   'rate-limited': ['temporarily_unavailable', 429, 'Too many requests.'],
-  internal: ['server_error', 500, 'The server failed; its log tells more under the request id.'],
+  internal: ['server_error', 500, 'Internal error; see the log of the server for the request id.'],
   'unsupported-media-type': [
     'invalid_request',
     400,

@@ -71,7 +71,7 @@ export const parseParameters = (text: string): Parameters => {
     const before = values.get(name)
     if (before === undefined) values.set(name, value)
     else if (repeatable.has(name)) values.set(name, [before, value].flat())
-    else throw invalidRequest(`the parameter ${name.slice(0, 100)} stands more than once`)
+    else throw invalidRequest(`the parameter ${name.slice(0, 100)} is given more than once`)
   }
   return new Parameters(values)
 }

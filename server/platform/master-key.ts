@@ -170,7 +170,7 @@ function lock(draft: string): number {
     if (!hasCode(error, 'EEXIST')) throw error
     // Taking over by age would let two processes write the same draft; a person can tell.
     throw new MasterKeyError(
-      `another key rotation is under way or was interrupted: if none runs, remove ${draft}`,
+      `another key rotation is in progress or was interrupted: if none runs, remove ${draft}`,
     )
   }
 }

@@ -21,7 +21,7 @@ export const consentOperations = (consents: Consents, take: RevokeConsent): Oper
       method: 'DELETE',
       path: `${path}/:clientId`,
       operationId: 'revoke-own-consent',
-      summary: 'Takes back what the user has allowed a client, and ends all that it was given',
+      summary: 'Revokes the consent for a client and all its grants',
       replies: { 204: nothing },
       refusals: [401, 403, 404],
       events: ['REVOKE_GRANT'],

@@ -45,7 +45,7 @@ const problem: JsonSchema = {
 
 const refusals: Readonly<Record<number, string>> = {
   400: 'A field is missing or wrong.',
-  401: 'There is no session, or the token is not accepted; WWW-Authenticate says why.',
+  401: 'There is no session, or the token is not accepted; see WWW-Authenticate.',
   403: 'The CSRF token or the scope is missing, or the sign-in is not strong enough for this.',
   404: 'There is no such realm, or no such thing.',
   409: 'It was done already, or it cannot be done here.',

@@ -67,7 +67,7 @@ export const dataExportSchema: JsonSchema = {
     organizations: list('Organizations, with the time of joining, and invitations to join one.'),
     credentials: list('What the person signs in with; no secrets.'),
     federatedLinks: list('Accounts elsewhere that are linked.'),
-    consents: list('What was allowed to applications.'),
+    consents: list('Consents to applications.'),
     loginEvents: list('Events of sign-ins and tokens, newest first.'),
   },
   required: [

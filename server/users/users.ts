@@ -230,11 +230,11 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
         ...(user.email_key !== null && names.has(user.email_key) ? ['email'] : []),
       ]
       const named = fields.length > 0 ? fields : ['username']
-      return new Problem('conflict', `${named.join(' and ')}: somebody else has it already`, {
+      return new Problem('conflict', `${named.join(' and ')}: another user has it already`, {
         errors: named.map((field) => ({
           field: `/${field}`,
           code: 'conflict',
-          message: 'somebody else has it already',
+          message: 'another user has it already',
         })),
         cause: error,
       })

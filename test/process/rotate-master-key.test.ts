@@ -158,7 +158,7 @@ describe.each(tried)('rotating the master key on $name', (backend) => {
 
     const ended = await rotate(installation)
     expect(ended.stderr).toMatch(
-      /^\d+ values are sealed anew; everything is under master key \w+\n$/,
+      /^\d+ values encrypted again; everything is under master key \w+\n$/,
     )
     expect({ code: ended.code, stdout: ended.stdout }).toEqual({ code: 0, stdout: '' })
     await expectRotated(installation, oldKeys)
@@ -217,7 +217,7 @@ describe.each(tried)('rotating the master key on $name', (backend) => {
       await between.stop()
     }
     const ended = await runCli(['server', 'rotate-master-key', ...args])
-    expect(ended.stderr).toMatch(/^\d+ values are sealed anew/)
+    expect(ended.stderr).toMatch(/^\d+ values encrypted again/)
     if (!isEmbedded(installation)) replaceKeys(installation, `${keys().split('\n')[0]}\n`)
     await expectRotated(installation, firstKeys)
     expect(openAll(await sealedValues(databaseUrl), keys())).toEqual(plain)

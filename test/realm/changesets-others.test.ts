@@ -118,6 +118,6 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
     // The file lets go of cem, who was there before, and who keeps what is theirs.
     const back = await send('POST', `/revisions/${first.body.revision}/rollback`, {})
     expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } })
-    expect(back.body.detail).toContain('somebody else has a name of user "bea"')
+    expect(back.body.detail).toContain('another user has a name of user "bea"')
   })
 })

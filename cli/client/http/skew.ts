@@ -41,11 +41,11 @@ const minorOf = (version: string): string => version.split('.').slice(0, 2).join
 
 export const skewText = ({ program, server, older, isFar }: Skew): string =>
   [
-    `the server is ${server} and this iamctl ${program}${isFar ? ', which nobody has tried together' : ''}:`,
+    `the server is ${server} and this iamctl ${program}${isFar ? ', an untested combination' : ''}:`,
     older === 'program'
-      ? `what is newer than ${minorOf(program)} is not known here, and a plan that would take it away is refused; ` +
+      ? `fields newer than ${minorOf(program)} are unknown to this iamctl, and a plan that would remove them is refused; ` +
         `npm install --global iamctl@${minorOf(server)}`
-      : `what is newer than ${minorOf(server)} the server refuses; update the server, or ` +
+      : `the server refuses fields newer than ${minorOf(server)}; update the server, or ` +
         `npm install --global iamctl@${minorOf(server)}`,
   ].join(' ')
 

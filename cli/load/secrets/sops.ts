@@ -53,7 +53,7 @@ const run = async (path: string, { env, root }: ResolveOptions): Promise<Opened>
     return { content: JSON.parse(ended.stdout) }
   } catch {
     // The reason would repeat what it could not read.
-    return failed(`what sops tells of ${shown} is not JSON`)
+    return failed(`the output of sops for ${shown} is not JSON`)
   }
 }
 

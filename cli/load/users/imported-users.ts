@@ -175,7 +175,8 @@ export const importedUsers = async (file: UserFile): Promise<ImportedUsers> => {
     serviceAccounts,
     async *users() {
       for await (const { number, value } of read()) {
-        if (!isObject(value)) throw invalid(file.name, [wrong(number, 'it changed meanwhile')])
+        if (!isObject(value))
+          throw invalid(file.name, [wrong(number, 'the file was changed concurrently')])
         if (isPerson(value)) yield isForeign ? converted(value, () => undefined) : value
       }
     },

@@ -52,7 +52,7 @@ const secretText = (node: ScalarNode, options: ReferenceOptions, refuse: Refuse)
     const [first] = node.template.filter(isReference)
     refuse(
       'secret-mixed',
-      `a secret is one reference or plain text, and here something stands beside ${first?.written}`,
+      `a secret is one reference or plain text; remove the text around ${first?.written}`,
       'put the whole value where the reference leads',
     )
     return null

@@ -39,7 +39,7 @@ const referenceOf = (written: string, body: string): Part => {
   if (scheme === 'var') {
     const [, name, fallback] = variable.exec(argument) ?? []
     if (name !== undefined) return { type: 'var', name, fallback: fallback ?? null, written }
-    const hint = 'a name begins with a letter and goes on with letters, digits, "_", "-" or "."'
+    const hint = 'a name begins with a letter, followed by letters, digits, "_", "-" or "."'
     return { type: 'wrong', message: `${written} does not name a variable`, hint, written }
   }
   if (scheme === 'sops' && !/^[^#]+#[^#]+$/.test(argument)) {

@@ -125,7 +125,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     if (value !== undefined) return value
     if (name === undefined) refuseTag(event)
     else
-      report('yaml-tag', `the value is not what its tag ${tag} says`, placeOfScalar(event), {
+      report('yaml-tag', `the value does not match its tag ${tag}`, placeOfScalar(event), {
         hint: 'remove the tag, or write a value of its type',
       })
     return written
@@ -292,7 +292,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
       const first = pairs.get(name)
       if (first === undefined) pairs.set(name, { source, start: key.start, end, value })
       else
-        report('yaml-duplicate-key', `the key "${name}" stands here twice`, placeOfNode(key), {
+        report('yaml-duplicate-key', `the key "${name}" is given twice`, placeOfNode(key), {
           related: [{ message: 'first here', place: placeOfKey(first) }],
         })
     }

@@ -120,7 +120,7 @@ const stranger = ({ text, at }: Stop): Explained => {
     }
   if (/^[^:#]+$/.test(above.trim()) && /^[^-].*:(?:\s|$)/.test(line.trim()))
     return {
-      message: 'a key stands behind something that is no key with a value',
+      message: 'a key follows something that is not an entry "key: value"',
       hint: 'items of a list begin with "- ", entries of a map with "key:"',
       at: start + line.search(/\S|$/),
     }
@@ -149,7 +149,7 @@ const explanations: readonly (readonly [RegExp, Explain])[] = [
     /bad indentation of a sequence/,
     says(
       'this line is not indented like its neighbours',
-      'the "-" of all items of a list stand in the same column',
+      'put the "-" of all items of a list in the same column',
     ),
   ],
   [/document separator is expected/, stranger],
@@ -163,17 +163,17 @@ const explanations: readonly (readonly [RegExp, Explain])[] = [
   [
     /unknown escape|hexadecimal/,
     says(
-      '"\\" begins an escape here, and this is none',
+      '"\\" begins an escape sequence, and this one is unknown',
       "write \\\\ for a backslash, or use '…', where it means itself",
     ),
   ],
   [
     /line break is expected/,
-    says('nothing may stand behind | or > on its line', 'the text begins on the next line'),
+    says('no text may follow | or > on the same line', 'the text begins on the next line'),
   ],
   [
     /chomping|indentation width/,
-    says('what stands behind | or > is at most one of "+" and "-" and one digit'),
+    says('after | or > only one of "+" and "-" and one digit may follow'),
   ],
   [/maxDepth/, says('this is nested too deeply')],
   [
@@ -191,7 +191,7 @@ const explanations: readonly (readonly [RegExp, Explain])[] = [
   [
     /directive/i,
     says(
-      'a line that begins with "%" says something about the file, and this is nothing known',
+      'a line that begins with "%" is a directive, and this one is unknown',
       'put text that begins with "%" in quotes',
     ),
   ],

@@ -66,7 +66,7 @@ export const orphanWarning = (documents: readonly Place[], count?: number): Plan
   warn(
     'orphaned',
     documents,
-    'documents of this source stand in sections or lists that the files do not have, and stay as they are',
+    'documents of this source are in sections or lists that the files do not have; they stay unchanged',
     count,
   )
 

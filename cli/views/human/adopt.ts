@@ -43,7 +43,7 @@ export const showAdopted = (
       ),
     )
   if (adopted.length === 0 && refused.length === 0)
-    printErr('Nothing to adopt: the files say what is live.')
+    printErr('Nothing to adopt: the realm matches the files.')
   if (adopted.length > 0)
     printErr(harmlessLines(`${dryRun ? 'Would adopt' : 'Adopted'} ${namesOf(adopted)}.`))
 }

@@ -21,7 +21,7 @@ const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: B
   `Realm ${realm} is ready to be applied. The way on:`,
   ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
   step('iamctl validate', 'every problem with its line; no server is asked'),
-  step('iamctl dev', 'try it on this machine: secrets are made up, every save is applied'),
+  step('iamctl dev', 'try it on this machine: secrets are generated, every save is applied'),
   step(`iamctl login --server ${server}`, 'sign in'),
   step('iamctl plan', 'what would change'),
   step('iamctl apply', 'do it'),

@@ -30,7 +30,7 @@ export const started = ({ version, url, database, admin }: Ready): void => {
 }
 
 export const rotated = ({ resealed, kid }: { resealed: number; kid: string }): void =>
-  print([`${resealed} values are sealed anew; everything is under master key ${kid}`])
+  print([`${resealed} values encrypted again; all values use master key ${kid}`])
 
 export interface Reset {
   readonly realm: string
@@ -41,7 +41,7 @@ export interface Reset {
 
 export const reset = ({ realm, username, password, factors }: Reset): void =>
   print([
-    `The administrator begins anew (${factors} second factors and recovery codes removed). This is shown once:`,
+    `The administrator account is reset (${factors} second factors and recovery codes removed). This is shown once:`,
     `  realm     ${realm}`,
     `  username  ${username}`,
     `  password  ${password}`,

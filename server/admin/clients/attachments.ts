@@ -110,7 +110,7 @@ const actionsOf = (writer: Writer, attachment: Attachment): Action[] => {
       operationId: `list-${holder.kind}-${segment}`,
       method: 'GET',
       path,
-      summary: `What is attached to the ${holder.kind}`,
+      summary: `Attachments of the ${holder.kind}`,
       reply: { status: 200, schema: { type: 'array', items: namedSchema } },
       handle: async (context) => {
         const document = await holderIn(context)

@@ -111,7 +111,7 @@ export const regenerateClientSecret = (parts: ClientSecretParts): Action => {
     method: 'POST',
     events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
     resourceType: Client.resourceType,
-    summary: 'Makes a new secret, answered once; the old one may stay good for a while',
+    summary: 'Generates a new secret, returned once; the old one may stay valid for a while',
     body: bodyOf({ graceSeconds: { type: 'integer', minimum: 0, maximum: longestGrace } }, []),
     reply: { status: 200, schema: secretSchema },
     handle: async (context) => {

@@ -37,7 +37,7 @@ const scim: TokenKind = { purpose: 'scim', segment: 'scim-tokens', name: 'scim-t
 const properties = {
   id: { type: 'string', format: 'uuid' },
   timestamp: { type: 'integer', description: 'When it was made, in epoch milliseconds.' },
-  expiration: { type: 'integer', description: 'Seconds it is good for; 0 means for ever.' },
+  expiration: { type: 'integer', description: 'Lifetime in seconds; 0 means unlimited.' },
   count: { type: ['integer', 'null'], description: 'Uses; null means any number.' },
   remainingCount: { type: ['integer', 'null'] },
   label: { type: ['string', 'null'] },

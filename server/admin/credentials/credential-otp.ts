@@ -23,7 +23,7 @@ export const otpCredential = (parts: CredentialParts): SettableType => ({
   ),
   shownOnce: {
     secret: { type: 'string', description: 'Of an otp: base32.' },
-    otpauthUri: { type: 'string', description: 'Of an otp: what its QR code says.' },
+    otpauthUri: { type: 'string', description: 'Of an otp: the content of its QR code.' },
   },
   events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
   set: async (context, user) => {

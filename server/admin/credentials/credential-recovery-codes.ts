@@ -21,7 +21,7 @@ export const recoveryCodesCredential = (parts: CredentialParts): SettableType =>
     codes: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Of recovery codes: each is good for one sign-in.',
+      description: 'Of recovery codes: each is valid for one sign-in.',
     },
   },
   events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],

@@ -56,7 +56,8 @@ export const credentialActions = (parts: CredentialParts): Action[] => {
       method: 'POST',
       events: [...new Set(settable.flatMap(({ events }) => events))],
       path,
-      summary: 'Sets a credential, ends the sessions of the user, and shows what it made up once',
+      summary:
+        'Sets a credential, ends the sessions of the user, and returns generated values once',
       body: {
         type: 'object',
         discriminator: { propertyName: 'type' },

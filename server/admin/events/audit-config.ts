@@ -49,7 +49,7 @@ const described = {
     default: defaultEmission.categories,
     uniqueItems: true,
     items: { type: 'string', enum: categories },
-    description: 'What is printed and forwarded. Everything is stored.',
+    description: 'Categories that are printed and forwarded. All events are stored.',
   },
   timeoutMs: {
     type: 'integer',

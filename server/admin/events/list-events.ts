@@ -39,7 +39,7 @@ const eventFields = {
   actor: { type: 'string' },
   onBehalfOf: {
     type: 'string',
-    description: 'The user as whom the actor, an administrator, acted; only of such events.',
+    description: 'The impersonated user; only for events of an impersonation.',
   },
   sourceIp: { type: 'string', description: '`erased` once the user is.' },
   resourceType: { type: ['string', 'null'] },
@@ -157,12 +157,12 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
           type: 'integer',
           minimum: 1,
           description:
-            'The `next` of the page before: goes on there at the cost of one page, and counts no total.',
+            'The `next` of the previous page: continues there at the cost of one page, without a total.',
         },
         changes: {
           type: 'boolean',
           default: false,
-          description: 'Whether to tell what updates of the configuration changed.',
+          description: 'Whether to include the changed fields of configuration updates.',
         },
         page: { type: 'integer', minimum: 0, maximum: 1_000_000_000, default: 0 },
         size: { type: 'integer', minimum: 1, default: 50 },

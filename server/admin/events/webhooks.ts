@@ -53,7 +53,7 @@ const deliverySchema = bodyOf({
 
 const madeSecretSchema = bodyOf({
   type: { type: 'string', enum: ['secret'] },
-  value: { type: 'string', description: 'Told this once.' },
+  value: { type: 'string', description: 'Returned once.' },
   secretSet: { type: 'boolean' },
   createdAt: { type: 'integer' },
 })

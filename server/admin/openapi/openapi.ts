@@ -83,7 +83,7 @@ const ifMatch = {
   properties: {
     'If-Match': {
       type: 'string',
-      description: 'The ETag of what is to be changed; 412 if it has changed since.',
+      description: 'The ETag of the document to change; 412 if it has changed since.',
     },
   },
 }
@@ -216,7 +216,7 @@ const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
           scheme: 'bearer',
           bearerFormat: 'JWT',
           description:
-            'An access token of a user with the scope openid, or of a client for itself.',
+            'An access token of a user with the scope openid, or of a client (client_credentials).',
         },
         xsrf: {
           type: 'apiKey',

@@ -95,7 +95,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       .where('user_id', '=', userId)
       .where('organization_id', '=', id)
       .executeTakeFirst()
-    if (row) throw new Problem('conflict', 'email: who has this address is a member already')
+    if (row) throw new Problem('conflict', 'email: the user with this address is a member already')
   }
 
   const refuseUnlessReady = async (
@@ -103,7 +103,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     email: string,
   ): Promise<void> => {
     const mail = await messaging.ready(view, { channel: 'EMAIL', templateKey })
-    if (!mail.ready) throw new Problem('conflict', `nobody can be invited: ${mail.reason}`)
+    if (!mail.ready) throw new Problem('conflict', `invitations cannot be sent: ${mail.reason}`)
     await parts.messageLimits.admit(realm, [
       { limit: 'administrator', of: `invitation:${caller.actor}`, ...perAdministrator },
       { limit: 'address', of: `invitation:${foldName(email)}`, ...perAddress },
@@ -169,7 +169,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
             minimum: 60,
             maximum: 30 * day,
             default: 7 * day,
-            description: 'Seconds that it is good for.',
+            description: 'Lifetime in seconds.',
           },
           locale: {
             type: 'string',
@@ -200,7 +200,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       operationId: 'revoke-organization-invitation',
       method: 'DELETE',
       path: `${path}/:invitationId`,
-      summary: 'Revokes an invitation: its link is worth nothing any more',
+      summary: 'Revokes an invitation and its link',
       reply: noContent,
       handle: async (context) => {
         const organization = await organizationIn(context)

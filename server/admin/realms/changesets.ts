@@ -61,8 +61,11 @@ const impact = bodyOf({
   ...place,
   sessions: number,
   users: { type: 'integer', description: 'Who can no longer sign in.' },
-  members: { type: 'integer', description: 'Who is in it or holds it.' },
-  documents: { type: 'integer', description: 'What is changed or deleted along with it.' },
+  members: { type: 'integer', description: 'Members or holders.' },
+  documents: {
+    type: 'integer',
+    description: 'Documents that are changed or deleted together with it.',
+  },
 })
 
 export const countsSchema = {
@@ -100,7 +103,7 @@ export const importReply: JsonSchema = {
     ...replyMembers,
     madeSecrets: {
       type: 'array',
-      description: 'Secrets that were generated for new documents, told this once.',
+      description: 'Secrets generated for new documents, returned once.',
       items: bodyOf({ ...place, pointer: text, value: text }),
     },
   }),
@@ -149,7 +152,7 @@ export const applyChangeset = (parts: ChangesetActionParts): Action => ({
   resourceType: 'changesets',
   planning: true,
   events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'ADMIN_DELETE'],
-  summary: 'Applies many operations as one revision, or tells what they would do',
+  summary: 'Applies operations as one revision, or shows the result with dryRun',
   realmOptional: true,
   streams: changesetTypes,
   headers: {

@@ -59,7 +59,8 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
     resourceType: 'compare',
     planning: true,
     events: ['ADMIN_ACTION'],
-    summary: 'Says which sections and secrets differ from those given; secrets are audited',
+    summary:
+      'Compares sections and secrets with the given hashes; comparisons of secrets are audited',
     body: compareRequest as unknown as JsonSchema,
     bodyLimit: 64 * 1024 * 1024,
     reply: {

@@ -16,20 +16,20 @@ const query = bodyOf(
     builtIns: {
       type: 'boolean',
       default: false,
-      description: 'Also built-in documents that nobody changed and nobody owns.',
+      description: 'Also unchanged built-in documents without an owner.',
     },
     users: {
       type: 'string',
       enum: ['managed', 'all'],
       default: 'managed',
-      description: 'Whether users that no file declares stand in it, without credentials.',
+      description: 'Whether it includes unmanaged users, without credentials.',
     },
     ids: { type: 'boolean', default: false, description: 'With the ids of documents.' },
     sections: { type: 'string', description: 'Names of sections, separated by commas.' },
     history: {
       type: 'boolean',
       default: false,
-      description: 'With who changed each document last, and what is gone.',
+      description: 'With the last author of each document, and deleted documents.',
     },
     revision: { type: 'integer', minimum: 1, description: 'The realm as it was then.' },
   },

@@ -19,7 +19,7 @@ export const importAction = (parts: ImportParts): Action => {
     resourceType: 'import',
     planning: true,
     events: ['ADMIN_CREATE', 'ADMIN_UPDATE'],
-    summary: 'Puts every document of an export as one revision, or tells what that would do',
+    summary: 'Writes every document of an export as one revision, or shows the result with dryRun',
     query: bodyOf(
       {
         dryRun: { type: 'boolean', default: false },

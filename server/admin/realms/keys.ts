@@ -42,7 +42,8 @@ const keySchema = bodyOf({
   status: {
     type: 'string',
     enum: ['ACTIVE', 'NEXT', 'PASSIVE'],
-    description: 'ACTIVE signs, NEXT is published and will sign, PASSIVE verifies what it signed.',
+    description:
+      'ACTIVE signs, NEXT is published and will sign, PASSIVE verifies earlier signatures.',
   },
   publicKey: { type: 'string', description: 'Base64 of the DER.' },
   certificate: { type: 'string', description: 'Base64 of the DER.' },
@@ -142,8 +143,8 @@ const actionsAt = (
           fresh: {
             type: 'boolean',
             description:
-              'After a break-in: a key made now, not the one that was prepared, signs at once. Who has read the keys ' +
-              'within seconds before may refuse what it signs, until they read them again.',
+              'After a compromise: a new key instead of the prepared one signs at once. Verifiers that fetched the keys ' +
+              'within the last seconds may refuse its signatures until they fetch the keys again.',
           },
         },
         [],

@@ -17,7 +17,7 @@ export const rollbackAction = (parts: RollbackParts): Action => {
     resourceType: 'revisions',
     planning: true,
     events: ['ADMIN_UPDATE', 'ADMIN_CREATE', 'ADMIN_DELETE'],
-    summary: 'Makes the configuration what it was at a revision, or tells what that would do',
+    summary: 'Makes the configuration equal to a revision, or shows the result with dryRun',
     body: rollbackRequest as unknown as JsonSchema,
     reply: { status: 200, schema: rollbackReply },
     handle: ({ realm, caller, params, body }) =>

@@ -112,7 +112,7 @@ export const sessionActions = ({
           enabled: { type: 'boolean' },
           lastAccess: {
             type: ['integer', 'null'],
-            description: 'When it last got a token; null where no event tells.',
+            description: 'Time of its last token; null if no event is stored.',
           },
         }),
       },

@@ -70,7 +70,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
         warnings: {
           type: 'array',
           items: { type: 'string' },
-          description: 'Of a user whom a file declares: what is left to do.',
+          description: 'Of a managed user: the remaining steps.',
         },
       }),
     },

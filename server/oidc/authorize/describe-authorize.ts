@@ -10,7 +10,7 @@ const page = (description: string) => ({
 const replies = {
   200: page('A page for consent or accounts, or one that sends the answer on as a form.'),
   303: { description: 'To the client, to the sign-in page, or on.', type: 'null' },
-  400: page('The request is wrong, and it is not known whom to tell.'),
+  400: page('The request is invalid, and no redirect URI is known.'),
   403: page('It has expired, or began in another browser.'),
   404: page('There is no such realm.'),
 } as const
@@ -30,7 +30,7 @@ const parameters = {
   login_hint: 'What the sign-in form is filled with.',
   organization:
     'The organization that it is for, by alias; so does the scope organization:<alias>.',
-  id_token_hint: 'An id token of the user who is expected.',
+  id_token_hint: 'An id token of the expected user.',
   ui_locales: 'Languages, separated by spaces.',
   acr_values: 'Classes of authentication that are preferred.',
   claims: 'Claims that are asked for one by one (OIDC Core 5.5).',
@@ -53,13 +53,13 @@ export const describeAuthorize = (operationId: string) =>
 
 export const describeContinue = describe({
   operationId: 'continue-authorize',
-  summary: 'Goes on with a request that waited for its user',
+  summary: 'Continues a request that waited for the user',
   replies,
 })
 
 export const describeDecide = describe({
   operationId: 'decide-authorize',
-  summary: 'What the user says: allow, deny, continue, or another account',
+  summary: 'The decision of the user: allow, deny, continue, or another account',
   form: {
     decision: 'allow, deny, continue or other.',
     _csrf: 'The token of the form.',

@@ -83,7 +83,7 @@ export const createReadSignedRequest =
     if (nbf === undefined && client.doc.profile === 'fapi-2-message-signing')
       throw refused('the request object has no nbf')
     if (exp - (nbf ?? seconds) > longestLife || (nbf !== undefined && seconds - nbf > longestLife))
-      throw refused('the request object is good for more than an hour')
+      throw refused('the request object is valid for more than an hour')
     if ('request' in payload || 'request_uri' in payload)
       throw refused('a request object holds no other')
     return payload

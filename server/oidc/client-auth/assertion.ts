@@ -102,7 +102,7 @@ const faultOf = (
   if (typeof jti !== 'string' || jti === '' || jti.length > longestId)
     return `its assertion needs a jti of ${longestId} characters at most`
   if (!isShortLived(payload, now))
-    return `its assertion is good for more than ${longestLife} seconds, or is of another time`
+    return `its assertion is valid for more than ${longestLife} seconds, or is expired or not yet valid`
   return audienceFault(payload, attempt, client)
 }
 

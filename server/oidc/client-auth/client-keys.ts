@@ -44,7 +44,7 @@ const keySetOf = (text: string): JWTVerifyGetKey => {
     const set = JSON.parse(text) as JSONWebKeySet
     return createLocalJWKSet({ keys: set.keys.filter((key) => !publicKeyFault({ ...key })) })
   } catch (cause) {
-    throw new errors.JWKSInvalid('what is answered is no key set', { cause })
+    throw new errors.JWKSInvalid('the response is not a JWK set', { cause })
   }
 }
 

@@ -37,12 +37,12 @@ const replies = {
 
 const describeShow = describe({
   operationId: 'show-approvals',
-  summary: 'Requests that wait for the user who is signed in',
+  summary: 'Pending requests of the signed-in user',
   replies,
 })
 const describeDecide = describe({
   operationId: 'decide-approval',
-  summary: 'What the user says to a request',
+  summary: 'The decision of the user about a request',
   form: {
     request: 'The request, as the page names it.',
     decision: 'allow or deny.',

@@ -73,14 +73,14 @@ const answerSchema = {
 
 const description = describe({
   operationId: 'authenticate-backchannel',
-  summary: 'Asks a user who is elsewhere (CIBA)',
+  summary: 'Starts a backchannel authentication (CIBA)',
   form: {
     scope: 'Scopes, separated by spaces; openid among them.',
     login_hint: 'The username of the user.',
     id_token_hint: 'An id token of the user, instead.',
     binding_message: 'What the user sees here and there, 64 characters at most.',
     requested_expiry: 'Seconds until the request expires.',
-    client_notification_token: 'What the client wants to be told with (ping).',
+    client_notification_token: 'Bearer token for the notification of the client (ping mode).',
     resource: 'What the token is for (RFC 8707); may be repeated.',
     request: 'All of these as claims that the client signed, instead (§7.1.1).',
     ...clientParameters,

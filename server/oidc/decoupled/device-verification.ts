@@ -45,7 +45,7 @@ const describeShow = describe({
 })
 const describeDecide = describe({
   operationId: 'decide-device',
-  summary: 'A code that was typed, and what the user says to it',
+  summary: 'A user code, and the decision of the user',
   form: {
     user_code: 'The code.',
     decision: 'allow or deny; without it the user is asked.',

@@ -8,10 +8,10 @@ const page = (description: string) => ({
 })
 
 const replies = {
-  200: page('Asks the user, or says that they are signed out.'),
+  200: page('Asks the user for confirmation, or shows that the user is signed out.'),
   303: {
     description:
-      'To where the client wants the user, to the sign-in page, or on with what was posted.',
+      'To the post-logout redirect URI, to the sign-in page, or to the page that continues a posted request.',
     type: 'null',
   },
   400: page('The request is wrong.'),
@@ -28,14 +28,14 @@ export const describeLogout = describe({
 
 export const describeStored = describe({
   operationId: 'continue-logout',
-  summary: 'Goes on with a sign-out that a client asked for by POST',
+  summary: 'Continues a sign-out that a client requested by POST',
   replies,
   events: ['LOGOUT'],
 })
 
 export const describeSignOut = describe({
   operationId: 'sign-out',
-  summary: 'Signs out: the session ends, and clients are told',
+  summary: 'Signs out: ends the session and notifies the clients',
   form: {
     _csrf: 'The token of the form, or of the XSRF-TOKEN cookie; without it the user is asked.',
     id_token_hint: 'An id token of the session, expired or not.',

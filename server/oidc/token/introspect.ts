@@ -44,7 +44,7 @@ const inactive: Introspection = { active: false }
 const inactiveText = JSON.stringify(inactive)
 
 const answerSchema = {
-  description: 'Whether the token is good, and what it says.',
+  description: 'Whether the token is active, and its claims.',
   type: 'object',
   properties: { active: { type: 'boolean' } },
   required: ['active'],
@@ -162,7 +162,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
         summary: 'Whether a token is good (RFC 7662)',
         form: {
           token: 'The token.',
-          token_type_hint: 'Ignored: tokens tell what they are.',
+          token_type_hint: 'Ignored: the server detects the type of a token.',
           ...clientParameters,
         },
         required: ['token'],

@@ -130,7 +130,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
         summary: 'Ends a token (RFC 7009)',
         form: {
           token: 'The token.',
-          token_type_hint: 'Ignored: tokens tell what they are.',
+          token_type_hint: 'Ignored: the server detects the type of a token.',
           ...clientParameters,
         },
         required: ['token'],

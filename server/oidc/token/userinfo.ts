@@ -71,7 +71,7 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
     metadata: { userinfo_signing_alg_values_supported: signingAlgorithms },
     routes: (app) => {
       const replies = { 200: answerSchema, ...refusals(400, 401, 403) }
-      const summary = 'What the user agreed to tell'
+      const summary = 'Claims that the user consented to'
       app.get<RealmRoute>(
         urlOf(path),
         describe({ operationId: 'read-userinfo', summary, replies }),

@@ -102,7 +102,7 @@ const takenNames = async (
       return kept || first !== after.id ? [field] : []
     })
     if (fields.length > 0)
-      refused.set(draft, taken(fields, `somebody else has a name of user "${draft.key}" already`))
+      refused.set(draft, taken(fields, `another user has a name of user "${draft.key}" already`))
   }
   return refused
 }

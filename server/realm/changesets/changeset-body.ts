@@ -54,7 +54,7 @@ const listName = /"operations"[ \t\r\n]*:[ \t\r\n]*$/
  * brackets outside of strings: whatever is not well-formed stays so in the part it stands in, and is refused there.
  */
 async function* partsOfJson(chunks: AsyncIterable<Buffer>, limit: number): Parts {
-  const head = createPart('What stands beside the operations', limit)
+  const head = createPart('The fields beside the operations', limit)
   const operation = createPart('An operation', limit)
   let depth = 0
   let count = 0

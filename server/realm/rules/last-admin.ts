@@ -88,7 +88,7 @@ const isWritten = ({ draft }: Effect): boolean => draft.kind === User && draft.r
 const refusal = (master: string): Problem =>
   new Problem(
     'conflict',
-    `nobody who can sign in would administer ${master} any more: make another administrator first`,
+    `${master} would have no administrator who can sign in: create another administrator first`,
   )
 
 export const createLastAdmin = ({ storage, master }: LastAdminParts): LastAdmin => {

@@ -42,7 +42,7 @@ export const importBody: JsonSchema = {
       description: 'Where it comes from: this realm, unless `fromRealm` names the other one.',
     },
     revision: { type: 'integer' },
-    meta: { type: 'object', description: 'What an export tells about the documents; passed over.' },
+    meta: { type: 'object', description: 'Metadata of an export; ignored.' },
     ...Object.fromEntries(
       sectionKinds.map(({ section, shape, doc }) => [
         section,
@@ -133,7 +133,7 @@ const operationsIn = async (sections: Doc): Promise<Placed[]> => {
     const place = placeOf(kind.kind, key)
     const other = seen.get(place)
     if (other !== undefined)
-      errors.push({ field: pointer, code: 'duplicate', message: `stands at ${other} already` })
+      errors.push({ field: pointer, code: 'duplicate', message: `is given at ${other} already` })
     if (renamedFrom !== null)
       errors.push({
         field: `${pointer}/renamedFrom`,

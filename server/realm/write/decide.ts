@@ -66,7 +66,7 @@ const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: 
   if (etag !== undefined && (!draft?.before || etagOf(draft.before) !== etag))
     throw new Problem('precondition-failed', `${nameOf(kind, key)} has changed since it was read`)
   if (typeof hash === 'string' && (!draft?.body || hashOf(draft) !== hash))
-    throw new Problem('conflict', `${nameOf(kind, key)} is not what it was when it was read`)
+    throw new Problem('conflict', `${nameOf(kind, key)} was changed since it was read`)
 }
 
 const hashOf = ({ before, body }: Draft): string => before?.hash ?? contentHash(body ?? {})

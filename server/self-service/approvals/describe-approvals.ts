@@ -23,7 +23,7 @@ const record = objectOf({
   expiresAt: { type: 'integer' },
   clientName: { type: ['string', 'null'] },
   ipAddress: { type: 'string' },
-  numberMatch: { type: 'boolean', description: 'Whether a number has to be told.' },
+  numberMatch: { type: 'boolean', description: 'Whether the request needs number matching.' },
 })
 
 const refusals = [400, 401, 403, 404, 409, 410]

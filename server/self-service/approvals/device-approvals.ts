@@ -75,8 +75,7 @@ const status = { type: 'string', enum: ['PENDING', 'APPROVED', 'DENIED', 'EXPIRE
 
 const describeRead = describe({
   operationId: 'read-device-approval',
-  summary:
-    'What a client asks of a user who is elsewhere (CIBA), for an enrolled device of that user',
+  summary: 'A pending CIBA request, for an enrolled device of the user',
   body: readBody,
   replies: {
     200: objectOf({
@@ -94,7 +93,7 @@ const describeRead = describe({
 })
 const describeDecide = describe({
   operationId: 'decide-device-approval',
-  summary: 'What the user says to it, signed by the key of the device',
+  summary: 'The decision of the user, signed by the key of the device',
   body: decideBody,
   replies: { 200: objectOf({ id: { type: 'string' }, status }) },
   refusals: [400, 404, 409, 410],

@@ -42,7 +42,7 @@ const noBody = objectOf({})
 /** Throws where nothing came of it; `field` is the proof. */
 const made = (result: CredentialRow | Failure, field: string) => {
   if (result === 'expired')
-    throw new Problem('gone', 'the ticket is too old, or of somebody else: begin anew')
+    throw new Problem('gone', 'the ticket has expired or belongs to another user: start again')
   if (result === 'wrong')
     throw invalid([{ field, code: 'wrong', message: 'does not prove it: try again' }])
   return shownCredential(result)

@@ -86,7 +86,7 @@ const describeStart = describe({
 })
 const describeEnrol = describe({
   operationId: 'enroll-device',
-  summary: 'Makes the device a factor of the user; the signature is of the challenge as it stands',
+  summary: 'Enrols the device as a factor of the user; the signature is over the challenge',
   body: enrolBody,
   replies: {
     201: objectOf({
@@ -102,7 +102,7 @@ const describeEnrol = describe({
 })
 
 const noEnrolment = (): Problem =>
-  new Problem('not-found', 'there is no such enrolment, or it has ended; begin with a new token')
+  new Problem('not-found', 'no such enrolment, or it has expired; start with a new token')
 
 /** Runs what uses an enrolment up, and says `otherwise` where it was used up before. */
 const once = async <T>(work: Promise<T>, otherwise: () => Problem): Promise<T> => {

@@ -26,7 +26,7 @@ export interface AccountPage {
 const seeOther = (description: string) => ({ description, type: 'null' })
 
 const common = {
-  303: seeOther('To the sign-in page, or to the page that shows what was done.'),
+  303: seeOther('To the sign-in page, or to the page with the result.'),
   404: htmlReply('There is no such realm, or no such thing.'),
 }
 
@@ -62,7 +62,7 @@ export const describeSubmit = ({ name, summary, fields = [], events = [] }: Acco
     },
     replies: {
       ...pageReplies,
-      400: htmlReply('The page again, with what is wrong.'),
+      400: htmlReply('The page again, with the errors.'),
       403: htmlReply('The form is not from this session, or an administrator acts as the user.'),
       409: htmlReply('It cannot be changed here.'),
     },

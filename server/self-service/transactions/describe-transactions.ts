@@ -27,7 +27,7 @@ export const createBody = objectOf(
     type: { type: 'string', enum: types },
     payload: {
       type: 'string',
-      description: 'What is signed, byte for byte.',
+      description: 'The signed content, byte for byte.',
       minLength: 1,
       maxLength: 8192,
     },
@@ -39,7 +39,7 @@ export const createBody = objectOf(
     },
     userId: {
       type: 'string',
-      description: 'Who is to sign; needed where the client speaks for itself.',
+      description: 'User who signs; required for a token of a client (client_credentials).',
       minLength: 1,
       maxLength: 255,
     },
@@ -70,7 +70,7 @@ const short = {
   hash: {
     type: 'string',
     description:
-      'What is signed: SHA-256 of all that the transaction is (docs/decisions/transactions.md), base64url.',
+      'The value to sign: SHA-256 over the transaction (docs/decisions/transactions.md), base64url.',
   },
   expiresAt: time,
 }

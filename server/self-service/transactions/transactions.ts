@@ -140,9 +140,9 @@ export const transactionRoutes = (parts: TransactionParts) => {
   /** Users name nobody but themselves; clients have to name somebody. */
   const signerOf = async ({ issuer, user }: Turn, userId: string | undefined): Promise<UserRow> => {
     if (user && (userId === undefined || userId === user.id)) return user
-    if (userId === undefined) throw fieldError('/userId', 'is missing: say who is to sign')
+    if (userId === undefined) throw fieldError('/userId', 'is missing: name the user who signs')
     const found = user ? undefined : await users.find(issuer.name, userId)
-    if (found?.enabled !== 1) throw fieldError('/userId', 'names nobody who can be asked')
+    if (found?.enabled !== 1) throw fieldError('/userId', 'is not a user who can sign')
     return found
   }
 

@@ -24,7 +24,7 @@ export const registerPasskey = (parts: Parts): RequiredAction => {
   return {
     id,
     show: async ({ user, settings }) => {
-      if (!user) throw new Error('a key is registered for a user who is known')
+      if (!user) throw new Error('a passkey is registered for an identified user only')
       const options = await begin(settings, user)
       return {
         send: (reply, page) =>

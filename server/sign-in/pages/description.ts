@@ -37,15 +37,15 @@ const operation = { login: 'sign-in', register: 'register', forgot: 'forgot-pass
 
 export const describeShow = ({ name }: Pick<Entry, 'name'>) =>
   route(`show-${name}`, names[name], {
-    200: page('The form, or who is signed in already.'),
+    200: page('The form, or the page of a signed-in user.'),
     404: page('There is no such realm, or it does not offer this.'),
   })
 
 const answers = {
   303: toSignIn,
   400: page('A field is missing or wrong.'),
-  401: page('What was given is wrong, or nobody may sign in with it now.'),
-  403: page('The form has expired, or nobody may sign in to this realm.'),
+  401: page('The credentials are wrong, or the account cannot sign in now.'),
+  403: page('The form has expired, or the realm is disabled.'),
   404: page('There is no such realm, or it does not offer this.'),
   503: page('Too many sign in at this moment.'),
 }
@@ -136,7 +136,7 @@ export const describeInvitation = route(
 
 export const describeAcceptInvitation = {
   ...route('accept-invitation', 'Makes the user a member of the organization', {
-    303: { description: 'To the page, which says what has become of it.', type: 'null' },
+    303: { description: 'To the page with the result.', type: 'null' },
     ...gone,
   }),
   ...form(

@@ -73,7 +73,7 @@ async function* partsOf(file: string): AsyncGenerator<Part> {
   let ended = false
   try {
     for await (const line of linesOf(file)) {
-      if (ended) throw broken(file, 'something stands behind its end')
+      if (ended) throw broken(file, 'there is data after its end')
       const part = partOf(file, line, isFirst)
       isFirst = false
       if (part.is !== 'footer') hash.update(`${line}\n`)

@@ -166,7 +166,7 @@ describe('login', () => {
     await home.run(['login', '--auth-realm', 'acme'], { env: alice })
     const { code, stderr } = await home.run(['get', 'clients', '--realm', 'master'])
     expect(code).toBe(4)
-    expect(stderr).toContain('administers that realm alone')
+    expect(stderr).toContain('administer that realm only')
   })
 })
 

@@ -97,7 +97,7 @@ describe('a server of another version', () => {
     write({ 'realm.yaml': file(realm, 'Another') })
     const { code, stdout, stderr } = await run('apply realm.yaml --auto-approve')
     expect(code).toBe(1)
-    expect(stdout).toContain('has what this iamctl does not know and would take away: brandNew')
+    expect(stdout).toContain('has fields that this iamctl does not know and would remove: brandNew')
     expect(stderr).toContain('use an iamctl of the version that the server has')
   })
 

@@ -193,7 +193,7 @@ describe('the screen', () => {
     expect(text).toContain('and its end')
     expect(text).toContain('hint: name?')
     expect(text).toMatch(/> 3 \| {3}- nmae: x\n.*\| {5}\^{4}/)
-    expect(text).toContain('1 error in the files; the server keeps what it has.')
+    expect(text).toContain('1 error in the files; the realm is unchanged.')
     expect(text).toContain('waiting for the files to be put right')
   })
 

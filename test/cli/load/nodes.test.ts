@@ -265,7 +265,7 @@ describe('documents', () => {
 
 describe('what cannot stand in a document', () => {
   it.each([
-    ['a: 1\nb: 2\n"a": 3', 'yaml-duplicate-key', '3:1-4', 'the key "a" stands here twice'],
+    ['a: 1\nb: 2\n"a": 3', 'yaml-duplicate-key', '3:1-4', 'the key "a" is given twice'],
     ['1: x', 'yaml-key', '1:1-2', 'a key must be text, and this is a number'],
     ['true: x', 'yaml-key', '1:1-5', 'a key must be text, and this is true or false'],
     ['a:\n  ~: x', 'yaml-key', '2:3-4', 'a key must be text, and this is nothing'],
@@ -279,7 +279,7 @@ describe('what cannot stand in a document', () => {
     ['a: !ruby/object:X {}', 'yaml-tag', '1:4-18', 'the tag !ruby/object:X has no meaning here'],
     ['a: !!binary aGk=', 'yaml-tag', '1:4-12', 'the tag !!binary has no meaning here'],
     ['a: !!set [x]', 'yaml-tag', '1:4-9', 'the tag !!set has no meaning here'],
-    ['a: !!int x', 'yaml-tag', '1:10-11', 'the value is not what its tag !!int says'],
+    ['a: !!int x', 'yaml-tag', '1:10-11', 'the value does not match its tag !!int'],
     ['a: *nobody', 'yaml-alias-unknown', '1:4-11', 'nothing above is marked with &nobody'],
     ['a: &a [*a]', 'yaml-alias-recursive', '1:8-10', '*a is inside the node that it refers to'],
     ['<<: 3', 'yaml-merge', '1:1-3', '"<<" takes a map or a list of maps, and this is a number'],

@@ -90,21 +90,21 @@ describe('what stands twice', () => {
       },
       '2.yaml:4:15 duplicate-entry',
       '1.yaml:3:15',
-      'client "web" stands in two places',
+      'client "web" is given in two places',
     ],
     [
       'an entry in one list',
       { '1.yaml': `${a}roles: [{ name: x }, { name: y }, { name: x }]\n` },
       '1.yaml:2:43 duplicate-entry',
       '1.yaml:2:17',
-      'role "x" stands in two places',
+      'role "x" is given in two places',
     ],
     [
       'a child',
       { '1.yaml': `${a}clients:\n  - clientId: web\n    roles: [{ name: r }, { name: r }]\n` },
       '1.yaml:4:34 duplicate-entry',
       '1.yaml:4:21',
-      'client-role "web/r" stands in two places',
+      'client-role "web/r" is given in two places',
     ],
     [
       'a group in a tree, split over files',
@@ -113,7 +113,7 @@ describe('what stands twice', () => {
       },
       '1.yaml:4:55 duplicate-entry',
       '1.yaml:4:42',
-      'group "/A/B/C" stands in two places',
+      'group "/A/B/C" is given in two places',
     ],
     [
       'a key of several fields, one by its default',
@@ -123,7 +123,7 @@ describe('what stands twice', () => {
       },
       '2.yaml:3:20 duplicate-entry',
       '1.yaml:3:20',
-      'message-template "t/EMAIL/en" stands in two places',
+      'message-template "t/EMAIL/en" is given in two places',
     ],
     [
       'a field of a singleton',
@@ -133,14 +133,14 @@ describe('what stands twice', () => {
       },
       '2.yaml:3:3 duplicate-field',
       '1.yaml:2:13',
-      'the field "displayName" of settings stands in two places',
+      'the field "displayName" of settings is given in two places',
     ],
     [
       'a section that is a list here and null there',
       { '1.yaml': `${a}roles: []\n`, '2.yaml': `${a}roles:\n` },
       '2.yaml:2:1 duplicate-section',
       '1.yaml:2:1',
-      '"roles" stands in two places, which cannot be put together: a list and nothing',
+      '"roles" is given in two places that cannot be merged: a list and nothing',
     ],
   ])('such as %s is an error that names both places', async (_, files, where, first, message) => {
     using folder = createFolder(

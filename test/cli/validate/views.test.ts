@@ -17,7 +17,7 @@ const error: Diagnostic = {
 const warning: Diagnostic = {
   severity: 'warning',
   code: 'literal-secret',
-  message: 'a secret stands in the file',
+  message: 'the secret is written in the file',
   place: { file: 'realms/b.yaml', line: 1, column: 1 },
   related: [{ message: 'first here', place: { file: 'realms/a.yaml', line: 2, column: 1 } }],
 }
@@ -48,7 +48,7 @@ describe('for people', () => {
   it('related places are named', () => {
     const shown = diagnosticsText({ diagnostics: [warning], textOf: () => undefined })
     expect(shown).toBe(
-      'realms/b.yaml:1:1: warning literal-secret: a secret stands in the file\n  first here: realms/a.yaml:2:1\n',
+      'realms/b.yaml:1:1: warning literal-secret: the secret is written in the file\n  first here: realms/a.yaml:2:1\n',
     )
   })
 
@@ -112,7 +112,7 @@ describe('for pull requests', () => {
 
   it('the file is named as the repository knows it, related places too', () => {
     expect(annotation(warning, { pathOf: (file) => `iam/${file}` })).toBe(
-      '::warning file=iam/realms/b.yaml,line=1,col=1,title=literal-secret::a secret stands in the file%0Afirst here: iam/realms/a.yaml:2:1',
+      '::warning file=iam/realms/b.yaml,line=1,col=1,title=literal-secret::the secret is written in the file%0Afirst here: iam/realms/a.yaml:2:1',
     )
   })
 

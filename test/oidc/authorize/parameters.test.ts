@@ -29,8 +29,8 @@ describe('parameters', () => {
   })
 
   it('may stand once', () => {
-    expect(() => parseParameters('a=1&a=2')).toThrow('stands more than once')
-    expect(() => parseParameters('a=1&%61=2')).toThrow('stands more than once')
+    expect(() => parseParameters('a=1&a=2')).toThrow('is given more than once')
+    expect(() => parseParameters('a=1&%61=2')).toThrow('is given more than once')
   })
 
   it('may not be too many', () => {

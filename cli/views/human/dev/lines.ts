@@ -107,7 +107,7 @@ export const headlineOf = (outcome: ApplyOutcome): Line => {
   if (status === 'unchanged') return line('normal', 'No changes.')
   if (status === 'invalid') {
     const errors = counted(bySeverity(outcome, 'error').length, 'error')
-    return line('error', `${errors} in the files; the server keeps what it has.`)
+    return line('error', `${errors} in the files; the realm is unchanged.`)
   }
   if (status === 'failed') {
     const found = counted(bySeverity(outcome, 'error').length, 'problem')

@@ -35,7 +35,7 @@ export const noteOf = (happening: Stamped): string | undefined => {
       const { names, file } = happening
       const what = names.length === 1 ? 'a secret that is' : `${names.length} secrets that are`
       // The path first: the list of names may be longer than the screen.
-      return harmless(`${file} holds ${what} not set and made up: ${names.join(', ')}`)
+      return harmless(`${file} holds ${what} generated, because not set: ${names.join(', ')}`)
     }
     case 'server-log':
       return harmless(`server ${happening.level}: ${happening.message}`)

@@ -77,9 +77,9 @@ const importedUser = bodyOf(
         ['type'],
       ),
     },
-    roles: keys('Names of realm roles; those that do not exist are told as missing.'),
-    clientRoles: keys('Client roles as client/role; those that do not exist are told as missing.'),
-    groups: keys('Paths of groups; those that do not exist are told as missing.'),
+    roles: keys('Names of realm roles; unknown ones are reported as missing.'),
+    clientRoles: keys('Client roles as client/role; unknown ones are reported as missing.'),
+    groups: keys('Paths of groups; unknown ones are reported as missing.'),
   },
   ['username'],
 )
@@ -97,7 +97,11 @@ export const importBody = bodyOf(
 export const importQuery = bodyOf(
   {
     ifResourceExists: { ...policy, description: 'Where the users come as lines.' },
-    dryRun: { type: 'boolean', default: false, description: 'Tells what would happen.' },
+    dryRun: {
+      type: 'boolean',
+      default: false,
+      description: 'Shows the result and changes nothing.',
+    },
   },
   [],
 )

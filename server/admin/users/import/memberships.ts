@@ -50,7 +50,7 @@ const refuseGrant = async (
     if (!caller.permissions.has(permission))
       throw new Problem(
         'forbidden',
-        `${document.kind} "${document.key}" grants ${permission}, which you do not hold: nobody was imported`,
+        `${document.kind} "${document.key}" grants ${permission}, which you do not hold: no user was imported`,
       )
 }
 
@@ -73,7 +73,7 @@ export const openMemberships = async (
     )
       throw new Problem(
         'forbidden',
-        'putting users into groups takes manage-organizations: nobody was imported',
+        'assigning groups needs manage-organizations: no user was imported',
       )
     const ids = new Map<string, string>()
     for (const [key, count] of counts) {

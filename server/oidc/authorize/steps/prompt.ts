@@ -12,6 +12,6 @@ export const prompt: Step = ({ parameters }) => {
   const known = wanted.filter(isPrompt)
   if (known.length < wanted.length) throw invalidRequest('there is no such prompt')
   if (known.includes('none') && known.length > 1)
-    throw invalidRequest('the prompt none stands alone')
+    throw invalidRequest('the prompt none cannot be combined with others')
   return { prompt: known }
 }

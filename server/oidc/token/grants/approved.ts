@@ -27,7 +27,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
 
   return async (context: GrantContext, row: DecoupledRow | undefined): Promise<Issuance> => {
     const { issuer, client, jkt } = context
-    if (!row) throw refused('nobody knows it, or it was redeemed')
+    if (!row) throw refused('it is unknown, or it was redeemed')
     if (row.client_id !== client.id) throw refused('it was made by another client')
     if (row.expires_at <= clock.now()) throw expired('the request has expired')
     if (row.status === 'DENIED') throw accessDenied('the user did not allow it')

@@ -103,9 +103,9 @@ export const tokenExchange = (parts: {
     name: 'token-exchange',
     event: 'TOKEN_EXCHANGE',
     parameters: {
-      subject_token: 'The token of whom the new one will be about.',
+      subject_token: 'The token of the subject.',
       subject_token_type: `${accessTokenType}, ${idTokenType}`,
-      actor_token: 'The token of whoever acts for them.',
+      actor_token: 'The token of the actor.',
       actor_token_type: `${accessTokenType}, ${idTokenType}`,
       requested_token_type: accessTokenType,
       audience: 'The service that the token is for; may be repeated.',

@@ -47,7 +47,7 @@ describe('an apply that is interrupted', () => {
       const program = start(one)
       await one.arrived
       program.kill(signal)
-      await program.waitForLine(/waiting for the answer/)
+      await program.waitForLine(/waiting for the response/)
       one.release()
       expect(await program.exited).toEqual({ code: 130, signal: null })
       expect(program.stderr()).toContain(`realm ${one.realm}: committed as revision 1`)
@@ -62,7 +62,7 @@ describe('an apply that is interrupted', () => {
     const program = start(one)
     await one.arrived
     program.kill('SIGINT')
-    await program.waitForLine(/waiting for the answer/)
+    await program.waitForLine(/waiting for the response/)
     one.release()
     expect(await program.exited).toEqual({ code: 130, signal: null })
     expect(program.stderr()).toContain(`realm ${one.realm}: not committed`)
@@ -74,7 +74,7 @@ describe('an apply that is interrupted', () => {
     const program = start(one)
     await one.arrived
     program.kill('SIGINT')
-    await program.waitForLine(/waiting for the answer/)
+    await program.waitForLine(/waiting for the response/)
     program.kill('SIGINT')
     expect(await program.exited).toEqual({ code: 130, signal: null })
     expect(program.stderr()).toContain(`realm ${one.realm}: it is not known whether`)
@@ -103,7 +103,7 @@ describe('an apply that is interrupted', () => {
     // The spinner hides it.
     await terminal.waitFor('\u001b[?25l')
     terminal.type('\u0003')
-    await terminal.waitFor('waiting for the answer')
+    await terminal.waitFor('waiting for the response')
     one.release()
     expect(await terminal.exited).toBe(130)
     const screen = terminal.screen()
@@ -131,7 +131,7 @@ describe('a rollback that is interrupted', () => {
     })
     await one.arrived
     program.kill('SIGINT')
-    await program.waitForLine(/waiting for the answer/)
+    await program.waitForLine(/waiting for the response/)
     one.release()
     expect(await program.exited).toEqual({ code: 130, signal: null })
     expect(program.stderr()).toContain(`realm ${realm}: committed as revision 3`)

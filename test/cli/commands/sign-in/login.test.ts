@@ -52,7 +52,7 @@ describe('login with a browser', () => {
     // Bound to its realm, and told so.
     const foreign = await home.run(['get', 'clients', '--realm', 'master'])
     expect(foreign.code).toBe(4)
-    expect(foreign.stderr).toContain('administers that realm alone')
+    expect(foreign.stderr).toContain('administer that realm only')
   })
 
   it('keeps the tokens in a file for its owner alone, and nothing of them in the store of contexts', async () => {
