@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
@@ -51,6 +52,8 @@ export interface ProvedKey {
 export type Audience = string
 
 export interface Passkeys {
+  /** Whether browsers can make passkeys for the realm: an IP address is no relying party (WebAuthn Level 3, §5.1.3). */
+  arePossible(settings: SettingsDoc): boolean
   of(userId: string): Promise<CredentialRow[]>
   creationOptions(settings: SettingsDoc, user: UserRow, audience: Audience): Promise<object>
   /** Nothing where the answer is none. */
@@ -197,6 +200,8 @@ export const createPasskeys = ({
   }
 
   return {
+    arePossible: (settings) => isIP(relyingParty(settings).replace(/^\[|\]$/g, '')) === 0,
+
     of: (userId) => factors.ofType(userId, passkeyType),
 
     async creationOptions(settings, user, audience) {
@@ -263,14 +268,14 @@ export const createPasskeys = ({
 
     async requestOptions(settings, user, audience) {
       const keys = user ? await factors.ofType(user.id, passkeyType) : []
-      const { generateAuthenticationOptions } = await webauthn()
-      return generateAuthenticationOptions({
-        rpID: relyingParty(settings),
-        challenge: newChallenge(audience),
+      // Without the library, which the first page of every sign-in would load (PublicKeyCredentialRequestOptionsJSON, §5.1.9).
+      return {
+        rpId: relyingParty(settings),
+        challenge: Buffer.from(newChallenge(audience)).toString('base64url'),
         timeout: challengeMs,
-        allowCredentials: keys.map(described),
+        allowCredentials: keys.map((row) => ({ ...described(row), type: 'public-key' })),
         userVerification: user ? settings.webAuthnPolicyUserVerificationRequirement : 'required',
-      })
+      }
     },
 
     ownerOf(response) {

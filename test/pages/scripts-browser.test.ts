@@ -103,7 +103,7 @@ describe('the script for passkeys', () => {
       show = (_request, reply) => pages.webauthn(reply, { ...form, options: second })
       posted.length = 0
       await page.goto(`${base}/test/page`)
-      await page.getByRole('button', { name: 'Use passkey or security key' }).click()
+      await page.getByRole('button', { name: 'Continue' }).click()
       await page.waitForURL('**/form')
       expect((await check(second.challenge)).verified).toBe(true)
 
@@ -122,7 +122,7 @@ describe('the script for passkeys', () => {
     const options = await generateAuthenticationOptions({ rpID: 'elsewhere.example' })
     show = (_request, reply) => pages.webauthn(reply, { ...form, options })
     await visit(async (page) => {
-      const button = page.getByRole('button', { name: 'Use passkey or security key' })
+      const button = page.getByRole('button', { name: 'Continue' })
       await button.click()
       const alert = page.getByRole('alert').filter({ visible: true })
       expect(await alert.textContent()).toContain('did not work')

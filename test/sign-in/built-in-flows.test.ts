@@ -28,7 +28,8 @@ describe.each(backends)('built-in flows on $name', (backend) => {
   let count = 0
   const people = new Map<string, Person>()
   beforeAll(async () => {
-    world = await openWorld(backend)
+    // No passkey belongs to an IP address.
+    world = await openWorld(backend, { host: 'localhost' })
     await put({})
     // Push messages go nowhere; mail arrives.
     const { messaging } = world.server.parts

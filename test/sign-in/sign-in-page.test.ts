@@ -68,6 +68,15 @@ describe.each(backends)('the sign-in page on $name', (backend) => {
     expect(body).toContain('Fahrplan &amp; Karten')
   })
 
+  it('offers no passkeys at an IP address, for which browsers make none (WebAuthn Level 3, §5.1.3)', async () => {
+    expect(world.server.baseUrl).toContain('//127.0.0.1:')
+    expect(await bodyOf(login)).not.toContain('webauthn')
+    await world.settings({ webAuthnPolicyRpId: 'shop.example' })
+    const named = await bodyOf(login)
+    await world.settings({ webAuthnPolicyRpId: null })
+    expect(named).toContain('data-webauthn="get"')
+  })
+
   it('shows a name as text, whatever it holds', async () => {
     const body = await bodyOf(await begin('evil'))
     expect(body).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')

@@ -114,7 +114,7 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     ])
     await earlier.close()
 
-    const server = await startServer(backend, { url })
+    const server = await startServer(backend, { url, listen: true, host: 'localhost' })
     const { admin, parts } = server
     const flowOf = async (realm: string, key: string) => {
       const row = await parts.storage.db

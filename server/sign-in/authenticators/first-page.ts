@@ -23,9 +23,10 @@ const hasPasskeys = (nodes: readonly PinnedNode[]): boolean =>
 export const createFirstPage =
   ({ passkeys }: { readonly passkeys: Passkeys }) =>
   async ({ settings, realm, state, request }: StepContext) => {
-    const options = hasPasskeys(state.flow.nodes)
-      ? await passkeys.requestOptions(settings, undefined, passkeyAudience(realm))
-      : undefined
+    const options =
+      hasPasskeys(state.flow.nodes) && passkeys.arePossible(settings)
+        ? await passkeys.requestOptions(settings, undefined, passkeyAudience(realm))
+        : undefined
     return (page: AskedPage): FirstPage => ({
       ...page,
       emailAllowed: settings.loginWithEmailAllowed,
