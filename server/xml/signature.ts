@@ -53,17 +53,26 @@ const value = (node: Node): Buffer => {
 
 const PREFIX_LIMIT = 50
 
-/** The canonicalization must be the exclusive one, without comments, with at most a list of prefixes. */
-const inclusivePrefixes = (node: Node): ReadonlySet<string> => {
-  if (algorithm(node) !== exclusiveC14n)
-    refuse('algorithm', `${node.name} must be ${exclusiveC14n}; ${algorithm(node)} is not accepted`)
+/** A transform may hold a list of prefixes; '' is the default namespace. The namespace of the list is the algorithm. */
+const prefixesIn = (node: Node): ReadonlySet<string> => {
   const [list, ...others] = elementsOf(node)
   if (list === undefined) return new Set()
-  const isList = isNamed(list, { namespace: exclusiveC14n, name: 'InclusiveNamespaces' })
+  const isList = isNamed(list, { namespace: algorithm(node), name: 'InclusiveNamespaces' })
   if (others.length > 0 || !isList) shape(`${node.name} may hold one InclusiveNamespaces alone`)
   const prefixes = (attributeOf(list, 'PrefixList') ?? '').split(/[ \t\r\n]+/).filter(Boolean)
   if (prefixes.length > PREFIX_LIMIT) shape(`a PrefixList has at most ${PREFIX_LIMIT} prefixes`)
   return new Set(prefixes.map((prefix) => (prefix === '#default' ? '' : prefix)))
+}
+
+const expectAlgorithm = (node: Node, expected: string): void => {
+  if (algorithm(node) !== expected)
+    refuse('algorithm', `${node.name} must be ${expected}; ${algorithm(node)} is not accepted`)
+}
+
+/** The canonicalization must be the exclusive one without comments. */
+const inclusivePrefixes = (node: Node): ReadonlySet<string> => {
+  expectAlgorithm(node, exclusiveC14n)
+  return prefixesIn(node)
 }
 
 /** The Signature of an element, checked for shape and for what it refers to; nothing of it is authentic yet. */
@@ -99,8 +108,9 @@ export const signatureOf = (signed: Node): SignatureParts => {
 
   const transforms = parts(part(inReference, 0), ['Transform', 'Transform'])
   const enveloped = part(transforms, 0)
-  if (algorithm(enveloped) !== envelopedSignature || elementsOf(enveloped).length > 0)
-    refuse('algorithm', `the first Transform must be ${envelopedSignature}`)
+  expectAlgorithm(enveloped, envelopedSignature)
+  // The list has no meaning here, but xml-crypto writes one into every transform, in the namespace of the transform.
+  prefixesIn(enveloped)
 
   return {
     signature,
