@@ -3,11 +3,13 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { commandGroups } from './commands/index.ts'
-import { invocationOf, isOn } from './commands/invocation.ts'
-import { addGlobalOptions, refuseStrays } from './commands/options.ts'
 import { exitCodeHelp } from './exit.ts'
 import { failureOf } from './failure.ts'
 import { handleSignals } from './interruption.ts'
+import { givenFlags } from './invocation/command.ts'
+import { isOn } from './invocation/flags.ts'
+import { wantsJson } from './invocation/output.ts'
+import { addGlobalOptions, refuseStrays } from './invocation/shared-flags.ts'
 import { showFailure } from './views/human/failure.ts'
 import { printFailure } from './views/json/json.ts'
 import { endQuietlyWithReader, printOut } from './views/streams.ts'
@@ -55,8 +57,7 @@ const topOf = (command: Command): Command =>
 
 const prepare = (program: Command, command: Command): void => {
   refuseStrays(program, command)
-  const { flags } = invocationOf(command)
-  if (flags['color'] === false) {
+  if (givenFlags(command)['color'] === false) {
     // Every library that colours asks these.
     process.env['NO_COLOR'] = '1'
     delete process.env['FORCE_COLOR']
@@ -83,14 +84,6 @@ export const createProgram = (): Command => {
   return program
 }
 
-/** Asked of the words themselves: when they are not understood, nothing else can be asked. */
-const wantsJson = (argv: readonly string[]): boolean =>
-  argv.some(
-    (word, index) =>
-      /^(-o=?|--output=)json$/.test(word) ||
-      (/^(-o|--output)$/.test(word) && argv[index + 1] === 'json'),
-  ) || process.env['IAMCTL_OUTPUT'] === 'json'
-
 /** Help and version end the parser with an error that is none; help is also the answer to half a command. */
 const isShown = (error: unknown): error is CommanderError =>
   error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')
@@ -108,7 +101,7 @@ export const run = async (argv: readonly string[]): Promise<void> => {
     const failure = failureOf(error)
     process.exitCode = failure.exitCode
     const debug = argv.includes('--debug') || isOn(process.env['IAMCTL_DEBUG'])
-    if (wantsJson(argv)) printFailure(failure)
+    if (wantsJson(argv, process.env)) printFailure(failure)
     else showFailure(failure, error, debug)
   }
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { own } from '#schemas/own.ts'
 import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
 import { openStore, type Store, sessionKey } from '../context/store.ts'
-import { type Target, targetOf } from '../context/target.ts'
+import { type Target, type TargetFlags, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { keptTokens } from '../sign-in/kept-tokens.ts'
 import { refusePlainHttp } from './address.ts'
@@ -12,8 +12,13 @@ import { type Api, createApi } from './api.ts'
 import { createHttp, type Http } from './http/http.ts'
 import { createSession, type Identity } from './session.ts'
 
+export interface ConnectFlags extends TargetFlags {
+  readonly config?: string | undefined
+  readonly passwordFile?: string | undefined
+}
+
 export interface ConnectOptions {
-  readonly flags: Readonly<Record<string, unknown>>
+  readonly flags: ConnectFlags
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
   /** Where the command has read it already: that of the files it works on. */
@@ -45,8 +50,7 @@ export const openTarget = async (
   { flags, env, cwd, estate }: Pick<ConnectOptions, 'flags' | 'env' | 'cwd' | 'estate'>,
   store: Store,
 ): Promise<Target> => {
-  const config = flags['config'] ?? (env['IAMCTL_CONFIG'] || undefined)
-  const file = typeof config === 'string' ? config : undefined
+  const file = flags.config ?? (env['IAMCTL_CONFIG'] || undefined)
   return targetOf({
     flags,
     env,
@@ -88,8 +92,8 @@ export const givenPassword = ({
   flags,
   env,
 }: Pick<ConnectOptions, 'flags' | 'env'>): (() => string) | undefined => {
-  const file = flags['passwordFile']
-  if (typeof file === 'string') return () => passwordFrom(file)
+  const file = flags.passwordFile
+  if (file !== undefined) return () => passwordFrom(file)
   const password = env['IAMCTL_PASSWORD']
   return password ? () => password : undefined
 }
@@ -151,7 +155,7 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
       hint: 'name the user with --username (IAMCTL_USERNAME)',
     })
   const kept = own(store.read().sessions, sessionKey(server, authRealm))
-  const wanted = flags['username'] ?? (env['IAMCTL_USERNAME'] || undefined)
+  const wanted = flags.username ?? (env['IAMCTL_USERNAME'] || undefined)
   if (kept !== undefined && (wanted === undefined || wanted === kept.username))
     return 'keptIn' in kept
       ? {

@@ -1,82 +1,129 @@
 /**
- * THE list of commands, one line each, in the order of the help. To add one: `cli/commands/<name>.ts` exports a function
- * that adds its name, flags, help and examples to the program, and loads what it does (`run/<name>.ts`) with a dynamic
- * import when it is run; its line goes here.
+ * THE list of commands, one line each, in the order of the help. A command is one file (`<noun>/<verb>.ts`) with its
+ * arguments and flags, what it does, and a view per output format; its line goes here.
  */
 
-import type { Command } from 'commander'
-import { addAdopt } from './adopt.ts'
-import { addApply } from './apply.ts'
-import { addClients } from './clients.ts'
-import { addCompletion } from './completion.ts'
-import { addContext } from './context.ts'
-import { addDelete } from './delete.ts'
-import { addDev } from './dev.ts'
-import { addDoctor } from './doctor.ts'
-import { addEvents } from './events.ts'
-import { addExplain, addSchema } from './explain.ts'
-import { addFmt } from './fmt.ts'
-import { addGet } from './get.ts'
-import { addHistory, addRollback } from './history.ts'
-import { addInit } from './init.ts'
-import { addInvitations } from './invitations.ts'
-import { addKeys } from './keys.ts'
-import { addLogin, addLogout, addWhoami } from './login.ts'
-import { addDrift, addPlan } from './plan.ts'
-import { addReconcile } from './reconcile.ts'
-import { addServerCommands } from './server-options.ts'
-import { addSessions } from './sessions.ts'
-import { addExport, addImport } from './transfer.ts'
-import { addUsers } from './users.ts'
-import { addValidate } from './validate.ts'
-import { addWebhooks } from './webhooks.ts'
+import { type AddCommand, noun } from '../invocation/command.ts'
+import { clientSecret } from './clients/secret.ts'
+import { adopt } from './estate/adopt.ts'
+import { apply } from './estate/apply.ts'
+import { dev } from './estate/dev.ts'
+import { drift } from './estate/drift.ts'
+import { explain } from './estate/explain.ts'
+import { fmt } from './estate/fmt.ts'
+import { init } from './estate/init.ts'
+import { plan } from './estate/plan.ts'
+import { reconcile } from './estate/reconcile.ts'
+import { schema } from './estate/schema.ts'
+import { validate } from './estate/validate.ts'
+import { events } from './events/list.ts'
+import { createInvitation } from './invitations/create.ts'
+import { listInvitations } from './invitations/list.ts'
+import { revokeInvitation } from './invitations/revoke.ts'
+import { deleteKey } from './keys/delete.ts'
+import { listKeys } from './keys/list.ts'
+import { pruneKeys } from './keys/prune.ts'
+import { rotateKeys } from './keys/rotate.ts'
+import { complete, completion } from './machine/completion.ts'
+import { deleteContext } from './machine/context/delete.ts'
+import { listContexts } from './machine/context/list.ts'
+import { setContext } from './machine/context/set.ts'
+import { chooseContext } from './machine/context/use.ts'
+import { doctor } from './machine/doctor.ts'
+import { login } from './machine/login.ts'
+import { logout } from './machine/logout.ts'
+import { whoami } from './machine/whoami.ts'
+import { deleteDocument } from './realm/delete.ts'
+import { exportRealm } from './realm/export.ts'
+import { get } from './realm/get.ts'
+import { diffRevisions } from './realm/history/diff.ts'
+import { listRevisions } from './realm/history/list.ts'
+import { showRevision } from './realm/history/show.ts'
+import { importRealm } from './realm/import.ts'
+import { rollback } from './realm/rollback.ts'
+import { server } from './server/server.ts'
+import { listSessions } from './sessions/list.ts'
+import { revokeSessions } from './sessions/revoke.ts'
+import { importUsers } from './users/import.ts'
+import { lockUser, unlockUser } from './users/lock.ts'
+import { setPassword } from './users/set-password.ts'
+import { listDeliveries } from './webhooks/deliveries.ts'
+import { redeliver } from './webhooks/redeliver.ts'
+import { webhookSecret } from './webhooks/secret.ts'
+import { testWebhook } from './webhooks/test.ts'
 
 export interface CommandGroup {
   readonly heading: string
-  readonly commands: readonly ((program: Command) => void)[]
+  readonly commands: readonly AddCommand[]
 }
 
 export const commandGroups: readonly CommandGroup[] = [
   {
     heading: 'Realm files:',
-    commands: [
-      addInit,
-      addDev,
-      addFmt,
-      addValidate,
-      addPlan,
-      addApply,
-      addDrift,
-      addAdopt,
-      addReconcile,
-      addExplain,
-      addSchema,
-    ],
+    commands: [init, dev, fmt, validate, plan, apply, drift, adopt, reconcile, explain, schema],
   },
   {
     heading: 'Whole realms:',
-    commands: [addHistory, addRollback, addExport, addImport],
+    commands: [
+      noun('history', 'show the revisions of a realm: author, time, changes', [
+        listRevisions,
+        showRevision,
+        diffRevisions,
+      ]),
+      rollback,
+      exportRealm,
+      importRealm,
+    ],
   },
   {
     heading: 'Live realm:',
     commands: [
-      addGet,
-      addDelete,
-      addClients,
-      addUsers,
-      addInvitations,
-      addSessions,
-      addEvents,
-      addKeys,
-      addWebhooks,
+      get,
+      deleteDocument,
+      noun('clients', 'manage the secrets of clients', [clientSecret]),
+      noun('users', 'manage users: passwords, locks, bulk import (`iamctl get users` lists them)', [
+        setPassword,
+        importUsers,
+        lockUser,
+        unlockUser,
+      ]),
+      noun('invitations', 'manage invitations to an organization', [
+        listInvitations,
+        createInvitation,
+        revokeInvitation,
+      ]),
+      noun('sessions', 'list and end sessions', [listSessions, revokeSessions]),
+      events,
+      noun('keys', 'manage the signing keys of a realm or a client', [
+        listKeys,
+        rotateKeys,
+        deleteKey,
+        pruneKeys,
+      ]),
+      noun('webhooks', 'inspect, repeat and test deliveries of webhooks', [
+        listDeliveries,
+        redeliver,
+        testWebhook,
+        webhookSecret,
+      ]),
     ],
   },
   {
     heading: 'Sign-in and contexts:',
-    commands: [addLogin, addLogout, addWhoami, addContext, addDoctor, addCompletion],
+    commands: [
+      login,
+      logout,
+      whoami,
+      noun('context', 'manage contexts: named servers and realms', [
+        listContexts,
+        chooseContext,
+        setContext,
+        deleteContext,
+      ]),
+      doctor,
+      completion,
+      complete,
+    ],
   },
-  {
-    heading: 'Server:',
-    commands: [addServerCommands],
-  },
+  { heading: 'Server:', commands: [server] },
 ]

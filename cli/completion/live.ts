@@ -6,7 +6,7 @@
 import { parentKeyOf } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { Api } from '../client/api.ts'
-import { type ConnectOptions, connect } from '../client/connect.ts'
+import { type ConnectFlags, type ConnectOptions, connect } from '../client/connect.ts'
 import { findKind } from '../client/kind-names.ts'
 import { readEstateContexts } from '../context/estate.ts'
 import { type Context, openStore } from '../context/store.ts'
@@ -22,6 +22,25 @@ export interface LiveOptions {
   readonly env: ConnectOptions['env']
   readonly cwd: string
 }
+
+const names = [
+  'server',
+  'realm',
+  'authRealm',
+  'username',
+  'context',
+  'config',
+  'passwordFile',
+] as const satisfies (keyof ConnectFlags)[]
+
+/** A word may stand where the text of a flag is still missing. */
+const connectFlags = (flags: Situation['flags']): ConnectFlags =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = flags[name]
+      return typeof value === 'string' ? [[name, value]] : []
+    }),
+  )
 
 const silently = async <T>(work: () => Promise<readonly T[]>): Promise<readonly T[]> => {
   try {
@@ -43,7 +62,7 @@ export const liveSources = ({ env, cwd }: LiveOptions): Sources => {
   ): Promise<readonly T[]> =>
     silently(async () => {
       const { api, target, close } = await connect({
-        flags,
+        flags: connectFlags(flags),
         env,
         cwd,
         timeoutSeconds,

@@ -26,15 +26,21 @@ export interface Target {
   readonly context: string | undefined
 }
 
+/** What may be said on the command line about the server. */
+export interface TargetFlags {
+  readonly server?: string | undefined
+  readonly realm?: string | undefined
+  readonly authRealm?: string | undefined
+  readonly username?: string | undefined
+  readonly context?: string | undefined
+}
+
 export interface TargetSources {
-  readonly flags: Readonly<Record<string, unknown>>
+  readonly flags: TargetFlags
   readonly env: Env
   readonly estate: EstateContexts
   readonly memory: Memory
 }
-
-const textIn = (flags: TargetSources['flags'], name: string): string | undefined =>
-  typeof flags[name] === 'string' ? flags[name] : undefined
 
 const unknownContext = (name: string, known: readonly string[]): CommandError => {
   const meant = nearest(name, known)
@@ -65,7 +71,7 @@ interface Layer {
 /** The contexts that apply, the stronger first. */
 const layersOf = (sources: TargetSources, server: string | undefined): Layer[] => {
   const { flags, env, estate, memory } = sources
-  const chosen = textIn(flags, 'context') ?? (env['IAMCTL_CONTEXT'] || undefined)
+  const chosen = flags.context ?? (env['IAMCTL_CONTEXT'] || undefined)
   if (chosen !== undefined) return [{ name: chosen, context: named(chosen, sources) }]
   const layers: Layer[] = []
   let address = server
@@ -100,8 +106,8 @@ const isNamedByOperator = (
 export const targetOf = (sources: TargetSources): Target => {
   const { flags, env } = sources
   // An empty variable is one that is not set: CI systems cannot unset.
-  const given = (flag: string, variable: string): string | undefined =>
-    textIn(flags, flag) ?? (env[variable] || undefined)
+  const given = (flag: keyof TargetFlags, variable: string): string | undefined =>
+    flags[flag] ?? (env[variable] || undefined)
   const named = given('server', 'IAMCTL_SERVER')
   const layers = layersOf(sources, named)
   const inLayers = (field: keyof Context): string | undefined =>

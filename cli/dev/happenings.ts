@@ -74,6 +74,15 @@ export interface DevView {
   close(): Promise<void>
 }
 
+/** Opens the view; who reads it decides which one fits. */
+export type OpenDevView = (
+  controls: Controls,
+  reader: {
+    readonly env: Readonly<Record<string, string | undefined>>
+    readonly color: boolean
+  },
+) => Promise<DevView>
+
 export interface Controls {
   quit(): void
   applyAgain(): void

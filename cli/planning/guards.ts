@@ -6,10 +6,12 @@ import type { Guards, Plan, RealmPlan } from './plan.ts'
 export const defaultGuards: Guards = { maxDeletions: 20 }
 
 /** What the person gave, else what the estate says; undefined where neither does. */
-const limitOf = (given: unknown, { guards }: Pick<Estate, 'guards'>): number | undefined =>
-  typeof given === 'number' ? given : (guards.maxDeletions ?? undefined)
+const limitOf = (
+  given: number | undefined,
+  { guards }: Pick<Estate, 'guards'>,
+): number | undefined => given ?? guards.maxDeletions ?? undefined
 
-export const guardsOf = (given: unknown, estate: Pick<Estate, 'guards'>): Guards => ({
+export const guardsOf = (given: number | undefined, estate: Pick<Estate, 'guards'>): Guards => ({
   maxDeletions: limitOf(given, estate) ?? defaultGuards.maxDeletions,
 })
 

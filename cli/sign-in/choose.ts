@@ -4,8 +4,14 @@ import type { Env, SignIn } from '../context/store.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { canOpenBrowser } from './open-browser.ts'
 
+export interface SignInFlags {
+  readonly device: boolean
+  readonly withPassword: boolean
+  readonly passwordFile: string | undefined
+}
+
 export interface Circumstances {
-  readonly flags: Readonly<Record<string, unknown>>
+  readonly flags: SignInFlags
   readonly env: Env
   /** A password was given, by variable or file. */
   readonly hasPassword: boolean
@@ -17,10 +23,8 @@ export interface Circumstances {
 
 const asSaid = ({ flags, hasPassword }: Circumstances): SignIn | undefined => {
   const said: SignIn[] = [
-    ...(flags['device'] === true ? ['device' as const] : []),
-    ...(flags['withPassword'] === true || typeof flags['passwordFile'] === 'string'
-      ? ['password' as const]
-      : []),
+    ...(flags.device ? ['device' as const] : []),
+    ...(flags.withPassword || flags.passwordFile !== undefined ? ['password' as const] : []),
   ]
   if (said.length > 1)
     throw new CommandError(exitCodes.error, '--device and a password exclude each other', {

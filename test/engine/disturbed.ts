@@ -111,7 +111,7 @@ export const disturb = async (
       doc,
       secrets: {},
     })
-    await parts.realm.writer.write({
+    await parts.writer.write({
       realm,
       caller: pipeline,
       door: runtimeDoor,

@@ -154,9 +154,8 @@ describe('a provider by SMTP', () => {
     await put(smtp({ port }))
     const { parts } = server
     const hasty = openMessaging({
-      ...parts.given,
-      outgoing: parts.platform.outgoing,
-      reveal: parts.secrets.vault.reveal,
+      ...parts,
+      reveal: parts.vault.reveal,
       logMessages: false,
       patienceMs: 50,
     })

@@ -169,10 +169,9 @@ describe('a server that writes messages to its log', () => {
     const lines: string[] = []
     const { parts } = server
     const messaging = openMessaging({
-      clock: parts.given.clock,
-      outgoing: parts.platform.outgoing,
+      ...parts,
       logger: createLogger({ destination: { write: (line) => void lines.push(line) } }),
-      reveal: parts.secrets.vault.reveal,
+      reveal: parts.vault.reveal,
       logMessages: true,
     })
     const view = await parts.copy.fresh('acme')

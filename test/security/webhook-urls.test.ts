@@ -91,11 +91,7 @@ describe('the address of a webhook', () => {
   })
 
   const senderFor = async (addresses: readonly string[]) => {
-    const {
-      storage,
-      given: { clock },
-      copy,
-    } = server.parts
+    const { storage, clock, copy } = server.parts
     const lookup = async () => addresses.map((address) => ({ address, family: 4 }))
     const outgoing = createOutgoing({ lookup, ca: [receiver.certificate] })
     const { body } = await create(`https://localhost.example:${port}/named`)

@@ -4,13 +4,12 @@ import manifest from '../../../package.json' with { type: 'json' }
 import type { Api } from '../../client/api.ts'
 import type { Connection } from '../../client/connect.ts'
 import { ProblemError } from '../../client/http/errors.ts'
-import { type Invocation, textOf } from '../../commands/invocation.ts'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
 import { sourceNameOf } from '../../load/estate.ts'
 import { unsetCode } from '../../load/secrets/secrets.ts'
-import { showDiagnostics, summaryOf } from '../../views/human/diagnostics.ts'
+import { type DiagnosticsSource, summaryOf } from '../../views/human/estate/diagnostics.ts'
 import { guardsOf } from '../guards.ts'
 import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../plan.ts'
 import { type PlanningOptions, planWanted } from '../planning.ts'
@@ -32,19 +31,24 @@ export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealm
   readonly lacking: readonly Diagnostic[]
 }
 
-/** Of an option that may be repeated. */
-export const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : [])
+/** What a person sees of files before there is a plan. */
+export interface FilesView {
+  /** Shows what is wrong; false where the error that ends the command carries it. */
+  readonly problems: (source: DiagnosticsSource) => boolean
+  /** What is unwise. */
+  readonly warnings: (source: DiagnosticsSource) => void
+}
 
-export const fileOptions = (invocation: Invocation, paths: readonly string[]): FileOptions => ({
-  paths,
-  overlays: listOf(invocation.flags['overlay']),
-  vars: listOf(invocation.flags['var']),
-  varFiles: listOf(invocation.flags['varFile']),
-  cwd: process.cwd(),
-  config: textOf(invocation, 'config', 'IAMCTL_CONFIG'),
-  env: invocation.env,
-  serverChecks: true,
-})
+/** For programs, and for a comment on a pull request: what is wrong is in the error itself. */
+export const carriedByError: FilesView = { problems: () => false, warnings: () => undefined }
+
+/** How a command reads its files. */
+export interface Reading {
+  readonly files: FileOptions
+  readonly allowExec: boolean
+  readonly quiet: boolean
+  readonly view: FilesView
+}
 
 const wrongFiles = {
   message: 'the files are not valid',
@@ -52,17 +56,15 @@ const wrongFiles = {
 }
 
 export const refuseInvalid = (
-  invocation: Invocation,
+  view: FilesView,
   { loaded }: Pick<ReadFiles, 'loaded'>,
   diagnostics: readonly Diagnostic[],
   { message, hint } = wrongFiles,
 ): never => {
-  // A program, and a comment on a pull request, has them from the error itself.
-  const human = invocation.output !== 'json' && invocation.output !== 'markdown'
-  if (human) showDiagnostics({ diagnostics, textOf: loaded.textOf }, 'stderr')
+  const isShown = view.problems({ diagnostics, textOf: loaded.textOf })
   throw new CommandError(exitCodes.invalid, `${message}: ${summaryOf(diagnostics)}`, {
     hint,
-    ...(human ? {} : { diagnostics }),
+    ...(isShown ? {} : { diagnostics }),
   })
 }
 
@@ -71,22 +73,17 @@ export const refuseInvalid = (
  * on without variables that are not set, until it is known who the caller is: see `refuseLacking`.
  */
 export const validFiles = async (
-  invocation: Invocation,
-  paths: readonly string[],
+  { files: options, allowExec, quiet, view }: Reading,
   { mayLackSecrets = false } = {},
 ): Promise<EstateFiles> => {
-  const files = await readFiles(fileOptions(invocation, paths))
-  if (hasErrors(files.diagnostics)) refuseInvalid(invocation, files, files.diagnostics)
+  // A server checks what comes of them: it knows the documents that other estates declare.
+  const files = await readFiles({ ...options, serverChecks: true })
+  if (hasErrors(files.diagnostics)) refuseInvalid(view, files, files.diagnostics)
   const isUnchecked = files.diagnostics.some(({ code }) => code === 'unchecked-reference')
-  const wanted = await wantedRealms(files, {
-    env: invocation.env,
-    allowExec: invocation.flags['allowExec'] === true,
-  })
+  const wanted = await wantedRealms(files, { env: options.env, allowExec })
   const mayGoOn = mayLackSecrets && wanted.diagnostics.every(({ code }) => code === unsetCode)
-  if (hasErrors(wanted.diagnostics) && !mayGoOn)
-    refuseInvalid(invocation, files, wanted.diagnostics)
-  if (!invocation.quiet && invocation.output === 'human')
-    showDiagnostics({ ...files, textOf: files.loaded.textOf }, 'stderr')
+  if (hasErrors(wanted.diagnostics) && !mayGoOn) refuseInvalid(view, files, wanted.diagnostics)
+  if (!quiet) view.warnings({ ...files, textOf: files.loaded.textOf })
   return { ...files, ...wanted, isUnchecked, lacking: wanted.diagnostics }
 }
 
@@ -103,27 +100,26 @@ const mayOnlyPlan = async (api: Api, realms: readonly string[]): Promise<boolean
 
 /** Who can apply needs every secret to plan too: else a plan would show less than its apply does. */
 export const refuseLacking = async (
-  invocation: Invocation,
+  view: FilesView,
   { api, target }: Pick<Connection, 'api' | 'target'>,
   files: EstateFiles,
 ): Promise<void> => {
   if (files.lacking.length === 0) return
   const realms = [target.authRealm, ...files.wanted.map(({ loaded }) => loaded.realm)]
-  if (!(await mayOnlyPlan(api, [...new Set(realms)])))
-    refuseInvalid(invocation, files, files.lacking)
+  if (!(await mayOnlyPlan(api, [...new Set(realms)]))) refuseInvalid(view, files, files.lacking)
 }
 
 /** A set of files that became empty is a mistake more often than a wish. */
-export const refuseEmpty = (invocation: Invocation, { loaded, estate }: EstateFiles): void => {
+export const refuseEmpty = ({ loaded, estate }: EstateFiles, allowEmpty = false): void => {
   if (loaded.realms.length > 0) return
-  if (invocation.flags['allowEmpty'] === true || estate.guards.allowEmpty) return
+  if (allowEmpty || estate.guards.allowEmpty) return
   throw new CommandError(exitCodes.guarded, 'the files contain no realm', {
     hint: 'name other paths, or give --allow-empty if this is intended',
   })
 }
 
-const targetsOf = ({ flags }: Invocation): PlanningOptions['targets'] =>
-  listOf(flags['target']).map((text) => {
+const targetsOf = (texts: readonly string[]): PlanningOptions['targets'] =>
+  texts.map((text) => {
     const target = parseTarget(text)
     if (target) return target
     throw new CommandError(exitCodes.error, `--target ${text} is not the name of a document`, {
@@ -131,21 +127,29 @@ const targetsOf = ({ flags }: Invocation): PlanningOptions['targets'] =>
     })
   })
 
+/** What the command line says about planning. */
+export interface PlanningFlags {
+  readonly source: string | undefined
+  readonly prune?: Prune | undefined
+  readonly target?: readonly string[]
+  readonly takeOver?: boolean
+}
+
 export const planningOptions = (
-  invocation: Invocation,
+  { source, prune, target = [], takeOver = false }: PlanningFlags,
   { estate }: EstateFiles,
   options: Pick<PlanningOptions, 'history' | 'dryRun'>,
 ): PlanningOptions => ({
-  source: sourceNameOf(textOf(invocation, 'source', 'IAMCTL_SOURCE'), estate),
-  prune: (invocation.flags['prune'] as Prune | undefined) ?? estate.prune,
-  targets: targetsOf(invocation),
-  takeOver: invocation.flags['takeOver'] === true,
+  source: sourceNameOf(source, estate),
+  prune: prune ?? estate.prune,
+  targets: targetsOf(target),
+  takeOver,
   ...options,
 })
 
 /** The server checks what files cannot: its answer is shown at the lines that it is about. */
 export const refusedByServer = (
-  invocation: Invocation,
+  view: FilesView,
   error: unknown,
   plan: RealmPlan,
   files: EstateFiles | null,
@@ -155,24 +159,21 @@ export const refusedByServer = (
   const { errors, detail } = error
   const told = errors.length > 0 ? errors : [{ field: '', code: error.code, message: detail }]
   const diagnostics = serverDiagnostics(told, plan, wanted)
-  const human = invocation.output !== 'json' && invocation.output !== 'markdown'
-  if (human) {
-    const textOfFile = (file: string): string | undefined => files?.loaded.textOf(file)
-    showDiagnostics({ diagnostics, textOf: textOfFile }, 'stderr')
-  }
+  const textOf = (file: string): string | undefined => files?.loaded.textOf(file)
+  const isShown = view.problems({ diagnostics, textOf })
   return new CommandError(
     exitCodes.invalid,
     `the server refuses realm ${plan.realm}: ${error.detail}`,
     {
       hint: 'nothing was changed',
-      ...(human ? {} : { diagnostics }),
+      ...(isShown ? {} : { diagnostics }),
       cause: error,
     },
   )
 }
 
 const planOne = async (
-  invocation: Invocation,
+  view: FilesView,
   api: Api,
   files: EstateFiles,
   wanted: Wanted,
@@ -184,7 +185,7 @@ const planOne = async (
       drafted = plan
     })
   } catch (error) {
-    throw drafted ? refusedByServer(invocation, error, drafted, files) : error
+    throw drafted ? refusedByServer(view, error, drafted, files) : error
   }
 }
 
@@ -206,7 +207,7 @@ const isOfOneRealm = (error: unknown): boolean =>
 
 /** One realm that is refused does not keep the others from being planned. */
 export const planFiles = async (
-  invocation: Invocation,
+  { view, maxDeletions }: { readonly view: FilesView; readonly maxDeletions?: number | undefined },
   api: Api,
   files: EstateFiles,
   options: PlanningOptions,
@@ -215,7 +216,7 @@ export const planFiles = async (
   const unplanned: Unplanned[] = []
   for (const wanted of files.wanted)
     try {
-      realms.push(await planOne(invocation, api, files, wanted, options))
+      realms.push(await planOne(view, api, files, wanted, options))
     } catch (error) {
       if (!isOfOneRealm(error)) throw error
       unplanned.push({ realm: wanted.loaded.realm, error })
@@ -225,7 +226,7 @@ export const planFiles = async (
     version: manifest.version,
     createdAt: new Date().toISOString(),
     server: api.server,
-    guards: guardsOf(invocation.flags['maxDeletions'], files.estate),
+    guards: guardsOf(maxDeletions, files.estate),
     realms,
   }
   return { plan, unplanned }

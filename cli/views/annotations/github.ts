@@ -5,6 +5,7 @@
 
 import { harmlessLines } from '../../control-characters.ts'
 import type { Diagnostic, Place } from '../../diagnostics.ts'
+import { orCodes, showIfValid } from '../human/estate/validation.ts'
 import { printOut } from '../streams.ts'
 
 const escapeData = (text: string): string =>
@@ -46,8 +47,13 @@ export const annotation = (
 }
 
 /** Errors first, because only the first ten of each are shown. */
-export const annotate = (diagnostics: readonly Diagnostic[], options?: AnnotationOptions): void => {
+const annotate = (diagnostics: readonly Diagnostic[], options?: AnnotationOptions): void => {
   for (const severity of ['error', 'warning'])
     for (const diagnostic of diagnostics)
       if (diagnostic.severity === severity) printOut(annotation(diagnostic, options))
 }
+
+export const annotateValidation = orCodes((validated, call) => {
+  annotate(validated.diagnostics, validated)
+  showIfValid(validated, call)
+})

@@ -5,6 +5,8 @@
 
 import type { Diagnostic } from '../../diagnostics.ts'
 import { harmless, harmlessLines } from '../human/elements/text.ts'
+import { orCodes } from '../human/estate/validation.ts'
+import { printOut } from '../streams.ts'
 
 export interface JunitOptions {
   readonly files: readonly string[]
@@ -93,3 +95,7 @@ export const junitOf = (
     '</testsuites>',
   ].join('\n')
 }
+
+export const printJunit = orCodes((validated) =>
+  printOut(junitOf(validated.diagnostics, validated)),
+)

@@ -1,7 +1,10 @@
 /** What is wrong in files as SARIF 2.1.0 (OASIS), which code scanning and editors read. */
 
+import manifest from '../../../package.json' with { type: 'json' }
 import type { Diagnostic, Place } from '../../diagnostics.ts'
-import type { Code } from '../../validate/codes.ts'
+import { type Code, codes } from '../../validate/codes.ts'
+import { orCodes } from '../human/estate/validation.ts'
+import { printJson } from '../json/json.ts'
 
 export interface SarifOptions {
   readonly version: string
@@ -15,8 +18,8 @@ export interface SarifOptions {
 const uriOf = (path: string): string =>
   path.replaceAll('\\', '/').split('/').map(encodeURIComponent).join('/')
 
-const rulesOf = (diagnostics: readonly Diagnostic[], codes: readonly Code[]): Code[] => {
-  const rules = new Map<string, Code>(codes.map((one) => [one.code, one]))
+const rulesOf = (diagnostics: readonly Diagnostic[], known: readonly Code[]): Code[] => {
+  const rules = new Map<string, Code>(known.map((one) => [one.code, one]))
   for (const { code, severity } of diagnostics)
     if (!rules.has(code)) rules.set(code, { code, severity, meaning: code.replaceAll('-', ' ') })
   return [...rules.values()]
@@ -24,9 +27,9 @@ const rulesOf = (diagnostics: readonly Diagnostic[], codes: readonly Code[]): Co
 
 export const sarifOf = (
   diagnostics: readonly Diagnostic[],
-  { version, codes, pathOf }: SarifOptions,
+  { version, codes: known, pathOf }: SarifOptions,
 ): object => {
-  const rules = rulesOf(diagnostics, codes)
+  const rules = rulesOf(diagnostics, known)
   const indexes = new Map(rules.map(({ code }, index) => [code, index]))
   const locationOf = ({ file, line, column, endColumn }: Place): object => ({
     physicalLocation: {
@@ -84,3 +87,7 @@ export const sarifOf = (
     ],
   }
 }
+
+export const printSarif = orCodes(({ diagnostics, pathOf }) =>
+  printJson(sarifOf(diagnostics, { version: manifest.version, codes, pathOf })),
+)

@@ -1,10 +1,12 @@
 /** What was written into files, or would be, for programs. */
 
 import type { AdoptOutcome } from '../../adopt/adopt.ts'
+import type { AdoptView } from '../../adopt/adopt-estate.ts'
 import { unifiedDiff } from '../../adopt/unified.ts'
+import { carriedByError } from '../../planning/estate/estate.ts'
 import { printJson } from './json.ts'
 
-export const printAdopted = (
+const printAdopted = (
   { adopted, refused, unmanaged, files }: AdoptOutcome,
   dryRun: boolean,
 ): void =>
@@ -19,3 +21,8 @@ export const printAdopted = (
       diff: unifiedDiff(file, before, after),
     })),
   })
+
+export const adoptView: AdoptView = {
+  ...carriedByError,
+  show: (outcome) => printAdopted(outcome, outcome.dryRun),
+}

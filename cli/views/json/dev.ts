@@ -1,6 +1,6 @@
 /** `iamctl dev --output json`: every happening as one line. */
 
-import type { DevView, Stamped } from '../../dev/happenings.ts'
+import type { OpenDevView, Stamped } from '../../dev/happenings.ts'
 import { printJsonLine } from './json.ts'
 
 /** Without what is only for code frames, and with the plan in short: its documents are in the files. */
@@ -25,7 +25,7 @@ const bodyOf = (happening: Stamped): object => {
   return { ...rest, status, message, diagnostics, milliseconds, realms: realms ?? [] }
 }
 
-export const openJsonView = (): DevView => ({
+export const openJsonView: OpenDevView = async () => ({
   show: (happening) => printJsonLine(bodyOf(happening)),
   close: async () => undefined,
 })

@@ -1,6 +1,7 @@
 /** What is wrong in files, for programs. */
 
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import type { Validation } from '../../planning/estate/validate-files.ts'
 import { printJson } from './json.ts'
 
 export interface ValidationReport {
@@ -31,4 +32,9 @@ export const reportOf = (
   }
 }
 
-export const printReport = (report: ValidationReport): void => printJson(report)
+export const printValidation = (validation: Validation): void =>
+  printJson(
+    'codes' in validation
+      ? validation.codes
+      : reportOf(validation.diagnostics, validation.realms, validation.files),
+  )

@@ -1,11 +1,14 @@
 /** A realm as the YAML that a person keeps in Git: what an export holds, without ids, owners and times. */
 
+import { join } from 'node:path'
 import { Document, isMap, visit } from 'yaml'
 import type { Kind } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
 import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm/realm-document.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import { escapeText } from '../../load/variables/template.ts'
+import type { ExportView } from '../../transfer/export.ts'
+import { printOut } from '../streams.ts'
 import { documentText } from './value.ts'
 
 interface Row {
@@ -75,4 +78,13 @@ export const sectionTexts = (exported: RealmExport): ReadonlyMap<string, string>
         textOf(exported.realm, { [section]: sections[section] }, rows),
       ]),
   )
+}
+
+export const yamlExport: ExportView = {
+  isBackup: false,
+  print: (exported) => printOut(realmText(exported)),
+  files: (exported, split) =>
+    split
+      ? new Map([...sectionTexts(exported)].map(([name, one]) => [join(exported.realm, name), one]))
+      : new Map([[`${exported.realm}.yaml`, realmText(exported)]]),
 }

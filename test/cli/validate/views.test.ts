@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Diagnostic } from '#cli/diagnostics.ts'
 import { annotation } from '#cli/views/annotations/github.ts'
-import { diagnosticsText, summaryOf } from '#cli/views/human/diagnostics.ts'
+import { diagnosticsText, summaryOf } from '#cli/views/human/estate/diagnostics.ts'
 import { reportOf } from '#cli/views/json/diagnostics.ts'
 
 const text = 'realm: acme\nroles:\n  - nmae: x\n'

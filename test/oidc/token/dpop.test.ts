@@ -13,6 +13,7 @@ import {
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OAuthError } from '#server/oidc/errors.ts'
+import { createDpop } from '#server/oidc/token/dpop.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { backends } from '../../support/backends.ts'
@@ -204,7 +205,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
       token: string,
       dpop: string | undefined,
     ): Promise<Partial<OAuthError> | undefined> => {
-      const issuer = await site.server.parts.tokens.issuers.fresh('acme')
+      const issuer = await site.server.parts.issuers.fresh('acme')
       if (!issuer) throw new Error('no realm')
       const request = {
         method: 'GET',
@@ -212,7 +213,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
         routeOptions: { url: '/realms/:realm/userinfo' },
       } as unknown as FastifyRequest
       const presented = { scheme, token, claims: claimsOf(token) }
-      return site.server.parts.oidc.dpop
+      return createDpop(site.server.parts)
         .checkPossession(issuer, request, presented)
         .then(() => undefined)
         .catch((error: OAuthError) => error)

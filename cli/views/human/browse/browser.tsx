@@ -6,7 +6,7 @@ import { isApplicable, type Plan, totalOf } from '../../../planning/plan.ts'
 import { countsText } from '../../plan/words.ts'
 import { plain } from '../elements/style.ts'
 import { harmless } from '../elements/text.ts'
-import { lineText } from '../plan.ts'
+import { lineText } from '../estate/plan.ts'
 import { type Item, itemsOf } from './items.ts'
 import {
   type Browsing,

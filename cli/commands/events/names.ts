@@ -1,0 +1,47 @@
+/** Names of users whom events hold by id, as far as the caller may see them. */
+
+import { ProblemError } from '../../client/http/errors.ts'
+import { isUuid } from '../../client/kind-names.ts'
+import type { EventRecord } from '../../client/records.ts'
+import { CommandError } from '../../exit.ts'
+import type { OnRealm } from '../../invocation/realm.ts'
+import { peopleOf } from '../../views/human/live/events.ts'
+
+/** So many names are worth a request each. */
+const mostNames = 25
+
+/** Null where nobody has the name, or who asks may not see users. */
+const userOrNull = async ({ api }: Pick<OnRealm, 'api'>, realm: string, name: string) => {
+  try {
+    return await api.users.find(realm, name)
+  } catch (error) {
+    if (error instanceof ProblemError || error instanceof CommandError) return null
+    throw error
+  }
+}
+
+/** Users are recorded by id; a name that is nobody's stands for itself, as in a failed sign-in. */
+export const actorOf = async (
+  place: OnRealm,
+  name: string | undefined,
+): Promise<string | undefined> => {
+  if (name === undefined || isUuid(name)) return name
+  return (await userOrNull(place, place.realm, name))?.userId ?? name
+}
+
+export const namesOf = async (
+  place: OnRealm,
+  events: readonly EventRecord[],
+): Promise<ReadonlyMap<string, string>> => {
+  const ids = [...new Set(events.flatMap(peopleOf).filter(isUuid))].slice(0, mostNames)
+  const { realm, target } = place
+  const names = new Map<string, string>()
+  for (const id of ids)
+    for (const where of new Set([realm, target.authRealm])) {
+      const user = await userOrNull(place, where, id)
+      if (user !== null)
+        names.set(id, where === realm ? user.username : `${user.username} (${where})`)
+      if (user !== null) break
+    }
+  return names
+}

@@ -1,0 +1,55 @@
+/** `iamctl keys prune`. */
+
+import { isProblem } from '../../client/http/errors.ts'
+import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { command } from '../../invocation/command.ts'
+import { flags } from '../../invocation/flags.ts'
+import { openRealm } from '../../invocation/realm.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { moment } from '../../views/human/elements/values.ts'
+import { printJson } from '../../views/json/json.ts'
+import { keyFlags, ownerName } from './owner.ts'
+
+/** When the last token that a key signed expires, as the refusal to delete it tells. */
+const neededUntil = (error: unknown): number | null => {
+  if (!isProblem(error, 409, 'key-in-use')) throw error
+  const until = error.extra['validUntil']
+  return typeof until === 'number' ? until : null
+}
+
+export const pruneKeys = command({
+  name: 'prune',
+  description: 'remove every key whose tokens have all expired',
+  help: '\nExample:\n  iamctl keys prune --realm acme --yes',
+  flags: flags(yesFlag, keyFlags),
+  run: async (call) => {
+    const { api, realm } = await openRealm(call)
+    const owner = { realm, client: call.flags.client }
+    const retained = (await api.keys.list(owner)).filter(({ status }) => status === 'PASSIVE')
+    if (retained.length > 0)
+      await agreed(
+        call,
+        `Delete those of ${retained.length} retained keys of ${ownerName(owner)} whose tokens have all expired?`,
+      )
+    const deleted: string[] = []
+    const kept: { keyId: string; validUntil: number | null }[] = []
+    for (const { keyId } of retained)
+      try {
+        await api.keys.remove(owner, keyId)
+        deleted.push(keyId)
+      } catch (error) {
+        kept.push({ keyId, validUntil: neededUntil(error) })
+      }
+    return { realm, deleted, kept }
+  },
+  views: {
+    human:
+      () =>
+      ({ deleted, kept }, call) => {
+        for (const { keyId, validUntil } of kept)
+          note(call, `key ${keyId} is kept: its tokens may be valid until ${moment(validUntil)}`)
+        note(call, `${deleted.length} keys are deleted, ${kept.length} kept`)
+      },
+    json: () => printJson,
+  },
+})

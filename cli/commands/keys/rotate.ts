@@ -1,0 +1,63 @@
+/** `iamctl keys rotate`. */
+
+import type { KeyOwner } from '../../client/live.ts'
+import type { KeyRecord } from '../../client/records.ts'
+import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { command } from '../../invocation/command.ts'
+import { flags, toggle } from '../../invocation/flags.ts'
+import { openRealm } from '../../invocation/realm.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { moment } from '../../views/human/elements/values.ts'
+import { printJson } from '../../views/json/json.ts'
+import { keyFlags, ownerName } from './owner.ts'
+
+const announcement = (server: string, { realm, client }: KeyOwner): string =>
+  client === undefined
+    ? `A new key will sign the tokens and SAML assertions of realm ${realm} from now on.
+  Tokens   The key before stays published: what it signed stays valid until it expires.
+  SAML     The signing certificate changes at once. Service providers that pinned the old one must get the new one
+           from ${server}/realms/${realm}/saml/idp/metadata.`
+    : `A new key, which is the client's own, will sign what is issued to ${client} from now on.
+  Tokens   The key before stays published: what it signed stays valid until it expires.`
+
+const sinceWhen = (key: KeyRecord): string =>
+  key.status === 'ACTIVE'
+    ? 'signs now'
+    : `signs from ${moment(key.signsFrom)} on: it has to be published first, and the key before it signs until then`
+
+export const rotateKeys = command({
+  name: 'rotate',
+  description: 'sign with a new key; signatures of the old key stay valid',
+  help: `
+What happens:
+  - A new key signs tokens and SAML assertions from this moment on. It was published before, so that nobody who keeps
+    the realm's JWKS for a while meets a key that they do not know. Where it is not published for two minutes yet,
+    because of a rotation just before or because it is a client's first, it signs when it is, and the key before it
+    until then.
+  - After a break-in use --fresh: a key is made now and signs at once. Applications that have read the realm's JWKS
+    within the last minute may refuse its tokens until they read it again.
+  - The key before it stays in the realm's JWKS: tokens that it signed stay valid until they expire.
+  - The SAML signing certificate changes at the same moment. Service providers that read the realm's metadata follow;
+    whoever pinned the old certificate must get the new one.
+  - With --client the key is that of one client, for what is issued to it. The first rotation gives it its own.
+
+Example:
+  iamctl keys rotate --realm acme --yes`,
+  flags: flags(
+    { fresh: toggle('generate a new key now instead of using the prepared one') },
+    yesFlag,
+    keyFlags,
+  ),
+  run: async (call) => {
+    const { api, realm } = await openRealm(call)
+    const { client, fresh } = call.flags
+    const owner = { realm, client }
+    note(call, announcement(api.server, owner))
+    await agreed(call, `Rotate the signing key of ${ownerName(owner)} at ${api.server}?`)
+    return api.keys.rotate(owner, fresh)
+  },
+  views: {
+    human: () => (key, call) => note(call, `key ${key.keyId} ${sinceWhen(key)}`),
+    json: () => printJson,
+  },
+})

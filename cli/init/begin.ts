@@ -1,0 +1,95 @@
+/** Writes the files of a new estate, all of them or none. */
+
+import { existsSync } from 'node:fs'
+import { basename, join, relative, resolve, sep } from 'node:path'
+import { formats } from '#schemas/text/formats.ts'
+import { serverAddress } from '../client/address.ts'
+import { defaultServer } from '../context/target.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import type { Begun } from '../views/human/estate/init.ts'
+import { writeBelow } from '../write-below.ts'
+import { estateFiles, secretNames, type Wish } from './files.ts'
+import { packedPath, packItself } from './package.ts'
+import { repositoryOf } from './repository.ts'
+
+export interface InitFlags {
+  readonly template: string | undefined
+  readonly ci: string | undefined
+  readonly package: string | undefined
+  readonly realm: string | undefined
+  readonly server: string | undefined
+}
+
+const isRealmName = (text: string): boolean => formats['realm-name']?.test(text) === true
+
+/** A folder is often named after what is in it; where its name cannot be a realm's, somebody must choose. */
+const realmOf = (given: string | undefined, folder: string): string => {
+  const name = given ?? basename(folder).toLowerCase()
+  if (isRealmName(name)) return name
+  throw new CommandError(exitCodes.error, `a realm cannot be called "${name}"`, {
+    hint:
+      given === undefined
+        ? 'the name comes from the folder; choose one with --realm'
+        : (formats['realm-name']?.message ?? ''),
+  })
+}
+
+/** What npm takes for an option, or a second line of the pipeline, is none. */
+const packageOf = (given: string | undefined): string | undefined => {
+  if (given === undefined || /^[^-\s]\S*$/.test(given)) return given
+  throw new CommandError(
+    exitCodes.error,
+    `--package ${JSON.stringify(given)} is not an npm package`,
+    {
+      hint: 'write it as for `npm install`: a path, the address of a tarball, git+https://…#tag, or NAME@VERSION',
+    },
+  )
+}
+
+export const beginEstate = async (
+  flags: InitFlags,
+  env: Readonly<Record<string, string | undefined>>,
+  where = '.',
+): Promise<Begun & { readonly template: string }> => {
+  const folder = resolve(where)
+  const repository = repositoryOf(folder) ?? folder
+  const named = packageOf(flags.package)
+  const wish: Wish = {
+    within: relative(repository, folder).split(sep).join('/'),
+    package: named ?? `./${packedPath}`,
+    template: flags.template ?? 'minimal',
+    ci: flags.ci,
+    realm: realmOf(flags.realm, folder),
+    server: serverAddress(flags.server ?? defaultServer),
+  }
+  const texts = (await estateFiles(wish)).map(({ path, text, isPipeline = false }) => ({
+    below: isPipeline ? repository : folder,
+    path,
+    text,
+  }))
+  const packs = wish.ci !== undefined && named === undefined
+  const shown = ({ below, path }: { below: string; path: string }): string =>
+    relative(folder, join(below, path)).split(sep).join('/')
+  const paths = [...texts.map(shown), ...(packs ? [packedPath] : [])]
+  const there = paths.filter((path) => existsSync(join(folder, path)))
+  if (there.length > 0)
+    throw new CommandError(exitCodes.error, `nothing was written: ${there.join(', ')} exists`, {
+      hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
+        ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
+        : 'name another folder: `iamctl init FOLDER`',
+    })
+  const packed = packs ? await packItself(env) : undefined
+  for (const { below, path, text } of texts)
+    await writeBelow(below, path, text, { overwrite: false })
+  if (packed !== undefined) await writeBelow(folder, packedPath, packed, { overwrite: false })
+  return {
+    folder: relative(process.cwd(), folder) || '.',
+    template: wish.template,
+    realm: wish.realm,
+    server: wish.server,
+    ci: wish.ci ?? null,
+    package: wish.ci === undefined ? null : wish.package,
+    files: paths,
+    secrets: secretNames(texts),
+  }
+}

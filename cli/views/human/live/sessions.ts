@@ -1,0 +1,25 @@
+/** Sessions that are alive, one a line. */
+
+import type { SessionRecord } from '../../../client/records.ts'
+import { note } from '../elements/note.ts'
+import { printTable } from '../elements/table.ts'
+import { ago, moment } from '../elements/values.ts'
+
+export const showSessions = (
+  { realm, sessions }: { readonly realm: string; readonly sessions: readonly SessionRecord[] },
+  call: { readonly quiet: boolean },
+): void => {
+  const now = Date.now()
+  if (sessions.length === 0) note(call, `nobody is signed in to realm ${realm}`)
+  else
+    printTable(
+      ['session', 'user', 'address', 'since', 'last used'],
+      sessions.map(({ id, username, ipAddress, start, lastAccess }) => [
+        id,
+        username,
+        ipAddress,
+        moment(start),
+        ago(lastAccess, now),
+      ]),
+    )
+}

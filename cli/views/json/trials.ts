@@ -1,0 +1,17 @@
+/** Of what is tried before it is done, for programs: the trial where it stays at that, else the reply. */
+
+import type { RollbackView } from '../../apply/rollback.ts'
+import type { ImportView } from '../../transfer/import.ts'
+import { printJson } from './json.ts'
+
+export const trialView: RollbackView = {
+  preview: () => undefined,
+  ended: printJson,
+  applied: (_realm, reply) => printJson(reply),
+}
+
+export const importView: ImportView = {
+  preview: () => undefined,
+  ended: printJson,
+  imported: (reply) => printJson(reply),
+}
