@@ -209,7 +209,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     })
     const page = await person.open(url.href)
     expect(page.away).toBeUndefined()
-    expect(page.body).toContain('Everything you may administer')
+    expect(page.body).toContain('Administration with your permissions')
     url.searchParams.set('prompt', 'none')
     const silent = await person.open(url.href)
     expect(new URL(silent.away ?? '').searchParams.get('error')).toBe('consent_required')
@@ -221,7 +221,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     const started = await openid.initiateDeviceAuthorization(config, {})
     const person = newPerson(site)
     const question = await person.signIn(started.verification_uri_complete ?? '', 'boss')
-    expect(question.body).toContain('Everything you may administer')
+    expect(question.body).toContain('Administration with your permissions')
     await person.submit(question, { decision: 'allow' })
     const tokens = await openid.pollDeviceAuthorizationGrant(
       config,

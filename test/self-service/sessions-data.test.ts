@@ -163,7 +163,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     await bob.browser.open(account('/data/delete'))
     await bob.browser.submit({ username: `bob-${count}`, password })
     expect(bob.browser.path).toBe(account('/data'))
-    expect(bob.browser.page?.body).toContain('You asked for it on')
+    expect(bob.browser.page?.body).toContain('You requested this on')
     expect((await waiting()).length).toBe(1)
 
     expect((await ask({ password }, ann)).body).toEqual({ status: 'ERASED' })

@@ -128,8 +128,8 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
       const page = await world.browser().open(link)
       expect(page.status).toBe(403)
       expect(page.headers.get('content-type')).toContain('text/html')
-      expect(page.body).toContain('Open this in the browser where you began')
-      expect(page.body).toContain('begin again in this one')
+      expect(page.body).toContain('Open this in the browser where you started')
+      expect(page.body).toContain('start again in this one')
       expect(page.body).toContain(`href="${login}"`)
       answers.add(page.body.replaceAll(/<code>[^<]*<\/code>/g, ''))
     }

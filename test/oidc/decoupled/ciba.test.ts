@@ -170,7 +170,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
     now += 31_000
     expect(await errorOf(short.auth_req_id)).toBe('expired_token')
     now += 600_000
-    expect((await person.open(approvals())).body).toContain('Nothing waits for you.')
+    expect((await person.open(approvals())).body).toContain('There are no pending requests.')
   })
 
   it('asks nobody but the user it is for', async () => {

@@ -27,7 +27,7 @@ it('goes from the page of the realm over the second factor and the question back
   await page.fill('input[name="code"]', admin.code())
   await page.click('button[type="submit"]:visible')
   await page.waitForSelector('button[value="allow"]')
-  expect(await page.textContent('body')).toContain('Everything you may administer')
+  expect(await page.textContent('body')).toContain('Administration with your permissions')
   await page.click('button[value="allow"]')
   await page.waitForURL(/^http:\/\/127\.0\.0\.1:\d+\/callback/)
   expect(await page.textContent('h1')).toBe('You are signed in')
