@@ -1,34 +1,45 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
-import type { Config } from '#server/config/index.ts'
-import type { Realms } from '#server/realm/realms.ts'
+import type { AuditArea } from '#server/audit/open.ts'
+import type { CredentialsArea } from '#server/credentials/open.ts'
+import type { HttpArea } from '#server/http/open.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { KeysArea } from '#server/keys/open.ts'
+import type { Secrets } from '#server/keys/secrets.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { OidcArea } from '#server/oidc/open.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { PlatformArea } from '#server/platform/open.ts'
+import type { RealmArea } from '#server/realm/open.ts'
+import type { SelfServiceArea } from '#server/self-service/open.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UsersArea } from '#server/users/open.ts'
+import type { WebhooksArea } from '#server/webhooks/open.ts'
 import type { Action } from './action.ts'
 import { attachmentActions } from './clients/attachments.ts'
 import { clientFieldActions } from './clients/client-fields.ts'
-import {
-  type ClientSecretParts,
-  readClientSecret,
-  regenerateClientSecret,
-} from './clients/client-secret.ts'
+import { readClientSecret, regenerateClientSecret } from './clients/client-secret.ts'
 import { provisioningTokenActions } from './clients/provisioning-tokens.ts'
 import { credentialActions } from './credentials/credentials.ts'
-import { type PushTokenParts, pushTokenActions } from './credentials/push-tokens.ts'
-import { type AuditConfigParts, auditConfigActions } from './events/audit-config.ts'
-import { type EventParts, listEvents } from './events/list-events.ts'
-import { readMetricsSummary, type SummaryParts } from './events/metrics-summary.ts'
-import { type StreamEventsParts, streamEvents } from './events/stream-events.ts'
-import { type VerifyEventsParts, verifyEvents } from './events/verify-events.ts'
-import { type WebhookActionParts, webhookActions } from './events/webhooks.ts'
-import { type MessagingPreviewParts, previewMessage } from './messaging/messaging-preview.ts'
-import { type MessagingTestParts, testMessaging } from './messaging/messaging-test.ts'
-import { type InvitationParts, invitationActions } from './organizations/invitations.ts'
+import { pushTokenActions } from './credentials/push-tokens.ts'
+import { auditConfigActions } from './events/audit-config.ts'
+import { listEvents } from './events/list-events.ts'
+import { readMetricsSummary } from './events/metrics-summary.ts'
+import { streamEvents } from './events/stream-events.ts'
+import { verifyEvents } from './events/verify-events.ts'
+import { webhookActions } from './events/webhooks.ts'
+import { previewMessage } from './messaging/messaging-preview.ts'
+import { testMessaging } from './messaging/messaging-test.ts'
+import { invitationActions } from './organizations/invitations.ts'
 import { membershipActions } from './organizations/memberships.ts'
-import { applyChangeset, type ChangesetActionParts } from './realms/changesets.ts'
-import { type CompareParts, compareAction } from './realms/compare.ts'
+import { applyChangeset } from './realms/changesets.ts'
+import { compareAction } from './realms/compare.ts'
 import { exportAction } from './realms/export.ts'
-import { type FlowParts, flowActions } from './realms/flows.ts'
+import { flowActions } from './realms/flows.ts'
 import { importAction } from './realms/import.ts'
-import { type KeyParts, keyActions } from './realms/keys.ts'
+import { keyActions } from './realms/keys.ts'
 import { readEndpoints, readRealmHealth } from './realms/realm-status.ts'
 import {
   createRealm,
@@ -37,18 +48,18 @@ import {
   readRealm,
   readRealmDefaults,
 } from './realms/realms.ts'
-import { type RevisionParts, revisionActions } from './realms/revisions.ts'
+import { revisionActions } from './realms/revisions.ts'
 import { rollbackAction } from './realms/rollback.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './roles/admin-roles.ts'
 import { setDefaultRole } from './roles/default-role.ts'
 import { setNotBefore } from './sessions/not-before.ts'
-import { type SessionParts, sessionActions } from './sessions/sessions.ts'
+import { sessionActions } from './sessions/sessions.ts'
 import { whoami } from './sessions/whoami.ts'
-import { type ConsentParts, listConsents } from './users/consents.ts'
+import { listConsents } from './users/consents.ts'
 import { createUser } from './users/create-user.ts'
-import { type DataSubjectParts, dataSubjectActions } from './users/data-subject.ts'
+import { dataSubjectActions } from './users/data-subject.ts'
 import { deleteUser } from './users/delete-user.ts'
-import { type ImpersonateParts, impersonate } from './users/impersonate.ts'
+import { impersonate } from './users/impersonate.ts'
 import { importUsers } from './users/import/import-users.ts'
 import { listUsers } from './users/list-users.ts'
 import { readUser } from './users/read-user.ts'
@@ -58,84 +69,126 @@ import { setUserPassword } from './users/set-user-password.ts'
 import { assignUserRole, listUserRoles, unassignUserRole } from './users/user-roles.ts'
 import type { UserParts } from './users/users.ts'
 
-export interface ActionParts
-  extends UserParts,
-    AuditConfigParts,
-    ChangesetActionParts,
-    SummaryParts,
-    ClientSecretParts,
-    CompareParts,
-    ConsentParts,
-    DataSubjectParts,
-    ImpersonateParts,
-    EventParts,
-    FlowParts,
-    InvitationParts,
-    KeyParts,
-    MessagingPreviewParts,
-    MessagingTestParts,
-    PushTokenParts,
-    RevisionParts,
-    SessionParts,
-    StreamEventsParts,
-    VerifyEventsParts,
-    WebhookActionParts {
-  readonly config: Pick<Config, 'http'>
-  readonly realms: Realms
+export interface ActionNeeds {
+  readonly storage: Storage
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly secrets: Pick<Secrets, 'keyring' | 'vault'>
+  readonly platform: Pick<PlatformArea, 'outgoing' | 'siblings'>
+  readonly jobs: Jobs
+  readonly audit: AuditArea
+  readonly keys: Pick<KeysArea, 'signingKeys' | 'policies'>
+  readonly messaging: Messaging
+  readonly users: UsersArea
+  readonly credentials: Pick<CredentialsArea, 'passwords' | 'bruteForce'>
+  readonly sessions: Sessions
+  readonly realm: RealmArea
+  readonly webhooks: Pick<WebhooksArea, 'send'>
+  readonly http: Pick<HttpArea, 'cookies'>
+  readonly oidc: Pick<OidcArea, 'consents'>
+  readonly selfService: Pick<SelfServiceArea, 'exportData'>
+  readonly baseUrl: string
 }
 
-export const createActions = (parts: ActionParts): readonly Action[] => [
-  listRealms(parts.realms),
-  createRealm(parts.realms),
-  readRealm(parts.realms),
-  deleteRealm(parts.realms),
-  readRealmDefaults(),
-  exportAction(parts.storage),
-  applyChangeset(parts),
-  compareAction(parts),
-  ...revisionActions(parts),
-  rollbackAction(parts),
-  importAction(parts),
-  listAdminRoles(),
-  listPermissions(),
-  setAdminRole(parts),
-  listUsers(parts),
-  createUser(parts),
-  readUser(parts),
-  replaceUser(parts),
-  deleteUser(parts),
-  listUserRoles(parts),
-  assignUserRole(parts),
-  unassignUserRole(parts),
-  setUserPassword(parts),
-  importUsers(parts),
-  ...credentialActions(parts),
-  ...requiredActionActions(parts),
-  listConsents(parts),
-  ...dataSubjectActions(parts),
-  impersonate(parts),
-  ...membershipActions(parts),
-  ...invitationActions(parts),
-  ...attachmentActions(parts),
-  setDefaultRole(parts),
-  readClientSecret(parts),
-  regenerateClientSecret(parts),
-  ...clientFieldActions(parts),
-  ...flowActions(parts),
-  ...keyActions(parts),
-  ...provisioningTokenActions(parts),
-  ...pushTokenActions(parts),
-  testMessaging(parts),
-  previewMessage(parts),
-  ...sessionActions(parts),
-  setNotBefore(parts),
-  ...webhookActions(parts),
-  whoami(parts.storage),
-  readEndpoints(parts.config.http.baseUrl),
-  readRealmHealth(parts.storage),
-  listEvents(parts),
-  streamEvents(parts),
-  verifyEvents(parts),
-  ...auditConfigActions(parts),
-  readMetricsSummary(parts),
-]
+export const createActions = (needs: ActionNeeds): readonly Action[] => {
+  const { storage, copy, clock, jobs, messaging, sessions, baseUrl } = needs
+  const { keyring, vault } = needs.secrets
+  const { outgoing, siblings } = needs.platform
+  const { recorder, readRecords, totals, emission, forwarder, personalKeys } = needs.audit
+  const { signingKeys, policies: keyPolicies } = needs.keys
+  const { store: users, ranks, addressNotice, erasedPeople } = needs.users
+  const { invitations, post, messageLimits } = needs.users
+  const { passwords, bruteForce } = needs.credentials
+  const { writer, realms, changesets, presenter, lastAdmin, settingsOf } = needs.realm
+  const user: UserParts = {
+    storage,
+    recorder,
+    writer,
+    users,
+    passwords,
+    ranks,
+    addressNotice,
+    lastAdmin,
+    sessions,
+    bruteForce,
+    clock,
+  }
+  const clientSecret = { storage, recorder, writer, vault, ranks, clock }
+  return [
+    listRealms(realms),
+    createRealm(realms),
+    readRealm(realms),
+    deleteRealm(realms),
+    readRealmDefaults(),
+    exportAction(storage),
+    applyChangeset({ changesets, realms }),
+    compareAction({ storage, vault, recorder, clock }),
+    ...revisionActions({ storage, vault }),
+    rollbackAction({ storage, writer, clock }),
+    importAction({ storage, writer, clock }),
+    listAdminRoles(),
+    listPermissions(),
+    setAdminRole({ writer }),
+    listUsers(user),
+    createUser(user),
+    readUser(user),
+    replaceUser(user),
+    deleteUser(user),
+    listUserRoles(user),
+    assignUserRole(user),
+    unassignUserRole(user),
+    setUserPassword(user),
+    importUsers(user),
+    ...credentialActions({ ...user, keyring }),
+    ...requiredActionActions(user),
+    listConsents(user, needs.oidc.consents),
+    ...dataSubjectActions({
+      ...user,
+      exportData: needs.selfService.exportData,
+      erasedPeople,
+      personalKeys,
+    }),
+    impersonate({ ...user, cookies: needs.http.cookies }),
+    ...membershipActions(user),
+    ...invitationActions({
+      storage,
+      recorder,
+      clock,
+      users,
+      invitations,
+      messaging,
+      post,
+      messageLimits,
+      baseUrl,
+    }),
+    ...attachmentActions({ writer }),
+    setDefaultRole({ writer }),
+    readClientSecret(clientSecret),
+    regenerateClientSecret(clientSecret),
+    ...clientFieldActions({ writer }),
+    ...flowActions({ writer, presenter, copy }),
+    ...keyActions({ storage, signingKeys, keyPolicies, clock }),
+    ...provisioningTokenActions({ storage, recorder, clock }),
+    ...pushTokenActions({ ...user, keyring }),
+    testMessaging({ messaging, storage, recorder, keyring, messageLimits }),
+    previewMessage({ messaging }),
+    ...sessionActions({ sessions, recorder, settingsOf, jobs, storage }),
+    setNotBefore({ storage, recorder, clock, ranks, users }),
+    ...webhookActions({
+      storage,
+      recorder,
+      writer,
+      clock,
+      jobs,
+      sendDelivery: needs.webhooks.send,
+    }),
+    whoami(storage),
+    readEndpoints(baseUrl),
+    readRealmHealth(storage),
+    listEvents({ storage, vault, totals, readRecords }),
+    streamEvents({ storage, eventStreams: needs.audit.streams }),
+    verifyEvents({ storage, checkChain: needs.audit.checkChain }),
+    ...auditConfigActions({ emission, recorder, outgoing, forwarder }),
+    readMetricsSummary({ storage, clock, siblings }),
+  ]
+}

@@ -13,7 +13,6 @@ import { loadConfig } from '#server/config/index.ts'
 import { eventsOf } from '#server/http/caller.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
-import { createActions } from './actions.ts'
 
 export interface PrintedRoute {
   readonly method: string
@@ -67,14 +66,15 @@ const declarations = (): ReadonlyMap<string, string> => {
 export const listRoutes = async (): Promise<PrintedRoute[]> => {
   // Above this floor, and needed by nothing but this script.
   const { createApp } = await import('#server/run/app.ts')
-  const { createParts } = await import('#server/run/parts.ts')
+  const { openServer } = await import('#server/run/open.ts')
   const data = mkdtempSync(join(tmpdir(), 'iamctl-routes-'))
   const config = loadConfig({ flags: { data } })
   const locator = createLocator()
   try {
-    const parts = await createParts(config, createLogger({ level: 'silent' }), systemClock)
-    const app = createApp(parts)
-    const handlers = new Map(createActions(parts).map((one) => [one.operationId, one.handle]))
+    const logger = createLogger({ level: 'silent' })
+    const areas = await openServer({ config, logger, clock: systemClock })
+    const app = createApp(areas)
+    const handlers = new Map(areas.admin.actions.map((one) => [one.operationId, one.handle]))
     const files = declarations()
     const found: PrintedRoute[] = []
 
@@ -97,7 +97,7 @@ export const listRoutes = async (): Promise<PrintedRoute[]> => {
     })
     await app.ready()
     await app.close()
-    await parts.close()
+    await areas.close()
     return found.sort((a, b) => (a.path === b.path ? 0 : a.path < b.path ? -1 : 1))
   } finally {
     locator.close()

@@ -24,15 +24,18 @@ export interface AuditNeeds {
   readonly logger: Logger
   readonly jobs: Jobs
   readonly outgoing: Outgoing
-  readonly keyring: Keyring
-  /** Seals blocks of events; every node has the same. */
-  readonly chainKey: Uint8Array
+  readonly secrets: {
+    readonly keyring: Keyring
+    readonly keyFor: (purpose: string) => Uint8Array
+  }
   /** The name of the realm that speaks for the whole server. */
   readonly master: string
 }
 
 export const openAudit = async (needs: AuditNeeds) => {
-  const { storage, clock, logger, jobs, outgoing, keyring, chainKey, master } = needs
+  const { storage, clock, logger, jobs, outgoing, secrets, master } = needs
+  const { keyring } = secrets
+  const chainKey = secrets.keyFor('audit-chain')
   const personalKeys = createPersonalKeys({ storage, keyring })
   const emission = await createEmission({ storage, keyring })
   const outbox = createOutbox(storage)

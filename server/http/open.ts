@@ -7,14 +7,15 @@ import { createPages } from './pages/pages.ts'
 
 export interface HttpNeeds {
   readonly baseUrl: string
-  /** Makes the tokens of forms; every node has the same. */
-  readonly csrfKey: Uint8Array
+  /** The key of one purpose, the same on every node. */
+  readonly secrets: { readonly keyFor: (purpose: string) => Uint8Array }
   readonly mapError: MapError
 }
 
-export const openHttp = ({ baseUrl, csrfKey, mapError }: HttpNeeds) => {
+export const openHttp = ({ baseUrl, secrets, mapError }: HttpNeeds) => {
   const cookies = createCookies(baseUrl)
-  return { cookies, csrf: createCsrf(csrfKey), pages: createPages({ cookies }), mapError }
+  const csrf = createCsrf(secrets.keyFor('csrf'))
+  return { cookies, csrf, pages: createPages({ cookies }), mapError }
 }
 
 export type HttpArea = ReturnType<typeof openHttp>

@@ -1,5 +1,20 @@
 /** THE list of protocol endpoints. */
 
+import type { Recorder } from '#server/audit/audit.ts'
+import type { CredentialsArea } from '#server/credentials/open.ts'
+import type { HttpArea } from '#server/http/open.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { KeysArea } from '#server/keys/open.ts'
+import type { Secrets } from '#server/keys/secrets.ts'
+import type { Messaging } from '#server/messaging/sender.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
+import type { SignInArea } from '#server/sign-in/open.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { TokensArea } from '#server/tokens/open.ts'
+import type { UsersArea } from '#server/users/open.ts'
 import type { Authorizations } from './authorize/authorizations.ts'
 import { authorize } from './authorize/authorize.ts'
 import { createAuthorizeRules } from './authorize/authorize-rules.ts'
@@ -23,7 +38,6 @@ import type { Lists } from './discovery/metadata.ts'
 import { protectedResource } from './discovery/protected-resource.ts'
 import type { Endpoint } from './endpoint.ts'
 import { logout } from './logout/logout.ts'
-import type { OidcNeeds } from './open.ts'
 import { createRecordRefusal } from './record-refusal.ts'
 import { createCodes } from './token/codes.ts'
 import type { Dpop } from './token/dpop.ts'
@@ -33,6 +47,24 @@ import { revoke } from './token/revoke.ts'
 import { token } from './token/token.ts'
 import { userinfo } from './token/userinfo.ts'
 import type { UserPages } from './user-pages.ts'
+
+export interface EndpointNeeds {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
+  readonly outgoing: Outgoing
+  readonly recorder: Recorder
+  readonly metrics: Metrics
+  readonly jobs: Jobs
+  readonly messaging: Pick<Messaging, 'ready'>
+  readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
+  readonly users: Pick<UsersArea, 'store' | 'post'>
+  readonly credentials: Pick<CredentialsArea, 'authenticator' | 'devices'>
+  readonly sessions: Sessions
+  readonly tokens: TokensArea
+  readonly http: Pick<HttpArea, 'pages' | 'mapError'>
+  readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
+}
 
 /** Made once for all endpoints, and for the areas above. */
 interface Shared {
@@ -44,7 +76,7 @@ interface Shared {
   readonly cibaRequests: CibaRequests
 }
 
-export const createEndpoints = (needs: OidcNeeds, shared: Shared): readonly Endpoint[] => {
+export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
   const { storage, clock, outgoing, recorder, metrics, jobs, messaging, sessions } = needs
   const { issuers, mint, subjects, verifier, grantsStore } = needs.tokens
   const { realmKeys, signingKeys } = needs.keys

@@ -1,48 +1,22 @@
 /** Opens the OpenID provider: its endpoints, and what self-service and the admin API share with them. */
 
 import type { FastifyPluginAsync } from 'fastify'
-import type { Recorder } from '#server/audit/audit.ts'
-import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { HttpArea } from '#server/http/open.ts'
-import type { Jobs } from '#server/jobs/queue.ts'
-import type { KeysArea } from '#server/keys/open.ts'
-import type { Secrets } from '#server/keys/secrets.ts'
-import type { Messaging } from '#server/messaging/sender.ts'
-import type { Metrics } from '#server/metrics/metrics.ts'
-import type { Clock } from '#server/platform/clock.ts'
-import type { Outgoing } from '#server/platform/outgoing/client.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
-import type { Storage } from '#server/storage/contract.ts'
-import type { TokensArea } from '#server/tokens/open.ts'
-import type { UsersArea } from '#server/users/open.ts'
 import { createAuthorizations } from './authorize/authorizations.ts'
 import { createFindPending } from './authorize/pending-sign-in.ts'
 import { createConsents } from './consent/consents.ts'
 import { createPreflights } from './cors.ts'
 import { cibaPings } from './decoupled/ciba-ping.ts'
 import { createCibaRequests } from './decoupled/ciba-requests.ts'
-import { createEndpoints } from './endpoints.ts'
+import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
 import { logoutDeliveries } from './logout/logout-deliveries.ts'
 import { takeForms } from './parameters.ts'
 import { createDpop } from './token/dpop.ts'
 import { createUserPages } from './user-pages.ts'
 
-export interface OidcNeeds {
-  readonly storage: Storage
-  readonly clock: Clock
-  readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
-  readonly outgoing: Outgoing
-  readonly recorder: Recorder
-  readonly metrics: Metrics
-  readonly jobs: Jobs
-  readonly messaging: Pick<Messaging, 'ready'>
-  readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
-  readonly users: Pick<UsersArea, 'store' | 'post'>
-  readonly credentials: Pick<CredentialsArea, 'authenticator' | 'devices'>
-  readonly sessions: Sessions
-  readonly tokens: TokensArea
+export interface OidcNeeds extends EndpointNeeds {
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack' | 'invitations'>
 }

@@ -6,39 +6,41 @@ import type { JobHandler } from '#server/jobs/job.ts'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import { housekeeping } from './housekeeping.ts'
-import type { Parts } from './parts.ts'
+import type { Areas } from './open.ts'
 
-export const jobHandlers = (parts: Parts): readonly JobHandler[] => [
-  ...housekeeping(parts),
-  parts.forwarder.handler,
-  parts.post.handler as JobHandler,
-  parts.logouts,
-  parts.oidc.pings as JobHandler,
-  parts.webhooks.handler as JobHandler,
+export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
+  ...housekeeping(areas),
+  areas.audit.forwarder.handler,
+  areas.users.post.handler as JobHandler,
+  areas.oidc.logouts,
+  areas.oidc.pings as JobHandler,
+  areas.webhooks.handler as JobHandler,
 ]
 
 /** A new device is told of with a sign-in, which ends nothing. */
 const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
   type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
 
-export const startBackground = async (parts: Parts): Promise<RunningJobs> => {
-  await parts.jobs.takeOver()
-  const fanOut = parts.webhooks.start()
-  const endSealing = startSealing(parts)
-  const endForwarding = parts.forwarder.start()
-  const jobs = await parts.jobs.start(jobHandlers(parts))
+export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
+  const { given, jobs, audit, webhooks } = areas
+  const { sealEvents, outbox, forwarder } = audit
+  await jobs.takeOver()
+  const fanOut = webhooks.start()
+  const endSealing = startSealing({ sealEvents, outbox, logger: given.logger })
+  const endForwarding = forwarder.start()
+  const running = await jobs.start(jobHandlers(areas))
   // Many writes end sessions beside what they are about: all of them are events.
-  const unlisten = parts.outbox.listen(({ category, type }) => {
-    if (mayEndSessions(category, type)) parts.jobs.wake(logoutQueue)
+  const unlisten = outbox.listen(({ category, type }) => {
+    if (mayEndSessions(category, type)) jobs.wake(logoutQueue)
   })
   return {
     idle: async () => {
       await fanOut.idle()
-      await jobs.idle()
+      await running.idle()
     },
     stop: async () => {
       unlisten()
-      await Promise.allSettled([fanOut.stop(), endForwarding(), endSealing(), jobs.stop()])
+      await Promise.allSettled([fanOut.stop(), endForwarding(), endSealing(), running.stop()])
     },
   }
 }

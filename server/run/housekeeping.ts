@@ -8,51 +8,53 @@ import type { JobHandler } from '#server/jobs/job.ts'
 import { recurring } from '#server/jobs/recurring.ts'
 import { forgetRequests } from '#server/oidc/expired-requests.ts'
 import { forgetDevices } from '#server/sign-in/known-devices.ts'
-import type { Parts } from './parts.ts'
+import type { Areas } from './open.ts'
 
 const intervalMs = 5 * 60_000
 /** Of next keys, per round: making one costs more than all the rest, and nobody is in a hurry. */
 const mostKeys = 20
 
 /** One round over all realms. */
-export const tidy = async (parts: Parts): Promise<void> => {
+export const tidy = async (areas: Areas): Promise<void> => {
+  const { given, storage, copy, audit, keys, users, credentials, sessions, tokens, realm } = areas
+  const { clock } = given
   let keysLeft = mostKeys
-  await parts.sealEvents()
-  for (const { name } of await parts.realms.list()) {
-    const settings = await parts.settingsOf(name)
+  await audit.sealEvents()
+  for (const { name } of await realm.realms.list()) {
+    const settings = await realm.settingsOf(name)
     if (!settings) continue
-    await parts.totals.advance(name)
+    await audit.totals.advance(name)
     if (settings.eventsExpiration > 0)
-      await parts.forgetEvents(name, parts.clock.now() - settings.eventsExpiration * 1000)
-    await parts.storage.append([
-      ...parts.sessions.forgetStatements(name, settings),
-      ...parts.bruteForce.forgetStatements(name, settings),
+      await audit.forgetEvents(name, clock.now() - settings.eventsExpiration * 1000)
+    await storage.append([
+      ...sessions.forgetStatements(name, settings),
+      ...credentials.bruteForce.forgetStatements(name, settings),
     ])
-    const view = await parts.copy.fresh(name)
-    if (view) await parts.keyPolicies.follow(view)
-    keysLeft -= await parts.keyPolicies.prepare(name, keysLeft)
+    const view = await copy.fresh(name)
+    if (view) await keys.policies.follow(view)
+    keysLeft -= await keys.policies.prepare(name, keysLeft)
   }
-  await parts.storage.append([
-    ...parts.grantsStore.forgetStatements(),
-    ...forgetRequests(parts.storage, parts.clock.now()),
-    ...parts.signIns.forgetStatements(),
-    ...parts.devices.forgetStatements(),
-    ...parts.approvals.forgetStatements(),
-    ...parts.invitations.forgetStatements(),
-    ...parts.addressUndos.forgetStatements(),
-    ...parts.transactions.forgetStatements(),
-    parts.messageLimits.forgetStatement(),
-    parts.changesets.forgetStatement(),
-    forgetDevices(parts.storage, parts.clock.now()),
+  await storage.append([
+    ...tokens.grantsStore.forgetStatements(),
+    ...forgetRequests(storage, clock.now()),
+    ...areas.signIn.signIns.forgetStatements(),
+    ...credentials.devices.forgetStatements(),
+    ...credentials.approvals.forgetStatements(),
+    ...users.invitations.forgetStatements(),
+    ...users.addressUndos.forgetStatements(),
+    ...credentials.transactions.forgetStatements(),
+    users.messageLimits.forgetStatement(),
+    realm.changesets.forgetStatement(),
+    forgetDevices(storage, clock.now()),
   ])
 }
 
 /** The jobs that keep the house. */
-export const housekeeping = (parts: Parts): readonly JobHandler[] => [
+export const housekeeping = (areas: Areas): readonly JobHandler[] => [
   recurring({
     queue: 'housekeeping',
     everyMs: intervalMs,
-    logger: parts.logger,
-    work: () => tidy(parts),
+    logger: areas.given.logger,
+    work: () => tidy(areas),
   }),
 ]

@@ -16,7 +16,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { readSchema } from '#server/storage/maintenance.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { createParts, type Parts } from './parts.ts'
+import { type Areas, openServer } from './open.ts'
 
 export interface ResetAdmin {
   readonly realm: string
@@ -34,11 +34,11 @@ const requiring = ({ required_actions }: UserRow): string =>
   JSON.stringify([...new Set([...(JSON.parse(required_actions) as string[]), 'UPDATE_PASSWORD'])])
 
 const administratorIn = async (
-  { users, ranks }: Parts,
+  { store, ranks }: Areas['users'],
   view: RealmView,
   name: string,
 ): Promise<UserRow> => {
-  const user = await users.find(view.realm, name)
+  const user = await store.find(view.realm, name)
   if (!user) throw new ConfigError(`there is no user "${name}" in the realm ${view.realm}`)
   if (!(await ranks.permissionsOf(view, user.id)).has('realm-admin'))
     throw new ConfigError(
@@ -53,11 +53,13 @@ const settingsOf = async (view: RealmView): Promise<SettingsDoc> => {
   return contentOf<SettingsDoc>(document)
 }
 
-const resetIn = async (parts: Parts, name: string): Promise<ResetAdmin> => {
-  const { copy, users, passwords, sessions, bruteForce, recorder, storage } = parts
+const resetIn = async (areas: Areas, name: string): Promise<ResetAdmin> => {
+  const { copy, users, credentials, sessions, storage } = areas
+  const { passwords, bruteForce } = credentials
+  const { recorder } = areas.audit
   const view = await copy.fresh(masterRealm)
   if (!view) throw new ConfigError('there is no administrator yet: start the server first')
-  const user = await administratorIn(parts, view, name)
+  const user = await administratorIn(users, view, name)
   const password = newPassword()
   const { statements, errors } = await passwords.prepare(await settingsOf(view), user, password)
   if (errors.length > 0)
@@ -83,7 +85,11 @@ const resetIn = async (parts: Parts, name: string): Promise<ResetAdmin> => {
   await recorder.commit(
     [
       ...statements,
-      ...users.updateStatements(user, { ...user, required_actions: requiring(user), locked: 0 }),
+      ...users.store.updateStatements(user, {
+        ...user,
+        required_actions: requiring(user),
+        locked: 0,
+      }),
       ...others.flatMap((credential) => removeCredential(storage, credential)),
       ...sessions.revokeAllOf(user.id),
       ...bruteForce.unlockStatements(view.realm, user.id),
@@ -101,10 +107,11 @@ export const resetAdmin = async (sources: ConfigSources, name: string): Promise<
   // Before it is opened: with a wrong address nothing must be made.
   if (!(await readSchema(config.database.url)).exists)
     throw new ConfigError('there is no database: name it with --data or IAMCTL_DATABASE_URL')
-  const parts = await createParts(config, createLogger({ level: 'error' }), systemClock)
+  const logger = createLogger({ level: 'error' })
+  const areas = await openServer({ config, logger, clock: systemClock })
   try {
-    return await resetIn(parts, name)
+    return await resetIn(areas, name)
   } finally {
-    await parts.close()
+    await areas.close()
   }
 }

@@ -18,7 +18,7 @@ import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
-import { createParts } from './parts.ts'
+import { openServer } from './open.ts'
 
 /** A server that runs, in this process or in its workers. */
 export interface Started {
@@ -50,15 +50,15 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   switchOff(config.runtime.tuningOff)
   if (isOn('tick-layout')) keepTickLayout()
-  const parts = await createParts(config, logger, systemClock)
-  const app = createApp(parts)
+  const areas = await openServer({ config, logger, clock: systemClock })
+  const app = createApp(areas)
   if (isOn('object-shapes')) settleShapes()
   try {
     // First the port: an administrator made by a start that then fails would have a password nobody was told.
     await app.listen({ host: config.http.host, port: config.http.port })
-    const admin = await bootstrap(parts.realms, config.bootstrap)
-    parts.health.started()
-    const background = await startBackground(parts)
+    const admin = await bootstrap(areas.realm.realms, config.bootstrap)
+    areas.admin.health.started()
+    const background = await startBackground(areas)
     if (isOn('fast-code')) keepCodeFast()
     if (isOn('bound-garbage')) boundGarbage()
     const endBound = isOn('bound-new-objects') ? boundNewObjects() : () => undefined
@@ -67,20 +67,20 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
       : undefined
     const stop = async (): Promise<void> => {
       clearTimeout(settled)
-      parts.health.stopping()
+      areas.admin.health.stopping()
       const stopping = background.stop()
       await sleep(config.limits.shutdownDelay * 1000)
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await stopping
-      await sealRest(parts)
-      await parts.close()
+      await sealRest({ ...areas.audit, logger })
+      await areas.close()
       endBound()
     }
     return { admin, stop }
   } catch (error) {
     app.server.closeAllConnections()
     await app.close()
-    await parts.close()
+    await areas.close()
     throw listenError(error, config.http)
   }
 }

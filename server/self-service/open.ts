@@ -12,7 +12,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Browser } from '#server/sign-in/pages/browser.ts'
+import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createDataExport } from '#server/users/data-export.ts'
@@ -45,7 +45,7 @@ export interface SelfServiceNeeds {
   readonly tokens: TokensArea
   readonly realm: Pick<RealmArea, 'lastAdmin' | 'settingsOf'>
   readonly http: HttpArea
-  readonly browser: Browser
+  readonly signIn: Pick<SignInArea, 'browser'>
   readonly oidc: OidcArea
 }
 
@@ -105,7 +105,8 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
 }
 
 export const openSelfService = (needs: SelfServiceNeeds) => {
-  const { storage, clock, jobs, sessions, http, browser } = needs
+  const { storage, clock, jobs, sessions, http } = needs
+  const { browser } = needs.signIn
   const { recorder } = needs.audit
   const { store: users, ranks, addressNotice, addressUndos } = needs.users
   const { devices, factors, passkeys, transactions, approvals, authenticator } = needs.credentials

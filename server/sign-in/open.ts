@@ -41,7 +41,7 @@ export interface SignInNeeds {
   }
   readonly credentials: Omit<CredentialsArea, 'transactions'>
   readonly sessions: Sessions
-  readonly settingsOf: RealmArea['settingsOf']
+  readonly realm: Pick<RealmArea, 'settingsOf'>
   readonly http: HttpArea
   readonly baseUrl: string
   /** The name of the realm that stays open when it is disabled. */
@@ -104,7 +104,8 @@ const createSignInFlow = (needs: SignInNeeds) => {
 }
 
 export const openSignIn = (needs: SignInNeeds) => {
-  const { copy, clock, recorder, metrics, users, sessions, settingsOf, master } = needs
+  const { copy, clock, recorder, metrics, users, sessions, master } = needs
+  const { settingsOf } = needs.realm
   const { cookies, csrf, pages, mapError } = needs.http
   const browser = createBrowser(cookies, csrf)
   const invitations = createOpenedInvitations({ invitations: users.invitations, copy, cookies })

@@ -40,7 +40,7 @@ describe.each(backends)('credentials on $name', (backend) => {
       .orderBy('priority')
       .orderBy('id')
       .execute()
-  const opened = (row: { id: string; secret: string }, keyring = server.parts.keyring) =>
+  const opened = (row: { id: string; secret: string }, keyring = server.parts.secrets.keyring) =>
     JSON.parse(keyring.open(JSON.parse(row.secret), `acme/credential/${row.id}`))
   const settings = async (change: object): Promise<void> => {
     const { body } = await send('GET', '/settings')
@@ -144,7 +144,10 @@ describe.each(backends)('credentials on $name', (backend) => {
       const before = await stored(userId)
       const key = (first: number) => Uint8Array.from({ length: 32 }, (_, i) => first + i)
       const [old, next] = [key(0), key(100)]
-      const { storage, keyring } = server.parts
+      const {
+        storage,
+        secrets: { keyring },
+      } = server.parts
       expect(keyringFrom([old]).activeKid).toBe(keyring.activeKid)
       try {
         expect(await resealEverything(storage, keyringFrom([next, old]))).toBeGreaterThan(0)

@@ -66,7 +66,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
   })
 
   it('erases a user so that nothing is left that tells who it was, and the trail stays', async () => {
-    const user = await world.server.parts.users.find('shop', person.username)
+    const user = await world.server.parts.users.store.find('shop', person.username)
     const userId = user?.id ?? ''
     await world.must('DELETE', `/users/${userId}/gdpr`)
     const left = await dump()
@@ -98,14 +98,14 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
       ],
     })
     expect(applied.status, JSON.stringify(applied.body)).toBeLessThan(300)
-    const user = await world.server.parts.users.find('shop', person.username)
+    const user = await world.server.parts.users.store.find('shop', person.username)
     expect(user?.managed).toBe(1)
     await world.must('DELETE', `/users/${user?.id}/gdpr`)
     const left = await dump()
     for (const trace of traces) expect(left.toLowerCase()).not.toContain(trace.toLowerCase())
     const before = Number(applied.body.revision)
     await admin.send('POST', `${base}/revisions/${before}/rollback`, { message: 'back' })
-    expect(await world.server.parts.users.find('shop', person.username)).toBeUndefined()
+    expect(await world.server.parts.users.store.find('shop', person.username)).toBeUndefined()
   })
 
   it('is for who administers the realm alone, and never for oneself', async () => {

@@ -7,7 +7,6 @@ import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { kinds } from '#schemas/registry.ts'
 import { categories, eventTypes } from '#schemas/wire/event-types.ts'
-import { createActions } from '#server/admin/actions.ts'
 import { newId } from '#server/platform/ids.ts'
 import { type AdminRoute, adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'
 import { bodyFor, routeVariants } from '../security/valid-bodies.ts'
@@ -58,7 +57,7 @@ describe.each(backends)('events on $name', (backend) => {
     const types = Object.keys(eventTypes) as (keyof typeof eventTypes)[]
     for (let i = 0; i < count; i += 1) {
       now += 1000
-      await server.parts.recorder.append(
+      await server.parts.audit.recorder.append(
         [],
         [
           {
@@ -82,7 +81,7 @@ describe.each(backends)('events on $name', (backend) => {
       const page = await get('', busy)
       expect(page).toMatchObject({ total: 120, page: 0, size: 50 })
       expect(page.items).toHaveLength(50)
-      const action = createActions(server.parts).find(({ path }) => path === '/events')
+      const action = server.parts.admin.actions.find(({ path }) => path === '/events')
       const check = lazyValidator(createAjv(), action?.reply.schema ?? {})
       expect(check(page)).toEqual([])
       const times = page.items.map(({ ts }) => Date.parse(ts))
@@ -237,7 +236,7 @@ describe.each(backends)('events on $name', (backend) => {
     /** Everything that is stored, but for what follows from it. */
     const rows = async (): Promise<string> => {
       // The next key of a realm is made behind the back of whoever rotates.
-      await server.parts.signingKeys.idle()
+      await server.parts.keys.signingKeys.idle()
       const { db, dialect } = server.parts.storage
       const tables =
         dialect.name === 'sqlite'
@@ -304,7 +303,7 @@ describe.each(backends)('events on $name', (backend) => {
             ({ outcome, actor }) => outcome === 'SUCCESS' && actor === server.admin.userId,
           ) &&
           told?.type.startsWith('ADMIN_') &&
-          (await server.parts.readRecords([told]))[0]?.sourceIp === '127.0.0.1' &&
+          (await server.parts.audit.readRecords([told]))[0]?.sourceIp === '127.0.0.1' &&
           told.resource_type !== null &&
           told.resource_id !== null
         if (!asItShould) wrong.push(`${nameOf(route)}: ${answer.status} ${JSON.stringify(left)}`)
@@ -351,7 +350,7 @@ describe.each(backends)('events on $name', (backend) => {
 
     it('tell of each document of a list of operations, with the revision', async () => {
       const before = await newest()
-      const { revision } = await server.parts.writer.write({
+      const { revision } = await server.parts.realm.writer.write({
         realm: 'acme',
         door: { source: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: '192.0.2.7', permissions: new Set(permissionKeys) },

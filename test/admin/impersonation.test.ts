@@ -20,7 +20,7 @@ describe.each(backends)(
       const admin = await server.signedIn('master', 'admin')
       ann = (await admin.send('POST', `${base}/users`, { username: 'ann' })).body.userId
       await admin.send('POST', `${base}/users/${ann}/roles`, { name: 'admin' })
-      adminId = (await server.parts.users.find('master', 'admin'))?.id ?? ''
+      adminId = (await server.parts.users.store.find('master', 'admin'))?.id ?? ''
       const started = await admin.send('POST', `${base}/users/${ann}/impersonate`, {})
       expect(started.status).toBe(200)
       cookie = String(started.headers['set-cookie']).split(';')[0] ?? ''
@@ -96,11 +96,11 @@ describe.each(backends)(
 
     it('leaves a trail whose names cannot be changed unnoticed', async () => {
       const { parts } = server
-      const fault = async () => (await parts.checkChain('shop', 0)).fault
+      const fault = async () => (await parts.audit.checkChain('shop', 0)).fault
       // Events are settled once nothing older can still be on its way.
       await vi.waitFor(async () => {
-        await parts.sealEvents()
-        expect((await parts.checkChain('shop', 0)).events).toBeGreaterThan(3)
+        await parts.audit.sealEvents()
+        expect((await parts.audit.checkChain('shop', 0)).events).toBeGreaterThan(3)
       })
       expect(await fault()).toBeNull()
       const hidden = parts.storage.db

@@ -30,7 +30,7 @@ describe.each(backends)('the key policy on $name', (backend) => {
     return name
   }
   const declare = (realm: string, doc: Doc) =>
-    server.parts.writer.write({
+    server.parts.realm.writer.write({
       realm,
       caller,
       door: estate,
@@ -46,7 +46,7 @@ describe.each(backends)('the key policy on $name', (backend) => {
       .execute()
   const follow = async (realm: string, node = server): Promise<void> => {
     const view = await node.parts.copy.fresh(realm)
-    if (view) await node.parts.keyPolicies.follow(view)
+    if (view) await node.parts.keys.policies.follow(view)
   }
   /** One round publishes the next key, a later one lets it sign. */
   const followTwice = async (realm: string): Promise<void> => {

@@ -25,7 +25,7 @@ describe.each(backends)('managed users on $name', (backend) => {
   const declare = async (fields: Record<string, unknown> = {}) => {
     const username = `m-${newId()}`
     const doc = { username, ...fields }
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm: 'acme',
       door: estate,
       caller,
@@ -35,7 +35,7 @@ describe.each(backends)('managed users on $name', (backend) => {
     return { ...body, url: `${base}/users/${body.userId}`, etag: String(headers['etag']) }
   }
   const revision = async (): Promise<number> =>
-    (await server.parts.realms.find('acme'))?.revision ?? 0
+    (await server.parts.realm.realms.find('acme'))?.revision ?? 0
   const lastOperations = async () =>
     server.parts.storage.db
       .selectFrom('revision_operations')

@@ -101,7 +101,9 @@ describe.each(backends)('on $name', (backend) => {
       .executeTakeFirstOrThrow()
     const client = await (await server.parts.copy.fresh('acme'))?.get('client', 'hashed')
     if (!client) throw new Error('no client')
-    const { vault } = server.parts
+    const {
+      secrets: { vault },
+    } = server.parts
     const matches = (stored: Parameters<typeof vault.matches>[2], plain: string) =>
       vault.matches(client, '/secret', stored, plain)
     expect(matches(client.secrets['/secret'], fresh.body.value)).toBe(true)

@@ -41,7 +41,7 @@ describe.each(backends)('passwords on $name', (backend) => {
       .where('type', '=', 'password')
       .executeTakeFirst()
     const who = { realm, name: userId, userId }
-    return (await server.parts.passwords.verify(who, stored ?? null, password)).matches
+    return (await server.parts.credentials.passwords.verify(who, stored ?? null, password)).matches
   }
 
   it('are set, answered with 204 and nothing, and kept as an Argon2id hash', async () => {
@@ -250,11 +250,11 @@ describe.each(backends)('passwords on $name', (backend) => {
     const [old, fresh] = [strong(), strong()]
     await set(userId, old)
     await set(userId, fresh)
-    const settings = await server.parts.settingsOf(realm)
+    const settings = await server.parts.realm.settingsOf(realm)
     if (!settings) throw new Error('no settings')
     const attempt = async (password: string) =>
       (
-        await server.parts.authenticator.attempt(
+        await server.parts.credentials.authenticator.attempt(
           { realm, settings, name: username, password, address: '127.0.0.1' },
           () => ({ statements: [], events: [], value: null }),
         )

@@ -120,7 +120,7 @@ describe.each(backends)('realms on $name', (backend) => {
     for (const kind of routedKinds) await world.thing(realm, kind)
     const group = await send('POST', `${base}/groups`, { name: 'Staff' })
     await send('POST', `${base}/roles`, { name: 'both', composites: ['user'] })
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm,
       door: estate,
       caller,
@@ -255,9 +255,9 @@ describe.each(backends)('realms on $name', (backend) => {
     expect(admin).toMatchObject({ username: 'admin', roles: ['admin', 'user'], managed: false })
     const named = await make({ adminPassword: password, adminUsername: 'root' })
     expect((await send('GET', `${named.base}/users`)).body).toMatchObject([{ username: 'root' }])
-    const settings = await server.parts.settingsOf(realm)
+    const settings = await server.parts.realm.settingsOf(realm)
     if (!settings) throw new Error('no settings')
-    const attempt = await server.parts.authenticator.attempt(
+    const attempt = await server.parts.credentials.authenticator.attempt(
       { realm, settings, name: 'admin', password, address: '127.0.0.1' },
       () => ({ statements: [], events: [], value: null }),
     )

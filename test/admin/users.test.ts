@@ -387,7 +387,7 @@ describe.each(backends)('users on $name', (backend) => {
       expect(body.locked).toBe(true)
       const repeated = await send('PUT', url, { ...body, firstName: 'Changed' })
       expect(repeated.body).toMatchObject({ locked: true, firstName: 'Changed' })
-      expect((await server.parts.users.find('acme', userId))?.locked).toBe(0)
+      expect((await server.parts.users.store.find('acme', userId))?.locked).toBe(0)
 
       expect((await send('PUT', url, { ...body, locked: false })).body.locked).toBe(false)
       const left = await server.parts.storage.db

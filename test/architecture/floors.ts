@@ -40,7 +40,7 @@ const exceptions: readonly { from: string; to: string; how: Import['how'] }[] = 
   { from: 'cli/commands/server/operations.ts', to: 'server/run/operations.ts', how: 'dynamic' },
   // The list of routes is made from a server that is put together for it.
   { from: 'server/admin/print-routes.ts', to: 'server/run/app.ts', how: 'dynamic' },
-  { from: 'server/admin/print-routes.ts', to: 'server/run/parts.ts', how: 'dynamic' },
+  { from: 'server/admin/print-routes.ts', to: 'server/run/open.ts', how: 'dynamic' },
 ]
 
 const order = floors.flatMap((folders, floor) =>

@@ -32,7 +32,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
 
   const table = () => server.parts.storage.db
   const record = (count: number, event: Partial<AuditEvent> = {}) =>
-    server.parts.recorder.append(
+    server.parts.audit.recorder.append(
       [],
       Array.from({ length: count }, (_, i) => ({
         type: 'LOGOUT',
@@ -48,7 +48,9 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     expect
       .poll(
         async () => {
-          const { sealEvents, outbox } = server.parts
+          const {
+            audit: { sealEvents, outbox },
+          } = server.parts
           await sealEvents()
           const { events: left, more } = await outbox.read(await outbox.cursor(chainCursor), 1)
           return left.length > 0 || more
@@ -269,12 +271,15 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
   it('cannot be made anew by who does not have the key', async () => {
     await sealThree()
     const rows = await events()
-    const { storage, outbox } = server.parts
+    const {
+      storage,
+      audit: { outbox },
+    } = server.parts
     const forge = createSealEvents({
       storage,
       outbox,
-      clock: server.parts.clock,
-      logger: server.parts.logger,
+      clock: server.parts.given.clock,
+      logger: server.parts.given.logger,
       chainKey: new Uint8Array(32),
     })
     await tamper(
@@ -330,7 +335,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     const user = await server.userWith(realm, [])
     await record(1, { actor: user.userId })
     await seal()
-    await tamper(...server.parts.personalKeys.destroyPersonalKey(realm, user.userId))
+    await tamper(...server.parts.audit.personalKeys.destroyPersonalKey(realm, user.userId))
     expect((await verify()).fault).toBeNull()
   })
 
@@ -349,8 +354,8 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     await record(1, { actor: user.userId })
     await seal()
     now += day
-    await server.parts.totals.advance(realm)
-    await server.parts.forgetEvents(realm, now)
+    await server.parts.audit.totals.advance(realm)
+    await server.parts.audit.forgetEvents(realm, now)
     const { rows } = await sql<{ user_id: string }>`
       select user_id from personal_keys where realm = ${realm}`.execute(server.parts.storage.db)
     expect(rows).toEqual([{ user_id: user.userId }])

@@ -64,7 +64,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
   afterAll(() => server.close())
   beforeEach(async () => {
     receiver = await receive()
-    running = await server.parts.jobs.start([server.parts.forwarder.handler])
+    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
   })
   afterEach(async () => {
     await configure({ enabled: false })
@@ -81,7 +81,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
   const to = async (more: object = {}) => {
-    await eventsSettled(server.parts.outbox)
+    await eventsSettled(server.parts.audit.outbox)
     await configure({
       httpUrl: receiver.url,
       categories: ['AUTHN'],
@@ -91,7 +91,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
   }
   /** In one transaction: a job that runs at this moment sees all of them or none. */
   const record = (...actors: string[]) =>
-    server.parts.recorder.append(
+    server.parts.audit.recorder.append(
       [],
       actors.map(
         (actor): AuditEvent => ({
@@ -260,7 +260,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
           .where('queue', '=', forwardQueue),
       ),
     ])
-    running = await jobs.start([server.parts.forwarder.handler])
+    running = await jobs.start([server.parts.audit.forwarder.handler])
     await running.idle()
     expect(delivered()).toEqual([])
     await retryAfter(20_000)
@@ -274,7 +274,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     await running.stop()
     await record('unheard')
     await to()
-    running = await server.parts.jobs.start([server.parts.forwarder.handler])
+    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
     await record('heard')
     await flush()
     expect(delivered().map(({ actor }) => actor)).toEqual(['heard'])
@@ -286,13 +286,17 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
       newUserRow({ username }, { id: newId(), realm: 'acme', now }),
     )
     if (!kept || !gone) throw new Error('there are two')
-    const { storage, users, personalKeys } = server.parts
+    const {
+      storage,
+      users: { store: users },
+      audit: { personalKeys },
+    } = server.parts
     for (const row of [kept, gone]) await storage.commit(users.createStatements(row))
     // A node that runs would be faster than the erasure now and then.
     await running.stop()
     await record(kept.id, gone.id)
     await storage.commit(personalKeys.destroyPersonalKey('acme', gone.id))
-    running = await server.parts.jobs.start([server.parts.forwarder.handler])
+    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
     await flush()
     expect(delivered().map(({ actor, sourceIp }) => [actor, sourceIp])).toEqual([
       [kept.id, '192.0.2.1'],
@@ -302,7 +306,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
 
   it('looks by itself soon after an event', async () => {
     await to()
-    const end = server.parts.forwarder.start()
+    const end = server.parts.audit.forwarder.start()
     await record('by itself')
     await expect
       .poll(() => delivered().map(({ actor }) => actor), { timeout: 10_000 })

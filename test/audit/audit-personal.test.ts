@@ -26,7 +26,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
   const newUser = async (): Promise<string> =>
     (await server.userWith('acme', ['view-events'])).userId
   const record = (event: Partial<AuditEvent> & Pick<AuditEvent, 'actor'>) =>
-    server.parts.recorder.append(
+    server.parts.audit.recorder.append(
       [],
       [{ type: 'LOGOUT', realm: 'acme', sourceIp: address, outcome: 'SUCCESS', ...event }],
     )
@@ -40,7 +40,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
   const shown = async (actor: string): Promise<AuditRecord[]> =>
     (await server.admin.send('GET', `/admin/realms/acme/events?actor=${actor}&size=500`)).body.items
   const erase = (userId: string) =>
-    server.parts.storage.commit(server.parts.personalKeys.destroyPersonalKey('acme', userId))
+    server.parts.storage.commit(server.parts.audit.personalKeys.destroyPersonalKey('acme', userId))
 
   it('is not in the row, but in what is shown, found by the id of the user', async () => {
     const user = await newUser()
@@ -86,7 +86,10 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     await record({ actor: user })
     await erase(user)
     await record({ actor: user })
-    const { storage, keyring } = server.parts
+    const {
+      storage,
+      secrets: { keyring },
+    } = server.parts
     const personalKeys = createPersonalKeys({ storage, keyring })
     const elsewhere = createRecorder({ storage, clock: systemClock, personalKeys, sinks: [] })
     await elsewhere.append(
@@ -99,7 +102,10 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
 
   it('has one key, however many nodes need it first at the same moment', async () => {
     const user = await newUser()
-    const { storage, keyring } = server.parts
+    const {
+      storage,
+      secrets: { keyring },
+    } = server.parts
     await Promise.all(
       Array.from({ length: 5 }, () =>
         createRecorder({
@@ -162,7 +168,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
 
   it('is the former name of a user who is renamed', async () => {
     const write = (key: string, from?: string) =>
-      server.parts.writer.write({
+      server.parts.realm.writer.write({
         realm: 'acme',
         door: { source: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: address, permissions: new Set(permissionKeys) },

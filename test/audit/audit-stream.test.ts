@@ -74,7 +74,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   })
 
   const record = (actors: readonly string[], event: Partial<AuditEvent> = {}) =>
-    server.parts.recorder.append(
+    server.parts.audit.recorder.append(
       [],
       actors.map((actor) => ({
         type: 'LOGOUT',
@@ -94,7 +94,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
       at = server,
     }: { headers?: Record<string, string>; by?: Client; at?: TestServer } = {},
   ): Promise<Reader> => {
-    if (headers['last-event-id'] === undefined) await eventsSettled(at.parts.outbox)
+    if (headers['last-event-id'] === undefined) await eventsSettled(at.parts.audit.outbox)
     const reader = new Reader(`${at.baseUrl}${path}${query}`, { cookie: by.cookie, ...headers })
     readers.push(reader)
     // The first message says where it begins.
@@ -196,7 +196,9 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   })
 
   it('reads no more than a client has made room for, and keeps the connection open meanwhile', async () => {
-    const { outbox, readRecords } = server.parts
+    const {
+      audit: { outbox, readRecords },
+    } = server.parts
     let reads = 0
     const counted = {
       ...outbox,
@@ -229,7 +231,9 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   })
 
   it('is open for a bounded number, and ends with the server', async () => {
-    const { outbox, readRecords } = server.parts
+    const {
+      audit: { outbox, readRecords },
+    } = server.parts
     // Nothing but the end itself wakes those that rest.
     const hour = 60 * 60_000
     const streams = createEventStreams({ outbox, readRecords, shared: false, heartbeatMs: hour })

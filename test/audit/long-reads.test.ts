@@ -20,7 +20,10 @@ describe.each(backends)('long reads on $name', (backend) => {
     server = await startServer(backend)
     await server.createRealm('large')
     await server.createRealm('small')
-    const { storage, sealEvents } = server.parts
+    const {
+      storage,
+      audit: { sealEvents },
+    } = server.parts
     await sealEvents()
     const type = sql`case i % 5 ${sql.join(
       types.map((name, i) => sql`when ${sql.lit(i)} then ${sql.lit(name)}`),

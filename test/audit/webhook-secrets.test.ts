@@ -106,7 +106,12 @@ describe.each(backends)('secrets of webhooks on $name', (backend) => {
   it('that an old webhook lacks keep it from sending, with a reason that says what to do', async () => {
     const hook = newHook({ enabled: false })
     const { body } = await send('POST', '/webhooks', hook)
-    const { outgoing, storage, clock, copy } = server.parts
+    const {
+      platform: { outgoing },
+      storage,
+      given: { clock },
+      copy,
+    } = server.parts
     const document = await (await copy.fresh('acme'))?.byId('webhook', body.id)
     if (!document) throw new Error('no webhook')
     const old = { ...document, secrets: {} }

@@ -13,7 +13,7 @@ import type { Caller } from '#server/http/caller.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { bootstrap } from '#server/run/bootstrap.ts'
-import { createParts, type Parts } from '#server/run/parts.ts'
+import { type Areas, openServer } from '#server/run/open.ts'
 import { freePort } from '../support/processes/ports.ts'
 import {
   createDatabase,
@@ -32,7 +32,7 @@ export interface Database {
   /** `dist/cli.js server` as a process of its own. */
   readonly serve: (env?: Readonly<Record<string, string>>) => Promise<Server>
   /** Everything below the routes, in this process; not while a server runs. The database is bootstrapped. */
-  readonly withParts: <T>(use: (parts: Parts) => Promise<T>) => Promise<T>
+  readonly withParts: <T>(use: (parts: Areas) => Promise<T>) => Promise<T>
   /** Ends its servers too. */
   readonly remove: () => Promise<void>
 }
@@ -89,9 +89,10 @@ export const openBackends = (): Backends => {
       },
       withParts: async (use) => {
         const config = loadConfig({ flags: { databaseUrl: url, data }, env: secrets })
-        const parts = await createParts(config, createLogger({ level: 'silent' }), systemClock)
+        const logger = createLogger({ level: 'silent' })
+        const parts = await openServer({ config, logger, clock: systemClock })
         try {
-          await bootstrap(parts.realms, config.bootstrap)
+          await bootstrap(parts.realm.realms, config.bootstrap)
           return await use(parts)
         } finally {
           await parts.close()

@@ -1,13 +1,13 @@
 /** Many realms quickly: the rows of one, copied under new ids. A signing key of its own for each would cost minutes. */
 
 import { newId } from '#server/platform/ids.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 
 /** Gives what copies the realm to another name. */
 export const realmCopier = async (
-  { storage: { db } }: Parts,
+  { storage: { db } }: Areas,
   template: string,
 ): Promise<(name: string) => Statement[]> => {
   const [realm, documents, revisions, operations, changes, keys] = await Promise.all([

@@ -4,7 +4,7 @@ import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { system } from './backends.ts'
 import { type Connection, connect, type Request, sendLoad } from './load.ts'
@@ -38,9 +38,9 @@ const clients: readonly (Partial<ClientDoc> & Pick<ClientDoc, 'clientId'>)[] = [
   },
 ]
 
-export const fillIssuer = async (parts: Parts): Promise<void> => {
-  await parts.realms.create({ realm }, system)
-  await parts.writer.write({
+export const fillIssuer = async (parts: Areas): Promise<void> => {
+  await parts.realm.realms.create({ realm }, system)
+  await parts.realm.writer.write({
     realm,
     caller: system,
     door: restDoor,
@@ -52,15 +52,15 @@ export const fillIssuer = async (parts: Parts): Promise<void> => {
       secrets: { '/secret': clientSecret },
     })),
   })
-  const settings = await parts.settingsOf(realm)
+  const settings = await parts.realm.settingsOf(realm)
   if (settings === null) throw new Error(`there is no realm ${realm}`)
   const hash = await (await loadEngine()).hash(password)
   const row = newUserRow(
     { username, email: 'ada@acme.example', firstName: 'Ada', lastName: 'Byron' },
-    { id: newId(), realm, now: parts.clock.now() },
+    { id: newId(), realm, now: parts.given.clock.now() },
   )
-  const { statements } = parts.passwords.acceptHash(settings, row, hash)
-  await parts.storage.commit([...parts.users.createStatements(row), ...statements])
+  const { statements } = parts.credentials.passwords.acceptHash(settings, row, hash)
+  await parts.storage.commit([...parts.users.store.createStatements(row), ...statements])
 }
 
 const form = (

@@ -111,7 +111,7 @@ export const disturb = async (
       doc,
       secrets: {},
     })
-    await parts.writer.write({
+    await parts.realm.writer.write({
       realm,
       caller: pipeline,
       door: runtimeDoor,

@@ -90,7 +90,7 @@ describe.each(backends)('applies at the same moment ($name)', (backend) => {
         exitCode: exitCodes.conflict,
         details: { revision: 2, moved: [{ revision: 2, actorName: 'admin', source: 'changeset' }] },
       })
-    expect((await server.parts.realms.find(realm))?.revision).toBe(2)
+    expect((await server.parts.realm.realms.find(realm))?.revision).toBe(2)
   })
 
   it('make a realm that does not exist only once', async () => {

@@ -145,7 +145,7 @@ describe.each(places)('the $where', ({ channel, to, provider }) => {
       }),
       clock: systemClock,
       logger: createLogger({ level: 'silent' }),
-      reveal: server.parts.vault.reveal,
+      reveal: server.parts.secrets.vault.reveal,
       logMessages: false,
     })
     await put('mail.evil.example')

@@ -188,7 +188,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
     await world.settings({ messagesPerAddress: 1 })
     const username = await newUser()
     const old = `${username}@shop.example`
-    const user = await world.server.parts.users.find('shop', username)
+    const user = await world.server.parts.users.store.find('shop', username)
     const person = await personOf(world, user?.id ?? '')
     const statuses = new Set<number>()
     for (let index = 0; index < 7; index += 1)
@@ -249,7 +249,10 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
   })
 
   it('are counted by all nodes together', async () => {
-    const { storage, clock } = world.server.parts
+    const {
+      storage,
+      given: { clock },
+    } = world.server.parts
     const bounds = [{ limit: 'address', of: 'somebody', messages: 5, seconds: 3600 }] as const
     const nodes = [1, 2].map(() => createMessageLimits({ storage, clock }))
     const taken = await Promise.all(

@@ -42,7 +42,10 @@ describe('a message to a user', () => {
       secret: mailUser.password,
     })
   const write = async (): Promise<void> => {
-    const { post, storage } = server.parts
+    const {
+      users: { post },
+      storage,
+    } = server.parts
     const user = await storage.db
       .selectFrom('users')
       .selectAll()
@@ -59,10 +62,13 @@ describe('a message to a user', () => {
       post.statements({ ...letter, realm: 'acme', user, values, expiresAt: now + 3600_000 }),
     )
   }
-  const send = () => runJobs(server.parts.jobs, server.parts.post.handler as never)
+  const send = () => runJobs(server.parts.jobs, server.parts.users.post.handler as never)
   /** The newest first. */
   const told = async () => {
-    const { storage, readRecords } = server.parts
+    const {
+      storage,
+      audit: { readRecords },
+    } = server.parts
     const events = await storage.db
       .selectFrom('audit_events')
       .selectAll()

@@ -154,8 +154,9 @@ describe('a provider by SMTP', () => {
     await put(smtp({ port }))
     const { parts } = server
     const hasty = openMessaging({
-      ...parts,
-      reveal: parts.vault.reveal,
+      ...parts.given,
+      outgoing: parts.platform.outgoing,
+      reveal: parts.secrets.vault.reveal,
       logMessages: false,
       patienceMs: 50,
     })

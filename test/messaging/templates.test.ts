@@ -169,9 +169,10 @@ describe('a server that writes messages to its log', () => {
     const lines: string[] = []
     const { parts } = server
     const messaging = openMessaging({
-      ...parts,
+      clock: parts.given.clock,
+      outgoing: parts.platform.outgoing,
       logger: createLogger({ destination: { write: (line) => void lines.push(line) } }),
-      reveal: parts.vault.reveal,
+      reveal: parts.secrets.vault.reveal,
       logMessages: true,
     })
     const view = await parts.copy.fresh('acme')

@@ -68,7 +68,7 @@ beforeAll(async () => {
     }),
     clock: { now: () => now },
     logger: createLogger({ destination: { write: (line) => void log.push(line) } }),
-    reveal: server.parts.vault.reveal,
+    reveal: server.parts.secrets.vault.reveal,
     logMessages: false,
   })
 })

@@ -16,7 +16,13 @@ describe.each(backends)('a component on $name', (backend) => {
   afterEach(() => server.close())
 
   const healthWith = (change: Partial<HealthParts> = {}) => {
-    const health = createHealth({ ...server.parts, siblings: createSiblings(), ...change })
+    const health = createHealth({
+      ...server.parts.given,
+      storage: server.parts.storage,
+      forwarder: server.parts.audit.forwarder,
+      siblings: createSiblings(),
+      ...change,
+    })
     health.started()
     return health
   }
@@ -69,7 +75,9 @@ describe.each(backends)('a component on $name', (backend) => {
   })
 
   it('is UP for disk space also where the data folder was never made', async () => {
-    const { config } = server.parts
+    const {
+      given: { config },
+    } = server.parts
     const data = join(config.runtime.data, 'not', 'there')
     const health = healthWith({ config: { ...config, runtime: { ...config.runtime, data } } })
     expect((await health.components())['diskSpace']).toBe('UP')

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { capabilities } from '#schemas/wire/capabilities.ts'
-import { createApp } from '#server/run/app.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Health } from '#server/admin/health.ts'
+import { monitoringRoutes } from '#server/admin/monitoring.ts'
+import { createHttp } from '#server/http/server.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { backends } from '../support/backends.ts'
 import { type Answer, send, startServer, type TestServer } from '../support/server.ts'
@@ -21,9 +22,11 @@ describe.each(backends)('health on $name', (backend) => {
 
   /** What a server answers whose parts are not all well. */
   const unwell = async (
-    change: (parts: Parts) => Partial<Parts>,
+    change: (health: Health) => Health,
   ): Promise<(path: string) => Promise<Answer>> => {
-    const app = createApp({ ...server.parts, ...change(server.parts) })
+    const { given, platform, admin } = server.parts
+    const app = createHttp(given)
+    app.register(monitoringRoutes({ health: change(admin.health), siblings: platform.siblings }))
     await app.ready()
     return (path) => send(app, 'GET', path, undefined, {})
   }
@@ -58,11 +61,9 @@ describe.each(backends)('health on $name', (backend) => {
   })
 
   it('is DOWN with 503 when an optional part is, while liveness and readiness stay UP', async () => {
-    const ask = await unwell(({ health }) => ({
-      health: {
-        ...health,
-        components: async () => ({ ...(await health.components()), redis: 'DOWN' }),
-      },
+    const ask = await unwell((health) => ({
+      ...health,
+      components: async () => ({ ...(await health.components()), redis: 'DOWN' }),
     }))
     const { status, body } = await ask('/monitoring/health')
     expect([status, body.status, body.components.redis]).toEqual([503, 'DOWN', { status: 'DOWN' }])

@@ -24,7 +24,7 @@ export interface SignedIn {
 const realm = 'acme'
 
 export const issuerOf = async ({ server }: OidcSite): Promise<Issuer> => {
-  const issuer = await server.parts.issuers.fresh(realm)
+  const issuer = await server.parts.tokens.issuers.fresh(realm)
   if (!issuer) throw new Error(`no realm ${realm}`)
   return issuer
 }
@@ -33,8 +33,8 @@ export const addUser = async (
   { server: { parts } }: OidcSite,
   fields: Partial<UserFields> & { readonly username: string },
 ): Promise<UserRow> => {
-  const row = newUserRow(fields, { id: newId(), realm, now: parts.clock.now() })
-  await parts.storage.commit(parts.users.createStatements(row))
+  const row = newUserRow(fields, { id: newId(), realm, now: parts.given.clock.now() })
+  await parts.storage.commit(parts.users.store.createStatements(row))
   return row
 }
 
@@ -59,7 +59,7 @@ export const visit = async (
   { id }: TestClient,
 ): Promise<void> => {
   const { db } = parts.storage
-  const row = { sid, client_id: id, user_id, realm, since: parts.clock.now() }
+  const row = { sid, client_id: id, user_id, realm, since: parts.given.clock.now() }
   await parts.storage.commit(insertRows(db, 'session_clients', [row]))
 }
 
@@ -70,7 +70,11 @@ export const issueGrant = async (
   more: Partial<NewGrant> & { readonly idle?: number } = {},
 ): Promise<IssuedGrant> => {
   const { idle = 1800, ...others } = more
-  const { grantsStore, storage, clock } = parts
+  const {
+    tokens: { grantsStore },
+    storage,
+    given: { clock },
+  } = parts
   const { grant, statements } = grantsStore.create({
     realm,
     clientId: client.id,
@@ -96,7 +100,7 @@ export const accessTokenOf = async (
   const issuer = await issuerOf(site)
   const document = await issuer.view.byId('client', client.id)
   if (!document) throw new Error(`no client ${client.clientId}`)
-  const { token } = await parts.mint.accessToken({
+  const { token } = await parts.tokens.mint.accessToken({
     issuer,
     client: clientOf(document),
     user,

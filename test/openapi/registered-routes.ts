@@ -2,7 +2,7 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { createApp } from '#server/run/app.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import type { AdminRoute } from '../security/admin-routes.ts'
 import { variantsOf, writableIn } from '../security/valid-bodies.ts'
 
@@ -20,7 +20,7 @@ export const factsOf = ({ body, security: _, ...route }: AdminRoute): RouteFacts
 })
 
 /** Routes are registered when the app gets ready: a hook that is added before sees them all. */
-export const registeredRoutes = async (parts: Parts): Promise<readonly RouteFacts[]> => {
+export const registeredRoutes = async (parts: Areas): Promise<readonly RouteFacts[]> => {
   const routes: RouteFacts[] = []
   const app = createApp(parts)
   app.addHook('onRoute', ({ method, url, config, schema, bodyLimit }) => {

@@ -83,7 +83,7 @@ describe.each(backends)('audit events on $name', (backend) => {
     const server = await startServer(backend, { listen: true })
     await server.createRealm('acme')
     const record = (count: number) =>
-      server.parts.recorder.append(
+      server.parts.audit.recorder.append(
         [],
         Array.from({ length: count }, (_, i) => ({
           type: 'LOGOUT' as const,

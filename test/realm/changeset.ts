@@ -45,7 +45,7 @@ export const senderTo = (
   as: Pick<Client, 'send'> = server.admin,
 ): Sender => {
   const revision = async (): Promise<number> =>
-    (await server.parts.realms.find(realm))?.revision ?? 0
+    (await server.parts.realm.realms.find(realm))?.revision ?? 0
   const send: Sender['send'] = (body, headers = {}) =>
     as.send(
       'POST',

@@ -24,7 +24,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
   const settings = (doc: object) => put('settings', 'settings', { ...doc })
 
   it('makes a runtime document configuration, which no export has shown to its sender', async () => {
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm: 'acme',
       caller: pipeline,
       door: runtimeDoor,

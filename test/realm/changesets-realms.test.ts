@@ -88,7 +88,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
     expect(wrong).toMatchObject({ status: 409, body: { code: 'conflict' } })
     const there = await to.apply([role('user', {}, { ifHash: null })], newRealm)
     expect(there.status).toBe(409)
-    expect(await server.parts.realms.find('hashed')).toBeUndefined()
+    expect(await server.parts.realm.realms.find('hashed')).toBeUndefined()
     const ifHash = contentHash(seedOf(Role, 'user')?.doc ?? {})
     const right = await to.apply([role('user', {}, { ifHash })], newRealm)
     expect(right.status, JSON.stringify(right.body)).toBe(200)
@@ -100,7 +100,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
       newRealm,
     )
     expect(answer.body.errors).toMatchObject([{ field: '/operations/1/doc/composites' }])
-    expect(await server.parts.realms.find('half')).toBeUndefined()
+    expect(await server.parts.realm.realms.find('half')).toBeUndefined()
     expect(await rows('signing_keys', 'half')).toEqual([])
     expect(await masterEvents('half')).toEqual([])
   })
@@ -242,7 +242,7 @@ describe.each(backends)('a dry run on $name', (backend) => {
     const people = Array.from({ length: 5 }, (_, i) =>
       newUserRow(
         { username: `person-${i}` },
-        { id: newId(), realm: 'acme', now: parts.clock.now() },
+        { id: newId(), realm: 'acme', now: parts.given.clock.now() },
       ),
     )
     const [popular, inner, org, appRole] = [
@@ -253,7 +253,7 @@ describe.each(backends)('a dry run on $name', (backend) => {
     ]
     const { db } = parts.storage
     await parts.storage.commit([
-      ...people.flatMap((row) => parts.users.createStatements(row)),
+      ...people.flatMap((row) => parts.users.store.createStatements(row)),
       ...insertRows(
         db,
         'user_roles',

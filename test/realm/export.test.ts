@@ -39,7 +39,7 @@ describe.each(backends)('the export on $name', (backend) => {
     return body
   }
   const putRoles = (realm: string, docs: readonly Doc[]) =>
-    server.parts.writer.write({
+    server.parts.realm.writer.write({
       realm,
       caller: pipeline,
       door: estate,
@@ -231,7 +231,7 @@ describe.each(backends)('the export on $name', (backend) => {
   })
 
   it('holds no runtime document', async () => {
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm: 'full',
       caller: pipeline,
       door: runtimeDoor,
@@ -279,7 +279,7 @@ describe.each(backends)('the export on $name', (backend) => {
         const put = (doc: Doc) =>
           ({ op: 'put', kind: Role, key: String(doc['name']), doc, secrets: {} }) as const
         const description = String(n)
-        await server.parts.writer.write({
+        await server.parts.realm.writer.write({
           realm: 'busy',
           caller: pipeline,
           door: estate,

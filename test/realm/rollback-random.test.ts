@@ -37,7 +37,7 @@ const createHistory = (server: TestServer, realm: string, seed: number) => {
       .execute()
   const keys = async (kind: string) => (await documents(kind)).map(({ key }) => key)
   const revision = async (): Promise<number> =>
-    (await server.parts.realms.find(realm))?.revision ?? 0
+    (await server.parts.realm.realms.find(realm))?.revision ?? 0
 
   /** Makes, changes, renames or deletes; what cannot be done is refused and changes nothing. */
   const write = async (kind: string, path: string, body: Body, key: string): Promise<unknown> => {

@@ -33,7 +33,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     return realm
   }
   const revisionOf = async (realm: string): Promise<number> =>
-    (await server.parts.realms.find(realm))?.revision ?? 0
+    (await server.parts.realm.realms.find(realm))?.revision ?? 0
   const put = (
     kind: Kind,
     doc: Doc,
@@ -45,7 +45,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     return { op: 'put', kind, key, doc, secrets, ...(from === undefined ? {} : { from }) }
   }
   const write = async (realm: string, operations: readonly Operation[]): Promise<number> =>
-    (await server.parts.writer.write({ realm, caller: pipeline, door: estate, operations }))
+    (await server.parts.realm.writer.write({ realm, caller: pipeline, door: estate, operations }))
       .revision
   const send = (realm: string, n: number, body: object = {}, by: Caller = server.admin) =>
     by.send('POST', `/admin/realms/${realm}/revisions/${n}/rollback`, body)
@@ -88,7 +88,7 @@ describe.each(backends)('rollback on $name', (backend) => {
       .where('realm', '=', realm)
       .where('origin', '!=', 'built-in')
       .execute()
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm,
       caller: pipeline,
       door: { ...estate, takeOver: true },
@@ -253,7 +253,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     const realm = await newRealm()
     const n = await write(realm, [{ ...put(Role, { name: 'a' }), protected: true } as Operation])
     const before = await stateOf(realm)
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm,
       caller: pipeline,
       door: { ...estate, owner: 'other', takeOver: true },
@@ -335,7 +335,7 @@ describe.each(backends)('rollback on $name', (backend) => {
   it('leaves runtime documents alone, and keeps those that a file named since', async () => {
     const realm = await newRealm()
     const runtime = (doc: Doc) =>
-      server.parts.writer.write({
+      server.parts.realm.writer.write({
         realm,
         caller: pipeline,
         door: runtimeDoor,

@@ -24,7 +24,7 @@ describe.each(backends)('writes on $name', (backend) => {
   const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     server.admin.send(method, `${base}${path}`, body, headers)
   const realm = async () => {
-    const row = await server.parts.realms.find('acme')
+    const row = await server.parts.realm.realms.find('acme')
     if (!row) throw new Error('no realm')
     return row
   }
@@ -117,8 +117,11 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('writes runtime documents without revision or history, and they become configuration when named', async () => {
     const { revision, seq } = await realm()
-    const put = (door: Parameters<typeof server.parts.writer.write>[0]['door'], name: string) =>
-      server.parts.writer.write({
+    const put = (
+      door: Parameters<typeof server.parts.realm.writer.write>[0]['door'],
+      name: string,
+    ) =>
+      server.parts.realm.writer.write({
         realm: 'acme',
         caller,
         door,
@@ -146,7 +149,7 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('answers a dry run without writing', async () => {
     const before = await realm()
-    const { effects } = await server.parts.writer.write({
+    const { effects } = await server.parts.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -159,7 +162,7 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('writes all operations of a list or none', async () => {
     const before = await realm()
-    const list = server.parts.writer.write({
+    const list = server.parts.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -182,7 +185,7 @@ describe.each(backends)('writes on $name', (backend) => {
   it('keeps a managed user equal to the document, memberships included', async () => {
     await send('POST', '/groups', { name: 'Crew' })
     const put = (doc: Record<string, unknown>) =>
-      server.parts.writer.write({
+      server.parts.realm.writer.write({
         realm: 'acme',
         caller,
         door: estate,
@@ -240,7 +243,7 @@ describe.each(backends)('writes on $name', (backend) => {
     await send('PUT', `/users/${made.body.userId}/password`, {
       newPassword: 'something long and new 55',
     })
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -271,7 +274,7 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('follows renames and deletions of roles in managed users', async () => {
     await send('POST', '/roles', { name: 'crew' })
-    await server.parts.writer.write({
+    await server.parts.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,

@@ -34,7 +34,7 @@ describe.each(backends)('escalation on $name', (backend) => {
   const ids: Record<string, string> = {}
 
   const put = (kind: typeof Role, key: string, doc: Record<string, unknown>, by = permissionKeys) =>
-    server.parts.writer.write({
+    server.parts.realm.writer.write({
       realm: 'acme',
       door: estate,
       caller: { actor: 'test', sourceIp: '127.0.0.1', permissions: effectivePermissions(by) },
@@ -311,7 +311,12 @@ describe.each(backends)('escalation on $name', (backend) => {
         },
       ],
     ]) {
-      const swapped = server.parts.writer.write({ realm: 'acme', door: estate, caller, operations })
+      const swapped = server.parts.realm.writer.write({
+        realm: 'acme',
+        door: estate,
+        caller,
+        operations,
+      })
       await expect(swapped).rejects.toMatchObject({
         code: 'forbidden',
       })

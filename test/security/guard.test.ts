@@ -176,7 +176,7 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
       const wrong: string[] = []
       for (const realm of ['acme', 'master'] as const) {
         const admin = await server.userWith(realm, ['realm-admin'])
-        const { username } = (await server.parts.users.find(realm, admin.userId)) ?? {
+        const { username } = (await server.parts.users.store.find(realm, admin.userId)) ?? {
           username: '',
         }
         const earlier = await server.signedIn(realm, username)

@@ -146,7 +146,7 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
     .orderBy('since', 'desc')
     .execute()
   await site.admin('DELETE', `/sessions/${rows[0]?.sid}`)
-  await runJobs(server.parts.jobs, server.parts.logouts)
+  await runJobs(server.parts.jobs, server.parts.oidc.logouts)
   const [logoutToken = ''] = peer.tokens
   const given = (jwt: string) => async () => jwt
 

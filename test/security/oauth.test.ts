@@ -71,7 +71,9 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
 
   /** By the key that the realm signs with: nothing is wrong with such a token but what its header says. */
   const byTheRealm = async (header: object, payload: string): Promise<string> => {
-    const { realmKeys } = world.site.server.parts
+    const {
+      keys: { realmKeys },
+    } = world.site.server.parts
     const { view } = await issuerOf(world.site)
     const input = `${encode(header)}.${payload}`
     return `${input}.${await (await realmKeys.of(view)).signerFor(world.every).sign('RS256', input)}`

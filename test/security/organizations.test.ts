@@ -139,7 +139,7 @@ describe('an invitation under attack', () => {
     await browser.open(nextOf(browser))
     await world.must('DELETE', `/organizations/${world.acme}/invitations/${id}`)
     expect((await browser.submit({ username: 'rosa', password })).status).toBe(404)
-    expect(await world.server.parts.users.find(realm, 'rosa')).toBeUndefined()
+    expect(await world.server.parts.users.store.find(realm, 'rosa')).toBeUndefined()
   })
 
   it('needs the form of the session, and nobody accepts for a user whom they act as', async () => {

@@ -64,7 +64,11 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         return answer
       },
       call: async () => {
-        const { storage, jobs, forwarder, outbox } = parts
+        const {
+          storage,
+          jobs,
+          audit: { forwarder, outbox },
+        } = parts
         await eventsSettled(outbox)
         await storage.append(jobs.enqueueStatements(forwardQueue, [{ payload: {} }]))
         await runJobs(jobs, forwarder.handler)
@@ -83,7 +87,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const { session } = await openSession(site, user)
         await visit(site, session, { id, clientId, secret })
         await site.admin('DELETE', `/sessions/${session.sid}`)
-        await runJobs(parts.jobs, parts.logouts)
+        await runJobs(parts.jobs, parts.oidc.logouts)
         return (await failed('logout')) === before
       },
     },

@@ -41,14 +41,18 @@ const usersOf = async (server: TestServer, view: RealmView): Promise<Principal[]
   return Promise.all(
     rows.map(async ({ id, ...row }) => ({
       name: `user ${id}`,
-      permissions: sorted(await server.parts.ranks.permissionsOf(view, id)),
+      permissions: sorted(await server.parts.users.ranks.permissionsOf(view, id)),
       wayIn: JSON.stringify([row, credentials.filter(({ user_id }) => user_id === id)]),
     })),
   )
 }
 
 const ofRoles = async (
-  { parts: { ranks } }: TestServer,
+  {
+    parts: {
+      users: { ranks },
+    },
+  }: TestServer,
   view: RealmView,
   names: readonly string[],
 ): Promise<Permission[]> => {

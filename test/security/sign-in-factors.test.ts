@@ -52,7 +52,11 @@ describe('factors under attack', () => {
   }
   const csrfOf = (browser: SignInBrowser) => browser.cookies.get('XSRF-TOKEN') ?? ''
   const addPasskey = async (id: string, used = 0) => {
-    const { storage, users, clock } = world.server.parts
+    const {
+      storage,
+      users: { store: users },
+      given: { clock },
+    } = world.server.parts
     const user = await users.find('shop', id)
     if (!user) throw new Error(`no user ${id}`)
     const passkey = newPasskey(world.server.baseUrl)
@@ -115,7 +119,10 @@ describe('factors under attack', () => {
         }),
       )
     const state = async () => {
-      const { storage, users } = world.server.parts
+      const {
+        storage,
+        users: { store: users },
+      } = world.server.parts
       const of = (table: 'credentials' | 'device_enrolments' | 'erasure_requests') =>
         storage.db.selectFrom(table).selectAll().where('user_id', '=', userId).execute()
       return JSON.stringify([

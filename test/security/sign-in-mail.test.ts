@@ -80,7 +80,7 @@ describe.each([
       expect(browser.page?.status).toBe(303)
     },
     'a new address': async () => {
-      const user = await own.server.parts.users.find('shop', 'anna')
+      const user = await own.server.parts.users.store.find('shop', 'anna')
       const anna = await personOf(own, user?.id ?? '')
       const body = { email: 'other@shop.example', firstName: null, lastName: null }
       await anna.api('PUT', '/profile', body, { host: evil, 'x-forwarded-host': evil })
@@ -128,7 +128,7 @@ describe('an address that is claimed', () => {
     return attacker
   }
   const rowOf = async () => {
-    const user = await world.server.parts.users.find('shop', username)
+    const user = await world.server.parts.users.store.find('shop', username)
     if (!user) throw new Error(`no ${username}`)
     return user
   }
@@ -146,7 +146,10 @@ describe('an address that is claimed', () => {
     (await browser.get('/realms/shop/account/profile', { accept: 'application/json' })).status ===
     200
   const addPasskey = async () => {
-    const { storage, clock } = world.server.parts
+    const {
+      storage,
+      given: { clock },
+    } = world.server.parts
     const row = newPasskey(world.server.baseUrl).credentialOf(await rowOf(), clock.now())
     await storage.commit(insertRows(storage.db, 'credentials', [row]))
   }
@@ -192,7 +195,9 @@ describe('an address that is claimed', () => {
     return browser
   }
   const addressesOf = async (): Promise<(string | null | undefined)[]> => {
-    const { users } = world.server.parts
+    const {
+      users: { store: users },
+    } = world.server.parts
     const [claimant, owner] = [await rowOf(), await users.find('shop', `owner-${count}`)]
     return [claimant.email, owner?.email]
   }
@@ -207,7 +212,7 @@ describe('an address that is claimed', () => {
     expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([false, [email, null]])
     await owner.submit({ code })
     expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([true, [null, email]])
-    expect(await world.server.parts.users.find('shop', `owner-${count}`)).toMatchObject({
+    expect(await world.server.parts.users.store.find('shop', `owner-${count}`)).toMatchObject({
       email_verified: 1,
       attributes: '{}',
       required_actions: '[]',
@@ -410,7 +415,7 @@ describe('a name that looks like another', () => {
   )
 
   const stored = async (name: string): Promise<string | undefined> =>
-    (await world.server.parts.users.find('shop', name))?.email ?? undefined
+    (await world.server.parts.users.store.find('shop', name))?.email ?? undefined
 
   it.each(Object.keys(doors))(
     'as an address is judged in the spelling that it is stored in: %s (GHSA-7rqj-j65f-68wh)',

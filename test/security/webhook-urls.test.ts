@@ -91,7 +91,11 @@ describe('the address of a webhook', () => {
   })
 
   const senderFor = async (addresses: readonly string[]) => {
-    const { storage, clock, copy } = server.parts
+    const {
+      storage,
+      given: { clock },
+      copy,
+    } = server.parts
     const lookup = async () => addresses.map((address) => ({ address, family: 4 }))
     const outgoing = createOutgoing({ lookup, ca: [receiver.certificate] })
     const { body } = await create(`https://localhost.example:${port}/named`)

@@ -127,7 +127,10 @@ export const createWorld = (server: TestServer): World => {
   const invitation = (realm: string): Promise<Thing> =>
     data('invitation', realm, async () => {
       const { id: organizationId } = await thing(realm, kindNamed('organization'))
-      const { invitations, storage } = server.parts
+      const {
+        users: { invitations },
+        storage,
+      } = server.parts
       const email = `invited@${realm}.example`
       const sent = { realm, organizationId, email, lifetimeSeconds: 600 }
       const { row, statements } = invitations.create(sent)
@@ -151,7 +154,7 @@ export const createWorld = (server: TestServer): World => {
     if (known) return known(realm)
     if (parameter === 'userId') return user(realm)
     if (parameter === 'revision') {
-      const now = String((await server.parts.realms.find(realm))?.revision)
+      const now = String((await server.parts.realm.realms.find(realm))?.revision)
       return { id: now, key: now }
     }
     if (path.endsWith('/credentials/{type}/{id}'))

@@ -49,7 +49,7 @@ export const personOf = async (
   userId: string,
   more: Partial<NewSession> = {},
 ): Promise<Person> => {
-  const settings = await server.parts.settingsOf(realm)
+  const settings = await server.parts.realm.settingsOf(realm)
   if (!settings) throw new Error(`no realm ${realm}`)
   const { statements, cookieValue } = server.parts.sessions.openStatements({
     realm,

@@ -3,7 +3,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { vi } from 'vitest'
 import { createCookies } from '#server/http/cookies/cookies.ts'
-import { createCsrf } from '#server/http/cookies/csrf.ts'
 import type { Delivery } from '#server/messaging/sender.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
 import type { World } from '../sign-in/world.ts'
@@ -51,7 +50,10 @@ export const openPhone = async (
   username: string,
   signIn: { readonly acr?: string; readonly impersonator?: string } = {},
 ): Promise<Phone> => {
-  const [user, settings] = [await parts.users.find(realm, username), await parts.settingsOf(realm)]
+  const [user, settings] = [
+    await parts.users.store.find(realm, username),
+    await parts.realm.settingsOf(realm),
+  ]
   if (!user || !settings) throw new Error(`no user ${username} in ${realm}`)
   const { session, cookieValue, statements } = parts.sessions.openStatements({
     realm,
@@ -63,7 +65,7 @@ export const openPhone = async (
     ...signIn,
   })
   await parts.storage.commit(statements)
-  const token = createCsrf(parts.csrfKey).tokenFor(csrfBinding(session))
+  const token = parts.http.csrf.tokenFor(csrfBinding(session))
   const cookie = `${createCookies(baseUrl).session(realm).name}=${cookieValue}`
   return {
     userId: user.id,

@@ -212,7 +212,7 @@ describe.each(backends)('profile and password of an account on $name', (backend)
   })
 
   it('are not changed by an administrator who acts as the user, whom the pages name', async () => {
-    const admin = await world.server.parts.users.find('master', 'admin')
+    const admin = await world.server.parts.users.store.find('master', 'admin')
     const acting = await personOf(world, ann.userId, { impersonator: admin?.id ?? '' })
     const body = { currentPassword: password, newPassword }
     expect((await acting.api('PUT', '/password', body)).body.code).toBe('forbidden')

@@ -55,7 +55,11 @@ describe.each(backends)('a change of an address on $name', (backend) => {
       .map(({ type }: { type: string }) => type)
       .sort()
   const addPasskey = async () => {
-    const { storage, users, clock } = world.server.parts
+    const {
+      storage,
+      users: { store: users },
+      given: { clock },
+    } = world.server.parts
     const user = await users.find('shop', ann.userId)
     if (!user) throw new Error('no user')
     const row = newPasskey(world.server.baseUrl).credentialOf(user, clock.now())

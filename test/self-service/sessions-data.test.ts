@@ -1,7 +1,6 @@
 /** Sessions, consents and data in the user's own hands, and the end of an account. */
 
 import { describe, expect, it } from 'vitest'
-import { createConsents } from '#server/oidc/consent/consents.ts'
 import { withNewcomers } from '../sign-in/newcomers.ts'
 import { password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
@@ -32,7 +31,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     (await who.api('GET', '/sessions')).body
   const newest = async (type: string) => (await world.must('GET', `/events?type=${type}`)).items[0]
   const isThere = async (): Promise<boolean> =>
-    (await world.server.parts.users.find('shop', ann.userId)) !== undefined
+    (await world.server.parts.users.store.find('shop', ann.userId)) !== undefined
 
   it('are listed with the one that asks, and an administrator who acts as the user is seen', async () => {
     await personOf(world, ann.userId, { impersonator: 'the-admin' })
@@ -83,7 +82,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
   it('name what was allowed to applications, and take it back on a page', async () => {
     const client = await world.must('POST', '/clients', { clientId: `maps-${count}`, name: 'Maps' })
     const { parts } = world.server
-    const consents = createConsents(parts)
+    const { consents } = parts.oidc
     await parts.storage.commit(await consents.grant('shop', ann.userId, client.id, ['openid']))
     const page = await ann.browser.open(account('/applications'))
     expect(page.body).toContain('Maps')

@@ -174,7 +174,7 @@ describe.each(backends)('transactions on $name', (backend) => {
     const { user, as } = await newcomer()
     const { parts, baseUrl } = site.server
     const passkey = newPasskey(baseUrl)
-    const row = passkey.credentialOf(user, parts.clock.now())
+    const row = passkey.credentialOf(user, parts.given.clock.now())
     await parts.storage.commit(insertRows(parts.storage.db, 'credentials', [row]))
     const client = await asClient(bank)
     const { id, hash } = (await client('POST', '', pay(user.id))).body

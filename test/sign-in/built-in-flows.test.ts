@@ -77,7 +77,11 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     count += 1
     const username = `anna-${count}`
     const userId = await world.addUser(username, { emailVerified: true })
-    const { storage, users, clock } = world.server.parts
+    const {
+      storage,
+      users: { store: users },
+      given: { clock },
+    } = world.server.parts
     const passBy: Record<string, (browser: SignInBrowser) => Promise<unknown>> = {}
     let passkey: TestPasskey | undefined
     if (set.includes('otp')) {

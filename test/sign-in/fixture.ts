@@ -79,7 +79,11 @@ export const openSite = async (
     logger: createLogger({ level: 'silent' }),
     clock: accounts.clock,
   })
-  const http = openHttp({ baseUrl, csrfKey: randomBytes(32), mapError: () => undefined })
+  const http = openHttp({
+    baseUrl,
+    secrets: { keyFor: () => randomBytes(32) },
+    mapError: () => undefined,
+  })
   http.pages.routes(app)
   const factors = createFactors(storage)
   const keyring = keyringFrom([randomBytes(32)])
@@ -126,7 +130,7 @@ export const openSite = async (
       codeKey,
     },
     sessions,
-    settingsOf: async (realm) => realms.get(realm) ?? null,
+    realm: { settingsOf: async (realm) => realms.get(realm) ?? null },
     http,
     baseUrl,
     master: 'master',

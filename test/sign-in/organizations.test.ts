@@ -21,7 +21,7 @@ describe.each(backends)('membership on $name', (backend) => {
   })
   afterAll(() => world.close())
 
-  const userNamed = (username: string) => world.server.parts.users.find(realm, username)
+  const userNamed = (username: string) => world.server.parts.users.store.find(realm, username)
 
   it('by invitation comes with registering, where nobody else may register', async () => {
     const { path } = await world.invite('Nina@new.example')
@@ -103,7 +103,11 @@ describe.each(backends)('membership on $name', (backend) => {
   })
 
   it('that is offered is part of what is held about a person, and is erased with them', async () => {
-    const { invitations, jobs, storage } = world.server.parts
+    const {
+      users: { invitations },
+      jobs,
+      storage,
+    } = world.server.parts
     const lane = () =>
       storage.db.selectFrom('jobs').select('id').where('target', '=', messageLane).execute()
     const messageLane = addressLane(realm, 'uma@shop.example')

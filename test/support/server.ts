@@ -9,15 +9,13 @@ import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import type { Permission } from '#schemas/access/permissions.ts'
 import { loadConfig } from '#server/config/index.ts'
-import { createCookies } from '#server/http/cookies/cookies.ts'
-import { createCsrf } from '#server/http/cookies/csrf.ts'
 import { type Clock, systemClock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { createApp } from '#server/run/app.ts'
 import { bootstrap } from '#server/run/bootstrap.ts'
-import { createParts, type Parts } from '#server/run/parts.ts'
+import { type Areas, openServer } from '#server/run/open.ts'
 import { csrfBinding } from '#server/sessions/sessions.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -45,7 +43,7 @@ export interface Client {
 
 export interface TestServer {
   readonly app: FastifyInstance
-  readonly parts: Parts
+  readonly parts: Areas
   /** Of the database. */
   readonly url: string
   readonly baseUrl: string
@@ -116,22 +114,21 @@ export const startServer = async (
       ...options.env,
     },
   })
-  const parts = await createParts(
+  const parts = await openServer({
     config,
-    createLogger({ level: 'silent' }),
-    options.clock ?? systemClock,
-    options.lookup,
-  )
-  await bootstrap(parts.realms, config.bootstrap)
-  parts.health.started()
+    logger: createLogger({ level: 'silent' }),
+    clock: options.clock ?? systemClock,
+    lookup: options.lookup,
+  })
+  await bootstrap(parts.realm.realms, config.bootstrap)
+  parts.admin.health.started()
   const app = createApp(parts)
   if (options.listen) await app.listen({ host: config.http.host, port: config.http.port })
   else await app.ready()
-  const cookies = createCookies(config.http.baseUrl)
-  const csrf = createCsrf(parts.csrfKey)
+  const { cookies, csrf } = parts.http
 
   const open = async (realm: string, userId: string): Promise<Client> => {
-    const settings = await parts.settingsOf(realm)
+    const settings = await parts.realm.settingsOf(realm)
     if (!settings) throw new Error(`no realm ${realm}`)
     const opened = parts.sessions.openStatements({
       realm,
@@ -154,7 +151,7 @@ export const startServer = async (
   }
 
   const signedIn = async (realm: string, username: string): Promise<Client> => {
-    const user = await parts.users.find(realm, username)
+    const user = await parts.users.store.find(realm, username)
     if (!user) throw new Error(`no user ${username} in ${realm}`)
     return open(realm, user.id)
   }
@@ -167,10 +164,10 @@ export const startServer = async (
     await admin.send('PUT', `/admin/realms/${realm}/admin-roles/${roleId}`, { permissions })
     const row = newUserRow(
       { username: `user-${newId()}` },
-      { id: newId(), realm, now: parts.clock.now() },
+      { id: newId(), realm, now: parts.given.clock.now() },
     )
     await parts.storage.commit([
-      ...parts.users.createStatements(row),
+      ...parts.users.store.createStatements(row),
       ...insertRows(parts.storage.db, 'user_roles', [{ user_id: row.id, role_id: roleId }]),
     ])
     return open(realm, row.id)

@@ -47,7 +47,7 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
   const { parts } = server
 
   const issuer = async (): Promise<Issuer> => {
-    const found = await parts.issuers.fresh(realm)
+    const found = await parts.tokens.issuers.fresh(realm)
     if (!found) throw new Error(`no realm ${realm}`)
     return found
   }
@@ -72,7 +72,7 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
     again: ({ id }) => byId(id),
     user: async (fields) => {
       const row = newUserRow(fields, { id: newId(), realm, now })
-      await parts.storage.commit(parts.users.createStatements(row))
+      await parts.storage.commit(parts.users.store.createStatements(row))
       return row
     },
     session: async (user) => {
@@ -88,7 +88,7 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
       return opened.session
     },
     grant: async (client, user, more = {}) => {
-      const { grant, statements } = parts.grantsStore.create({
+      const { grant, statements } = parts.tokens.grantsStore.create({
         realm,
         clientId: client.id,
         userId: user.id,

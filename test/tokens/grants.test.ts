@@ -22,7 +22,7 @@ describe.each(backends)('grants on $name', (backend) => {
 
   const parts = () => world.server.parts
   const isAlive = async (grantId: string): Promise<boolean> =>
-    (await parts().verifier.grant(await world.issuer(), grantId)) !== undefined
+    (await parts().tokens.verifier.grant(await world.issuer(), grantId)) !== undefined
 
   /** How many of 50 simultaneous attempts succeed, and what the others fail with. */
   const race = async (attempt: () => Promise<unknown>) => {
@@ -32,7 +32,10 @@ describe.each(backends)('grants on $name', (backend) => {
   }
 
   it('let one of 50 parallel redemptions of a code pass (GHSA-392p-2q2v-4372)', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const { code, statements } = grantsStore.createCode({
       realm: 'acme',
       clientId: client.id,
@@ -52,7 +55,10 @@ describe.each(backends)('grants on $name', (backend) => {
   })
 
   it('let one of 50 parallel uses of a refresh token pass (CVE-2026-1035)', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -79,7 +85,10 @@ describe.each(backends)('grants on $name', (backend) => {
   })
 
   it('keep handles as digests only', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -88,7 +97,10 @@ describe.each(backends)('grants on $name', (backend) => {
   })
 
   it('end with all their refresh tokens when they are revoked', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -108,10 +120,10 @@ describe.each(backends)('grants on $name', (backend) => {
     expect([await isAlive(online.id), await isAlive(offline.id)]).toEqual([true, true])
     await world.server.admin.send('DELETE', `/admin/realms/acme/sessions/${session.sid}`)
     expect([await isAlive(online.id), await isAlive(offline.id)]).toEqual([false, true])
-    expect(await parts().grantsStore.find(online.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(online.id)).toBeUndefined()
     const { settings } = await world.issuer()
     expect(await sessions.findBySid('acme', session.sid, settings)).toBeUndefined()
-    await storage.append(parts().grantsStore.revoke(offline.id))
+    await storage.append(parts().tokens.grantsStore.revoke(offline.id))
   })
 
   it('are not good while their session has gone unused for too long', async () => {
@@ -132,7 +144,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const { roles: _r, mfaEnabled: _m, ...body } = (await world.admin('GET', path)).body
     await world.admin('PUT', path, { ...body, enabled: false })
     expect(await isAlive(grant.id)).toBe(false)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
   })
 
   it('go with the user or the client that is deleted', async () => {
@@ -142,7 +154,7 @@ describe.each(backends)('grants on $name', (backend) => {
     await world.admin('DELETE', `/users/${gone.id}`)
     await world.admin('DELETE', `/clients/${other.id}`)
     for (const { id } of [ofUser, ofClient])
-      expect(await parts().grantsStore.find(id)).toBeUndefined()
+      expect(await parts().tokens.grantsStore.find(id)).toBeUndefined()
   })
 
   it('are not good when the user says that nothing from before is', async () => {
@@ -159,13 +171,16 @@ describe.each(backends)('grants on $name', (backend) => {
 
   it('are of one realm: another issuer does not know them', async () => {
     const grant = await world.grant(client, user)
-    const master = await parts().issuers.fresh('master')
+    const master = await parts().tokens.issuers.fresh('master')
     if (!master) throw new Error('no master')
-    expect(await parts().verifier.grant(master, grant.id)).toBeUndefined()
+    expect(await parts().tokens.verifier.grant(master, grant.id)).toBeUndefined()
   })
 
   it('let what may be presented once be presented once', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const expiresAt = world.clock.now() + 60_000
     const once = (purpose: string, id: string) =>
       storage.append(grantsStore.once('acme', purpose, id, expiresAt))
@@ -177,7 +192,10 @@ describe.each(backends)('grants on $name', (backend) => {
   })
 
   it('are forgotten with everything else that has expired', async () => {
-    const { grantsStore, storage } = parts()
+    const {
+      tokens: { grantsStore },
+      storage,
+    } = parts()
     const [short, long] = [
       await world.grant(client, user, { expiresAt: world.clock.now() + 1000 }),
       await world.grant(client, user, { expiresAt: world.clock.now() + 900_000 }),

@@ -53,7 +53,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
 
   const idToken = async (of: TokenClient, scope: readonly string[], user = ann, more = {}) =>
     claimsOf(
-      await world.server.parts.mint.idToken({
+      await world.server.parts.tokens.mint.idToken({
         issuer: await world.issuer(),
         client: await world.again(of),
         user,
@@ -71,7 +71,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
   const accessToken = async (of: TokenClient, scope: readonly string[] = ['openid'], user = ann) =>
     claimsOf(
       (
-        await world.server.parts.mint.accessToken({
+        await world.server.parts.tokens.mint.accessToken({
           issuer: await world.issuer(),
           client: await world.again(of),
           user,
@@ -248,7 +248,10 @@ describe.each(backends)('tokens about users on $name', (backend) => {
   })
 
   it('are refused when session, user or grant is gone (verifyAccessToken)', async () => {
-    const { mint, verifier, storage, grantsStore } = world.server.parts
+    const {
+      tokens: { mint, verifier, grantsStore },
+      storage,
+    } = world.server.parts
     const bob = await world.user({ username: 'bob' })
     const session = await world.session(bob)
     const grant = await world.grant(client, bob, { sid: session.sid })
@@ -271,7 +274,9 @@ describe.each(backends)('tokens about users on $name', (backend) => {
   })
 
   it('are refused as access tokens when they are id tokens', async () => {
-    const { mint, verifier } = world.server.parts
+    const {
+      tokens: { mint, verifier },
+    } = world.server.parts
     const issuer = await world.issuer()
     const token = await mint.idToken({
       issuer,

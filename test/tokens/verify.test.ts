@@ -29,7 +29,10 @@ describe.each(backends)('a token that is asked about again on $name', (backend) 
 
   const tokenThatEnds = async (end?: (typeof ends)[number]): Promise<string> => {
     const { clock, server, issuer } = world
-    const { storage, mint } = server.parts
+    const {
+      storage,
+      tokens: { mint },
+    } = server.parts
     const session = await world.session(user)
     const { settings } = await issuer()
     const changes = {
@@ -56,7 +59,7 @@ describe.each(backends)('a token that is asked about again on $name', (backend) 
     return token
   }
   const ask = (issuer: Issuer, token: string) =>
-    world.server.parts.verifier.accessToken(issuer, token)
+    world.server.parts.tokens.verifier.accessToken(issuer, token)
   const setLocked = async (locked: 0 | 1): Promise<void> => {
     const { db, commit } = world.server.parts.storage
     await commit([statement(db.updateTable('users').set({ locked }).where('id', '=', user.id))])

@@ -311,7 +311,12 @@ describe('webhooks', () => {
 
     it('does not answer, and is waited for ten seconds at most', async () => {
       const limits: (number | undefined)[] = []
-      const { outgoing, storage, clock, copy } = server.parts
+      const {
+        platform: { outgoing },
+        storage,
+        given: { clock },
+        copy,
+      } = server.parts
       const parts = { storage, clock, outgoing, reveal: () => 'a secret' }
       const id = await subscribe('/hook')
       const document = await (await copy.fresh(`realm-${made}`))?.byId('webhook', id)

@@ -6,7 +6,6 @@
 import { Organization } from '#schemas/kinds/organization.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Config } from '#server/config/index.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/realm/read/find.ts'
@@ -31,7 +30,7 @@ export interface InvitationParts {
   readonly messaging: Messaging
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly messageLimits: Pick<MessageLimits, 'admit'>
-  readonly config: Pick<Config, 'http'>
+  readonly baseUrl: string
 }
 
 const day = 24 * 60 * 60
@@ -59,7 +58,7 @@ const shown = (row: InvitationRow) => ({
 })
 
 export const invitationActions = (parts: InvitationParts): Action[] => {
-  const { storage, recorder, users, invitations, messaging, post, config } = parts
+  const { storage, recorder, users, invitations, messaging, post, baseUrl } = parts
   const path = `${Organization.path}/:orgId/invitations`
   const common = { permission: 'manage-organizations', resourceType } as const
 
@@ -140,7 +139,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       templateKey,
       values: {
         organization: organization.name,
-        link: `${config.http.baseUrl}/realms/${realm}/invitation?token=${token}`,
+        link: `${baseUrl}/realms/${realm}/invitation?token=${token}`,
         time: new Date(row.expires_at).toISOString(),
       },
       expiresAt: row.expires_at,

@@ -1,16 +1,10 @@
 /** What a user has allowed clients. Only the user takes it back: see server/self-service/consents.ts. */
 
-import { consentsSchema, createConsents } from '#server/oidc/consent/consents.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import { type Consents, consentsSchema } from '#server/oidc/consent/consents.ts'
 import type { Action } from '../action.ts'
 import { type UserParts, userIn } from './users.ts'
 
-export interface ConsentParts extends UserParts {
-  readonly grantsStore: GrantsStore
-}
-
-export const listConsents = (parts: ConsentParts): Action => {
-  const consents = createConsents(parts)
+export const listConsents = (parts: UserParts, consents: Pick<Consents, 'list'>): Action => {
   return {
     operationId: 'list-user-consents',
     method: 'GET',

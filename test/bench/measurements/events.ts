@@ -2,7 +2,7 @@
 
 import { eventTypes } from '#schemas/wire/event-types.ts'
 import { newId } from '#server/platform/ids.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, type Server, system } from '../backends.ts'
@@ -17,7 +17,12 @@ const PAGES = { ms: 1_500, most: 200 }
 
 const types = Object.entries(eventTypes)
 
-const fill = async ({ storage, realms, clock, totals }: Parts): Promise<number> => {
+const fill = async ({
+  storage,
+  realm: { realms },
+  given: { clock },
+  audit: { totals },
+}: Areas): Promise<number> => {
   await realms.create({ realm: 'acme' }, system)
   const now = clock.now() - 3_600_000
   const { ms } = await timed(async () => {

@@ -14,7 +14,7 @@ const USERS = 10_000
 const measureOn = async (backend: Backend, value: string): Promise<Row> => {
   const database = await backend.create()
   try {
-    await database.withParts(({ realms }) => realms.create({ realm: 'acme' }, system))
+    await database.withParts(({ realm }) => realm.realms.create({ realm: 'acme' }, system))
     const server = await database.serve()
     const headers = await signInAsAdmin(server.url)
     const users = Array.from({ length: USERS }, (_, i) => ({

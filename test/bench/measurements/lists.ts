@@ -3,7 +3,7 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { type Operation, restDoor } from '#server/realm/write/operations.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, type Server, system } from '../backends.ts'
 import { connect } from '../load.ts'
@@ -34,16 +34,16 @@ const put = (n: number): Operation => {
 const realmOf = (size: number): string => `clients-${size}`
 
 /** One write of so many documents: a dry run first, which gathers and decides, then the whole. */
-const writeMany = async (parts: Parts, size: number, on: string): Promise<Row> => {
-  await parts.realms.create({ realm: realmOf(size) }, system)
+const writeMany = async (parts: Areas, size: number, on: string): Promise<Row> => {
+  await parts.realm.realms.create({ realm: realmOf(size) }, system)
   const request = {
     realm: realmOf(size),
     caller: system,
     door: restDoor,
     operations: Array.from({ length: size }, (_, n) => put(n)),
   }
-  const decided = await timed(() => parts.writer.write({ ...request, dryRun: true }))
-  const whole = await timed(() => parts.writer.write(request))
+  const decided = await timed(() => parts.realm.writer.write({ ...request, dryRun: true }))
+  const whole = await timed(() => parts.realm.writer.write(request))
   return {
     what: `one write of ${size.toLocaleString('en')} clients`,
     on,

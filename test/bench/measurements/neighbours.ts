@@ -1,7 +1,7 @@
 /** What a realm that searches and verifies its audit trail does to others: their p99 beside it, against that without. */
 
 import { sql } from 'kysely'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { statement } from '#server/storage/statements.ts'
 import { adminUrl } from '../admin.ts'
 import { type Backend, system } from '../backends.ts'
@@ -15,7 +15,11 @@ const ROUNDS = 7
 const ROUND_MS = 3_000
 const NEIGHBOURS = 2
 
-const fill = async ({ storage, realms, sealEvents }: Parts): Promise<void> => {
+const fill = async ({
+  storage,
+  realm: { realms },
+  audit: { sealEvents },
+}: Areas): Promise<void> => {
   for (const realm of ['busy', 'quiet']) await realms.create({ realm }, system)
   const rows = sql`with recursive n (i) as
       (select 1 union all select i + 1 from n where i < ${sql.lit(EVENTS)})

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine, type PasswordEngine } from '#server/platform/passwords/engine.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import type { Database, Server } from '../backends.ts'
 import { connect, type Load, type LoadOptions, type Request, runLoad, sendLoad } from '../load.ts'
@@ -30,14 +30,14 @@ const people: readonly Credentials[] = Array.from({ length: CONNECTIONS }, (_, n
   password,
 }))
 
-const fill = async (parts: Parts, hash: string): Promise<void> => {
-  const settings = await parts.settingsOf('master')
+const fill = async (parts: Areas, hash: string): Promise<void> => {
+  const settings = await parts.realm.settingsOf('master')
   if (settings === null) throw new Error('there is no master realm')
   const statements = people.flatMap(({ username }) => {
-    const identity = { id: newId(), realm: 'master', now: parts.clock.now() }
+    const identity = { id: newId(), realm: 'master', now: parts.given.clock.now() }
     const row = newUserRow({ username }, identity)
-    const { statements } = parts.passwords.acceptHash(settings, row, hash)
-    return [...parts.users.createStatements(row), ...statements]
+    const { statements } = parts.credentials.passwords.acceptHash(settings, row, hash)
+    return [...parts.users.store.createStatements(row), ...statements]
   })
   await parts.storage.commit(statements)
 }

@@ -1,7 +1,7 @@
 /** From the start of the process to its first sign-in page, its CPU, and the memory it then has, with 1 and 1,000 realms. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { type Database, type Server, system } from '../backends.ts'
 import { realmCopier } from '../copy-realm.ts'
 import { connect, sendLoad } from '../load.ts'
@@ -28,9 +28,9 @@ interface Case {
 
 const realmName = (n: number): string => (n === 0 ? 'master' : `realm-${n}`)
 
-const fill = async (parts: Parts, realms: number): Promise<void> => {
+const fill = async (parts: Areas, realms: number): Promise<void> => {
   if (realms < 2) return
-  await parts.realms.create({ realm: realmName(1) }, system)
+  await parts.realm.realms.create({ realm: realmName(1) }, system)
   const copyTo = await realmCopier(parts, realmName(1))
   for (let start = 2; start < realms; start += BATCH) {
     const names = Array.from({ length: Math.min(BATCH, realms - start) }, (_, i) =>

@@ -1,7 +1,7 @@
 /** Prefix search over 100,000 users. */
 
 import { newId } from '#server/platform/ids.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { adminUrl } from '../admin.ts'
@@ -22,8 +22,11 @@ const syllable = (n: number): string => syllables[Math.floor(n) % 10] ?? ''
 const nameOf = (n: number): string =>
   `${syllable(n)}${syllable(n / 10)}.${syllable(n / 100)}${syllable(n / 1000)}.${n}`
 
-const fill = async (parts: Parts): Promise<number> => {
-  const { storage, realms } = parts
+const fill = async (parts: Areas): Promise<number> => {
+  const {
+    storage,
+    realm: { realms },
+  } = parts
   await realms.create({ realm: 'acme' }, system)
   const { id: role_id } = await storage.db
     .selectFrom('documents')
@@ -38,7 +41,7 @@ const fill = async (parts: Parts): Promise<number> => {
       const email = `${username}@mail.example`
       return newUserRow(
         { username, email, firstName: 'A', lastName: 'User', attributes: { n: [String(i)] } },
-        { id: newId(), realm: 'acme', now: parts.clock.now() },
+        { id: newId(), realm: 'acme', now: parts.given.clock.now() },
       )
     })
   const { ms } = await timed(async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from '#schemas/kinds/webhook.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
-import type { Parts } from '#server/run/parts.ts'
+import type { Areas } from '#server/run/open.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { type Backend, type Server, system } from '../backends.ts'
 import { sendLoad } from '../load.ts'
@@ -25,9 +25,9 @@ const CONNECTIONS = 16
 
 const subscribe =
   (url: string) =>
-  async (parts: Parts): Promise<void> => {
+  async (parts: Areas): Promise<void> => {
     await party.fillIssuer(parts)
-    await parts.writer.write({
+    await parts.realm.writer.write({
       realm: 'acme',
       caller: system,
       door: restDoor,

@@ -1,7 +1,6 @@
 /** Consent: asked, remembered, honoured, taken back; given by nobody but the user. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createConsents } from '#server/oidc/consent/consents.ts'
 import { backends } from '../../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import {
@@ -51,7 +50,7 @@ describe.each(backends)('consent on $name', (backend) => {
   }
   const url = (scope = 'openid profile', asked = {}) =>
     authorizeUrl(site, asking, { scope, ...asked })
-  const consents = () => createConsents(site.server.parts)
+  const consents = () => site.server.parts.oidc.consents
 
   it('is asked in words before the first code, and not again', async () => {
     const { person, id, name } = await newcomer()

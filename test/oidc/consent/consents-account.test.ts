@@ -3,7 +3,6 @@
 import { createHash } from 'node:crypto'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createConsents } from '#server/oidc/consent/consents.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf } from '#server/tokens/client.ts'
@@ -32,7 +31,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
   })
   afterAll(() => site.close())
 
-  const consents = () => createConsents(site.server.parts)
+  const consents = () => site.server.parts.oidc.consents
   const allow = async ({ id }: UserRow, client: TestClient, ...scopes: string[]): Promise<void> => {
     const { storage } = site.server.parts
     await storage.commit(await consents().grant('acme', id, client.id, scopes))
@@ -56,7 +55,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const document = await issuer.view.byId('client', portal.id)
     if (!document) throw new Error('no portal')
     const { grant } = await issueGrant(site, portal, user)
-    const { token } = await site.server.parts.mint.accessToken({
+    const { token } = await site.server.parts.tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       user,
@@ -99,7 +98,9 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect([answer.status, await answer.text()]).toEqual([204, ''])
     expect(await left(ann)).toEqual(['mail'])
     expect(await left(bob)).toEqual(['mail', 'maps:eu/1'])
-    const { grantsStore } = site.server.parts
+    const {
+      tokens: { grantsStore },
+    } = site.server.parts
     for (const { grant } of [ended, offline])
       expect(await grantsStore.find(grant.id)).toBeUndefined()
     for (const { grant } of [other, ofBob]) expect(await grantsStore.find(grant.id)).toBeDefined()

@@ -38,7 +38,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     (await site.get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid)
   /** Published, and chosen by no rotation yet. */
   const nextKey = async (): Promise<string | undefined> => {
-    await site.server.parts.signingKeys.idle()
+    await site.server.parts.keys.signingKeys.idle()
     const known = await listed()
     const [next, ...more] = (await published()).filter((kid) => !known.includes(kid))
     expect(more).toEqual([])
@@ -116,7 +116,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     }
     const answers = await Promise.all([rotate(), there(), rotate(), there()])
     expect(answers.filter((one) => typeof one === 'number')).toEqual([200, 200])
-    await second.parts.signingKeys.idle()
+    await second.parts.keys.signingKeys.idle()
     expect(await nextKey()).toBeDefined()
     expect(await listed()).toHaveLength(before + 4)
     const rows = await site.server.parts.storage.db
@@ -143,7 +143,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     later(120)
     const first = await rotate()
     expect(await signer()).toBe(first)
-    await site.server.parts.signingKeys.idle()
+    await site.server.parts.keys.signingKeys.idle()
     const published = Date.now()
     later(10)
     const { body: second } = await site.admin('POST', '/keys/rotate')
@@ -172,7 +172,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     // Also two rotations within the two minutes, and moments between them.
     for (const wait of [0, 10, 50, 0, 60, 30, 120]) {
       if (wait !== 60) await site.admin('POST', '/keys/rotate')
-      await site.server.parts.signingKeys.idle()
+      await site.server.parts.keys.signingKeys.idle()
       later(wait)
       const keys = await list()
       expect(keys.map(({ keyId }) => keyId).sort()).toEqual((await published()).sort())
@@ -192,7 +192,9 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     const { parts, anonymous, signedIn, createRealm } = site.server
     const base = await createRealm('newborn')
     const read = () => anonymous.send('GET', '/realms/newborn/.well-known/jwks.json')
-    const failing = vi.spyOn(parts.signingKeys, 'prepare').mockRejectedValue(new Error('disk full'))
+    const failing = vi
+      .spyOn(parts.keys.signingKeys, 'prepare')
+      .mockRejectedValue(new Error('disk full'))
     for (let asked = 0; asked < 2; asked += 1) {
       const { status, headers } = await read()
       expect([status, headers['retry-after'], headers['cache-control']]).toEqual([
@@ -206,7 +208,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     const { send } = await signedIn('master', 'admin')
     const { body: active } = await send('POST', `${base}/keys/rotate`)
     expect(active.createdAt).toBe(Date.now())
-    await parts.signingKeys.idle()
+    await parts.keys.signingKeys.idle()
     expect((await read()).body.keys[0].kid).toBe(active.keyId)
   })
 
@@ -219,7 +221,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     later(1)
     await send('POST', `${base}/keys/rotate`)
     expect((await send('DELETE', `${base}/keys/${keys[0].keyId}?force=true`)).status).toBe(204)
-    await parts.signingKeys.idle()
+    await parts.keys.signingKeys.idle()
     const { body } = await send('POST', `${base}/keys/rotate`)
     expect(body.signsFrom).toBe(Date.now() + 120_000)
   })

@@ -47,7 +47,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     return { user, session }
   }
   const end = ({ sid }: SessionRow) => site.admin('DELETE', `/sessions/${sid}`)
-  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, of.logouts)
+  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, of.oidc.logouts)
   const visitsOf = ({ sid }: SessionRow) =>
     parts().storage.db.selectFrom('session_clients').selectAll().where('sid', '=', sid).execute()
   /** Clients that are still to be told. */

@@ -162,7 +162,7 @@ describe.each(backends)('logout certification plans on $name', (backend) => {
     const { sub, sid } = claimsOf(hint)
     const query = { id_token_hint: hint, post_logout_redirect_uri: after }
     expect((await logout(alice, query)).away).toBe(after)
-    await runJobs(site.server.parts.jobs, site.server.parts.logouts)
+    await runJobs(site.server.parts.jobs, site.server.parts.oidc.logouts)
     expect(peer.tokens).toHaveLength(1)
     const keys = createLocalJWKSet((await site.get('/.well-known/jwks.json')).body)
     const { payload, protectedHeader } = await jwtVerify(peer.tokens[0] ?? '', keys, {

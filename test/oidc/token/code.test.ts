@@ -109,7 +109,7 @@ describe.each(backends)('codes on $name', (backend) => {
     const unused = await newCode()
     now += 5 * 60_000
     await tidy(parts)
-    expect(await parts.grantsStore.findCode('acme', code)).toBeUndefined()
+    expect(await parts.tokens.grantsStore.findCode('acme', code)).toBeUndefined()
     await isRefused(unused)
     await isRefused(code, {}, other)
     await isRefused(`${code.slice(0, 10)}${code[10] === 'A' ? 'B' : 'A'}${code.slice(11)}`)

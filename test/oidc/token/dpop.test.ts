@@ -13,7 +13,6 @@ import {
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OAuthError } from '#server/oidc/errors.ts'
-import { createDpop } from '#server/oidc/token/dpop.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { backends } from '../../support/backends.ts'
@@ -205,7 +204,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
       token: string,
       dpop: string | undefined,
     ): Promise<Partial<OAuthError> | undefined> => {
-      const issuer = await site.server.parts.issuers.fresh('acme')
+      const issuer = await site.server.parts.tokens.issuers.fresh('acme')
       if (!issuer) throw new Error('no realm')
       const request = {
         method: 'GET',
@@ -213,7 +212,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
         routeOptions: { url: '/realms/:realm/userinfo' },
       } as unknown as FastifyRequest
       const presented = { scheme, token, claims: claimsOf(token) }
-      return createDpop(site.server.parts)
+      return site.server.parts.oidc.dpop
         .checkPossession(issuer, request, presented)
         .then(() => undefined)
         .catch((error: OAuthError) => error)

@@ -92,7 +92,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(refusal(await use(refreshToken))).toEqual(refused)
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(await reuses()).toBe(before + 1)
     const introspection = await site.post('/introspect', {
       token: body.access_token,
@@ -109,7 +109,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     current = (await use(current)).body.refresh_token
     now += 10 * 60_000
     await tidy(parts())
-    expect(await parts().grantsStore.findRefreshToken('acme', first)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.findRefreshToken('acme', first)).toBeUndefined()
     return current
   }
 
@@ -121,7 +121,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const { status, body } = await use(current)
     expect(status).toBe(200)
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
     expect(await reuses()).toBe(before + 1)
   })
@@ -133,7 +133,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     now += 31 * 60_000
     await tidy(parts())
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
-    expect(await parts().grantsStore.find(grant.id)).toBeDefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeDefined()
     expect(await reuses()).toBe(before)
   })
 
@@ -146,7 +146,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       client_secret: app.secret,
     })
     expect(status).toBe(200)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
   })
 
   it('leave no two live descendants of 50 parallel uses (CVE-2026-1035)', async () => {
@@ -157,7 +157,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(won).toHaveLength(1)
     for (const answer of answers)
       if (answer.status !== 200) expect(refusal(answer)).toEqual(refused)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(refusal(await use(won[0]?.body.refresh_token))).toEqual(refused)
     expect(await reuses()).toBe(before + 1)
   })
@@ -192,20 +192,20 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const second = await use(refreshToken)
     expect([first.status, second.status]).toEqual([200, 200])
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().grantsStore.find(grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
 
     const late = await issueGrant(site, app, ann)
     const next = await use(late.refreshToken)
     now += 1000
     expect((await use(next.body.refresh_token)).status).toBe(200)
     expect(refusal(await use(late.refreshToken))).toEqual(refused)
-    expect(await parts().grantsStore.find(late.grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(late.grant.id)).toBeUndefined()
 
     const stale = await issueGrant(site, app, ann)
     expect((await use(stale.refreshToken)).status).toBe(200)
     now += 31 * 60_000
     expect(refusal(await use(stale.refreshToken))).toEqual(refused)
-    expect(await parts().grantsStore.find(stale.grant.id)).toBeUndefined()
+    expect(await parts().tokens.grantsStore.find(stale.grant.id)).toBeUndefined()
     await settings({ refreshTokenMaxReuse: 0 })
   })
 
@@ -295,7 +295,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       expect(status).toBe(200)
       token = body.refresh_token
     }
-    const last = await parts().grantsStore.findRefreshToken('acme', token)
+    const last = await parts().tokens.grantsStore.findRefreshToken('acme', token)
     expect(last?.token.expires_at).toBeLessThanOrEqual(grant.expires_at)
     now += 11 * 60_000
     expect(refusal(await use(token))).toEqual(refused)
@@ -309,7 +309,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     })
     const { refreshToken } = await issueGrant(site, short, ann)
     const { body } = await use(refreshToken, {}, short)
-    const next = await parts().grantsStore.findRefreshToken('acme', body.refresh_token)
+    const next = await parts().tokens.grantsStore.findRefreshToken('acme', body.refresh_token)
     expect((next?.token.expires_at ?? 0) - now).toBe(60_000)
   })
 
@@ -329,7 +329,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(again.status).toBe(200)
     await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
     expect(refusal(await use(again.body.refresh_token))).toEqual(refused)
-    const kept = await parts().grantsStore.find(offline.grant.id)
+    const kept = await parts().tokens.grantsStore.find(offline.grant.id)
     expect(kept?.offline).toBe(1)
     now -= 25 * 60_000
     expect((await use(offline.refreshToken)).status).toBe(200)

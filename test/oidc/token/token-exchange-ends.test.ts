@@ -46,7 +46,10 @@ describe.each(backends)('an exchanged token on $name', (backend) => {
     expect(claimsOf(delegated)).toMatchObject({ sub: alice.id, act: { sub: bob.id } })
     const again = (await exchange(delegated)).body.access_token
     expect(await Promise.all([delegated, again].map(isActive))).toEqual([true, true])
-    const { storage, grantsStore } = site.server.parts
+    const {
+      storage,
+      tokens: { grantsStore },
+    } = site.server.parts
     await storage.commit(grantsStore.revoke(grant.id))
     expect(await Promise.all([delegated, again, subject].map(isActive))).toEqual([
       false,

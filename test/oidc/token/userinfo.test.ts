@@ -223,7 +223,10 @@ describe.each(backends)('userinfo on $name', (backend) => {
       createRemoteJWKSet(new URL(`${site.issuer}/.well-known/jwks.json`)),
       { currentDate: new Date(now) },
     )
-    const { storage, grantsStore } = site.server.parts
+    const {
+      storage,
+      tokens: { grantsStore },
+    } = site.server.parts
     await storage.commit(grantsStore.revokeToken('acme', String(payload.jti), now + 600_000))
     for (const [origin, told] of [
       ['https://app.example', 'https://app.example'],

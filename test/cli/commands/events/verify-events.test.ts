@@ -18,7 +18,7 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
     expect(code, stderr).toBe(0)
     for (let i = 0; i < 30; i += 1) {
       await server.admin.send('POST', '/admin/realms/acme/roles', { name: `role-${i}` })
-      await server.parts.sealEvents()
+      await server.parts.audit.sealEvents()
     }
   })
   afterAll(async () => {

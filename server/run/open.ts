@@ -1,0 +1,103 @@
+/**
+ * The composition root: opens every area in the order of its needs, by one function each, which takes what it needs by name and
+ * returns what it offers. `app.ts` registers the routes, `background.ts` starts what the server does by itself.
+ */
+
+import { openAdmin } from '#server/admin/open.ts'
+import { openAudit } from '#server/audit/open.ts'
+import type { Config } from '#server/config/index.ts'
+import { openCredentials } from '#server/credentials/open.ts'
+import { openHttp } from '#server/http/open.ts'
+import { openJobs } from '#server/jobs/queue.ts'
+import { keyAtHand } from '#server/keys/installation-key.ts'
+import { openKeys } from '#server/keys/open.ts'
+import { openSecrets } from '#server/keys/secrets.ts'
+import { openMessaging } from '#server/messaging/sender.ts'
+import { openMetrics } from '#server/metrics/open.ts'
+import { openOidc } from '#server/oidc/open.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import { openPlatform } from '#server/platform/open.ts'
+import type { Lookup } from '#server/platform/outgoing/lookup.ts'
+import { openRealm } from '#server/realm/open.ts'
+import { masterRealm as master } from '#server/realm/realms.ts'
+import { openSelfService } from '#server/self-service/open.ts'
+import { openSessions } from '#server/sessions/sessions.ts'
+import { openSignIn } from '#server/sign-in/open.ts'
+import { copyLimits, createCopy } from '#server/storage/documents/copy.ts'
+import { openStorage } from '#server/storage/open.ts'
+import { openTokens } from '#server/tokens/open.ts'
+import { openUsers } from '#server/users/open.ts'
+import { openWebhooks } from '#server/webhooks/open.ts'
+import { mapError } from './errors.ts'
+
+/** What a server is started with. */
+export interface Given {
+  readonly config: Config
+  readonly logger: Logger
+  readonly clock: Clock
+  /** Resolves host names of outgoing requests; the system does where it is not given. */
+  readonly lookup?: Lookup | undefined
+}
+
+// biome-ignore format: a line per area, so that the whole order is seen at once
+const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
+  const { config, logger, clock, lookup } = given
+  const { http: { baseUrl }, runtime: { logMessages } } = config
+  // Before the database is opened: nothing is made in a database that no master key is given for.
+  const masterKey = keyAtHand(config)
+  const storage = await openStorage({ url: config.database.url, logger })
+  closing.defer(() => storage.close())
+  const secrets = await openSecrets({ config, storage, given: masterKey })
+  const { keyring, vault } = secrets
+  const copy = createCopy(storage, copyLimits)
+  closing.defer(() => copy.close())
+  const platform = await openPlatform({ config, lookup })
+  closing.defer(platform.close)
+  const { outgoing } = platform
+  const metrics = openMetrics({ storage, copy, clock, platform })
+  const jobs = openJobs({ storage, clock, logger, metrics })
+  const audit = await openAudit({ storage, clock, logger, secrets, outgoing, jobs, master })
+  closing.defer(audit.close)
+  const { recorder } = audit
+  const keys = openKeys({ storage, copy, clock, logger, keyring, recorder })
+  closing.defer(keys.close)
+  const messaging = openMessaging({ outgoing, clock, logger, reveal: vault.reveal, logMessages })
+  closing.defer(() => messaging.close())
+  const users = openUsers({ storage, copy, clock, secrets, metrics, jobs, recorder, messaging, baseUrl })
+  const credentials = openCredentials({ config, storage, clock, logger, secrets, platform, recorder, users })
+  const sessions = openSessions({ storage, clock })
+  const tokens = openTokens({ storage, copy, clock, secrets, keys, baseUrl, master })
+  const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
+  const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
+  const http = openHttp({ baseUrl, secrets, mapError })
+  const signIn = openSignIn({
+    storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, realm, http, baseUrl, master,
+  })
+  const oidc = openOidc({
+    storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
+  })
+  const selfService = openSelfService({
+    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
+  })
+  const admin = openAdmin({
+    config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
+    realm, webhooks, http, oidc, selfService, baseUrl, master,
+  })
+  return {
+    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
+    realm, webhooks, http, signIn, oidc, selfService, admin, close: () => closing.disposeAsync(),
+  }
+}
+
+export type Areas = Awaited<ReturnType<typeof openAreas>>
+
+export const openServer = async (given: Given): Promise<Areas> => {
+  const closing = new AsyncDisposableStack()
+  try {
+    return await openAreas(given, closing)
+  } catch (error) {
+    await closing.disposeAsync()
+    throw error
+  }
+}
