@@ -127,21 +127,45 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   const isBelow = (one: Desired, document: ActualDocument): boolean =>
     one.kind.shape === 'tree' && one.key.startsWith(`${paper.keyOf(document)}/`)
 
-  /** The entries that are still to take this document away, once their own key is free. */
+  /** The entries that say they were this document, and could be. */
+  const namedFor = (document: ActualDocument): Desired[] => {
+    const keys = new Set([paper.keyOf(document), document.key])
+    return [...keys]
+      .flatMap((key) => byFrom.get(placeKey(document.kind.kind, key)) ?? [])
+      .filter((one) => isPending(one) && !isBelow(one, document) && sourceOf(one) === document)
+  }
+
+  const ask = (document: ActualDocument) => {
+    // Where the question leads back to itself, nothing leaves.
+    leaving.set(document, [])
+    return { document, waiting: namedFor(document).toReversed(), found: [] as Desired[] }
+  }
+
+  /**
+   * The entries that are still to take this document away, once their own key is free. One question leads to the next along a
+   * chain of renames, as long as the files make it: they wait on a stack of their own.
+   */
   const claimants = (document: ActualDocument): readonly Desired[] => {
     const known = leaving.get(document)
     if (known) return known
-    // Where the question leads back to itself, nothing leaves.
-    leaving.set(document, [])
-    const keys = new Set([paper.keyOf(document), document.key])
-    const named = [...keys].flatMap((key) => byFrom.get(placeKey(document.kind.kind, key)) ?? [])
-    const found = named.filter((one) => {
-      if (!isPending(one) || isBelow(one, document) || sourceOf(one) !== document) return false
+    const questions = [ask(document)]
+    for (let last = questions.at(-1); last; last = questions.at(-1)) {
+      const one = last.waiting.at(-1)
+      if (!one) {
+        leaving.set(last.document, last.found)
+        questions.pop()
+        continue
+      }
       const occupant = paper.at(placeOf(one))
-      return !occupant || claimants(occupant).length > 0
-    })
-    leaving.set(document, found)
-    return found
+      const takers = occupant && leaving.get(occupant)
+      if (occupant && !takers) {
+        questions.push(ask(occupant))
+        continue
+      }
+      last.waiting.pop()
+      if (!takers || takers.length > 0) last.found.push(one)
+    }
+    return leaving.get(document) ?? []
   }
 
   const rename = (one: Desired, source: ActualDocument): void => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { actualOf } from '#cli/planning/actual.ts'
+import type { RealmPlan } from '#cli/planning/plan.ts'
 import { planRealm } from '#cli/planning/plan-realm.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { desiredOf } from '#schemas/realm/desired.ts'
@@ -140,9 +141,9 @@ const cases: readonly Case[] = [
   },
   {
     name: 'renames that each take the name another one leaves, backwards',
-    given: (n) => ({ roles: upTo(n).map((i) => ({ name: `r${1000 + i}` })) }),
+    given: (n) => ({ roles: upTo(n).map((i) => ({ name: `r${10_000 + i}` })) }),
     files: (n) => ({
-      roles: upTo(n).map((i) => ({ name: `r${999 + i}`, renamedFrom: `r${1000 + i}` })),
+      roles: upTo(n).map((i) => ({ name: `r${9999 + i}`, renamedFrom: `r${10_000 + i}` })),
     }),
   },
   {
@@ -204,6 +205,19 @@ const stored = (value: Doc): Stored[] => [
     ),
 ]
 
+const planning = ({ given, files }: Case, n: number): (() => RealmPlan) => {
+  const exported = exportOf('acme', stored(given(n)))
+  const { entries, listings } = flatten(files(n))
+  return () =>
+    planRealm({ desired: entries.map(desiredOf), listings }, actualOf(exported), {
+      source,
+      prune: 'owned',
+      differingSecrets: [],
+      placeOf: () => undefined,
+      secretSourceOf: () => ({ from: 'env', name: 'SECRET' }),
+    })
+}
+
 describe('files twice as large', () => {
   it.each(cases)('are twice the work to check: $name', async ({ files }) => {
     const count = (n: number): Promise<number> => {
@@ -213,20 +227,20 @@ describe('files twice as large', () => {
     expect(await growth(size, count)).toBeLessThan(2.6)
   })
 
-  it.each(cases)('are twice the work to plan: $name', async ({ given, files }) => {
+  it.each(cases)('are twice the work to plan: $name', async (one) => {
     const count = (n: number): Promise<number> => {
-      const exported = exportOf('acme', stored(given(n)))
-      const { entries, listings } = flatten(files(n))
-      return callsIn(ours, async () =>
-        planRealm({ desired: entries.map(desiredOf), listings }, actualOf(exported), {
-          source,
-          prune: 'owned',
-          differingSecrets: [],
-          placeOf: () => undefined,
-          secretSourceOf: () => ({ from: 'env', name: 'SECRET' }),
-        }),
-      )
+      const plan = planning(one, n)
+      return callsIn(ours, async () => plan())
     }
     expect(await growth(size, count)).toBeLessThan(2.6)
+  })
+})
+
+describe('a long chain', () => {
+  const isChain = ({ name }: Case): boolean => /chain|another one leaves/.test(name)
+  it.each(cases.filter(isChain))('of 10,000 links is planned: $name', (one) => {
+    const { changes, problems } = planning(one, 10_000)()
+    expect(problems).toEqual([])
+    expect(changes.length).toBeGreaterThanOrEqual(10_000)
   })
 })

@@ -169,11 +169,13 @@ export const applied = (
 /** What the server would export of these documents. */
 export const exportOf = (realm: string, documents: readonly Stored[]): RealmExport => {
   const metas: Record<string, Record<string, DocumentMeta>> = {}
-  for (const { kind, key, body, origin, owner, protected: isProtected } of documents)
-    metas[kind.kind] = {
-      ...metas[kind.kind],
-      [key]: { hash: contentHash(body), origin, owner, protected: isProtected, updatedAt: 0 },
-    }
+  for (const [name, some] of Map.groupBy(documents, ({ kind }) => kind.kind))
+    metas[name] = Object.fromEntries(
+      some.map(({ key, body, origin, owner, protected: isProtected }) => [
+        key,
+        { hash: contentHash(body), origin, owner, protected: isProtected, updatedAt: 0 },
+      ]),
+    )
   return {
     ...nest(documents.map(({ kind, key, body }) => ({ kind, key, value: body }))),
     formatVersion,
