@@ -16,6 +16,8 @@ export interface AuthorizationServer {
   readonly issuer: string
   /** What the server calls itself, which need not be the address that it is asked at. */
   readonly base: string
+  /** Whether the realm tells an address for it. */
+  readonly offers: (member: string) => boolean
   /** The address of an endpoint as the realm tells it. */
   readonly addressOf: (member: string) => string
   /** The same below the server that was asked: a secret is sent nowhere else. */
@@ -55,6 +57,7 @@ export const discover = async (
   return {
     issuer,
     base: issuer.slice(0, cut),
+    offers: (member) => memberOf(answer, member) !== undefined,
     addressOf,
     pathOf: (member) => path + addressOf(member).slice(issuer.length),
   }

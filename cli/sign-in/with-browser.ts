@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { commandLineId } from '#schemas/access/command-line.ts'
-import type { AuthorizationServer } from '../client/discovery.ts'
+import { type AuthorizationServer, memberOf } from '../client/discovery.ts'
 import type { Http } from '../client/http/http.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { type Loopback, type LoopbackAnswer, listenOnLoopback } from './loopback.ts'
@@ -56,15 +56,44 @@ const codeOf = (parameters: URLSearchParams, issuer: string): string => {
   return code
 }
 
-export const refusedSignIn = (error: unknown, realm: string): unknown =>
-  error instanceof TokenRefusal
-    ? denied(`realm ${realm} refuses the sign-in: ${error.message}`)
-    : error
+export const refusedSignIn = (error: unknown, realm: string): unknown => {
+  if (!(error instanceof TokenRefusal)) return error
+  if (error.error === 'invalid_client')
+    return denied(
+      `realm ${realm} refuses the sign-in: its client ${commandLineId} is disabled or does not exist`,
+      `an administrator sets \`enabled: true\` on the client ${commandLineId}; until then sign in to another realm with ` +
+        '--auth-realm, or with a username and password (IAMCTL_USERNAME, IAMCTL_PASSWORD)',
+    )
+  return denied(`realm ${realm} refuses the sign-in: ${error.message}`)
+}
+
+/**
+ * Whether the realm would take the request, before a person is asked to open it: a page in the browser that refuses it never comes
+ * back to this machine. It is pushed for that alone (RFC 9126); what is opened is the request itself, which does not expire.
+ */
+const refuseEarly = async (
+  { http, realm, server }: SignInRequest,
+  query: URLSearchParams,
+): Promise<void> => {
+  const endpoint = 'pushed_authorization_request_endpoint'
+  if (!server.offers(endpoint)) return
+  const answer = await http.send({
+    method: 'POST',
+    path: server.pathOf(endpoint),
+    uncounted: true,
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: query.toString(),
+  })
+  const error = memberOf(answer, 'error')
+  if (error !== undefined && answer.status < 500)
+    throw refusedSignIn(new TokenRefusal(error, memberOf(answer, 'error_description')), realm)
+}
 
 export const signInWithBrowser = async (
-  { http, realm, server, username }: SignInRequest,
+  request: SignInRequest,
   open: (url: string) => Promise<void>,
 ): Promise<{ tokens: UserTokens; close: (failure?: string) => Promise<void> }> => {
+  const { http, realm, server, username } = request
   const [state, verifier] = [random(), random()]
   const key = await newKey()
   const loopback = await listenOnLoopback(state)
@@ -81,6 +110,7 @@ export const signInWithBrowser = async (
       dpop_jkt: await openKey(key).thumbprint(),
       ...(username === undefined ? {} : { login_hint: username }),
     })
+    await refuseEarly(request, query)
     await open(`${server.addressOf('authorization_endpoint')}?${query}`)
     const { parameters, show } = await answerWithin(loopback)
     const close = async (failure?: string): Promise<void> => {

@@ -117,7 +117,7 @@ describe('login with a browser', () => {
     const [home, admin] = [freshHome(world()), await newAdmin()]
     const { result } = await loginWithBrowser(home, admin, { args: ['--username', 'alice'] })
     expect(result.code).toBe(4)
-    expect(result.stderr).toContain(`${admin.username} signed in, and not alice`)
+    expect(result.stderr).toContain(`${admin.username} signed in instead of alice`)
     expect(existsSync(configOf(home))).toBe(false)
   })
 
@@ -286,5 +286,34 @@ describe('login where nobody can sign in', () => {
     const { code, stderr } = await freshHome(world()).run(['login', '--device', '--with-password'])
     expect(code).toBe(1)
     expect(stderr).toContain('--device')
+  })
+})
+
+describe('login to a realm that has the command line switched off', () => {
+  it.each([
+    ['a browser', []],
+    ['a device code', ['--device']],
+  ] as const)('is refused at once, before anybody is asked, with %s', async (_way, flags) => {
+    const realm = `closed-${flags.length}`
+    const { admin } = world()
+    expect((await admin.send('POST', '/admin/realms', { realm })).status).toBe(201)
+    const client = `/admin/realms/${realm}/clients/iamctl-cli`
+    const { body } = await admin.send('GET', client)
+    expect((await admin.send('PUT', client, { ...body, enabled: false })).status).toBe(200)
+    const home = freshHome(world())
+    const cli = spawnCli(['login', '--auth-realm', realm, ...flags], {
+      env: { ...home.env, CI: '', BROWSER: fakeBrowser(home).command },
+    })
+    const first = await cli.waitForLine(/open this address|enter the code/i).then(
+      () => 'a person was asked',
+      () => 'the command ended',
+    )
+    if (first !== 'the command ended') cli.kill('SIGKILL')
+    expect(first).toBe('the command ended')
+    expect(await cli.exited).toMatchObject({ code: 4 })
+    expect(cli.stderr()).toContain(`realm ${realm} refuses the sign-in`)
+    expect(cli.stderr()).toContain('iamctl-cli')
+    expect(cli.stderr()).toContain('enabled: true')
+    expect(existsSync(configOf(home))).toBe(false)
   })
 })
