@@ -169,7 +169,9 @@ describe('dev', () => {
     expect(output).toMatch(/^\d\d:\d\d:\d\d {2}iamctl dev \S+: starting a server/m)
     expect(output).toContain(`acme: sign in at ${dev.url}/realms/acme/login`)
     expect(output).toContain('acme: bob / eleven purple teapots sing')
-    expect(output).toMatch(/holds a secret that is generated, because not set: ALICE_PASSWORD/)
+    expect(output).toMatch(
+      /contains a secret, generated because the variables are not set: ALICE_PASSWORD/,
+    )
     writeFileSync(join(estate, 'realms', 'clients.yaml'), clientText('Second'))
     await dev.process.waitForLine(/~ name: "First" -> "Second"/)
     writeFileSync(join(estate, 'realms', 'clients.yaml'), 'realm: acme\nclients: {}\n')

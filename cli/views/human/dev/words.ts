@@ -30,12 +30,14 @@ export const occasionText = (occasion: Occasion): string => {
 export const noteOf = (happening: Stamped): string | undefined => {
   switch (happening.type) {
     case 'port-taken':
-      return `port ${happening.wanted} is taken: using ${happening.port}`
+      return `port ${happening.wanted} is in use: using ${happening.port}`
     case 'secrets-made': {
       const { names, file } = happening
-      const what = names.length === 1 ? 'a secret that is' : `${names.length} secrets that are`
+      const what = names.length === 1 ? 'a secret' : `${names.length} secrets`
       // The path first: the list of names may be longer than the screen.
-      return harmless(`${file} holds ${what} generated, because not set: ${names.join(', ')}`)
+      return harmless(
+        `${file} contains ${what}, generated because the variables are not set: ${names.join(', ')}`,
+      )
     }
     case 'server-log':
       return harmless(`server ${happening.level}: ${happening.message}`)

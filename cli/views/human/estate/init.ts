@@ -18,26 +18,26 @@ export interface Begun {
 const step = (command: string, meaning: string): string => `  ${command.padEnd(34)} ${meaning}`
 
 const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: Begun): string[] => [
-  `Realm ${realm} is ready to be applied. The way on:`,
+  `Realm ${realm} is ready to be applied. Next steps:`,
   ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
-  step('iamctl validate', 'every problem with its line; no server is asked'),
+  step('iamctl validate', 'offline check, every problem with its line'),
   step('iamctl dev', 'try it on this machine: secrets are generated, every save is applied'),
   step(`iamctl login --server ${server}`, 'sign in'),
-  step('iamctl plan', 'what would change'),
-  step('iamctl apply', 'do it'),
+  step('iamctl plan', 'show the changes'),
+  step('iamctl apply', 'apply them'),
   ...(secrets.length === 0
     ? []
     : ['', `plan and apply take secrets from the environment: ${secrets.join(', ')}`]),
   ...(ci === null
     ? []
     : [
-        `The pipeline needs ${secrets.length === 1 ? 'it' : 'them'} as secrets of ${ci === 'github' ? 'GitHub' : 'GitLab'}; its head says where. The first apply, which makes its`,
-        'clients, is yours.',
+        `The pipeline needs ${secrets.length === 1 ? 'it' : 'them'} as secrets of ${ci === 'github' ? 'GitHub' : 'GitLab'}; see the comment at its top.`,
+        'Run the first apply yourself: it creates the clients of the pipeline.',
         `It installs ${installed}: iamctl is not in a public registry. \`iamctl init --package\` names another source.`,
       ]),
 ]
 
-/** The files are the result; what to do with them is said beside it. */
+/** The files are the result (stdout); next steps go to stderr. */
 export const showBegun = (begun: Begun, { quiet }: { readonly quiet: boolean }): void => {
   printOut(begun.files.map(harmless).join('\n'))
   if (quiet) return
