@@ -3,7 +3,7 @@
  * that turn the direction of writing (CVE-2021-42574). Text of servers and files is shown with their numbers in place of them.
  */
 
-// Those that JSON itself lets stand in a string.
+// Control characters that JSON allows unescaped in a string.
 const beyondJson = '\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ufeff'
 const all = new RegExp(`[\\u0000-\\u001f${beyondJson}]`, 'g')
 const inQuotes = new RegExp(`[${beyondJson}]`, 'g')
@@ -28,7 +28,7 @@ export const harmlessLines = (text: string): string =>
 /** Of JSON or double-quoted YAML: the same value, with nothing in it that a terminal obeys. */
 export const escapedInQuotes = (text: string): string => text.replaceAll(inQuotes, escaped)
 
-/** Whether any stands in the text, line breaks and tabs aside. */
+/** Whether the text contains any, except line breaks and tabs. */
 export const hasControls = (text: string): boolean => besidesLayout.test(text)
 
 /** The last guard before a terminal: colours pass, whatever else a view has forgotten is escaped. */

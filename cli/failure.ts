@@ -1,4 +1,4 @@
-/** The one place that decides what an error means to whoever called: message, remedy, and exit code. */
+/** The one place that maps an error to message, hint and exit code. */
 
 import { CommanderError } from 'commander'
 import { own } from '#schemas/own.ts'
@@ -19,7 +19,7 @@ export interface Failure {
   readonly errors: readonly FieldError[]
   readonly details: Readonly<Record<string, unknown>>
   readonly diagnostics: readonly Diagnostic[]
-  /** Nobody foresaw it: the story is worth showing. */
+  /** Unexpected: the stack trace is shown. */
   readonly isBug: boolean
 }
 

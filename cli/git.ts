@@ -35,7 +35,7 @@ export const runGit = async (
   const { execa } = await import('execa')
   const { failed, stdout, stderr, timedOut, code } = await execa('git', [...settings, ...args], {
     cwd: folder,
-    // There is nobody who could be asked for a password.
+    // Git must not prompt for a password.
     env: { ...withoutOwnCredentials(env), GIT_TERMINAL_PROMPT: '0' },
     extendEnv: false,
     stdin: 'ignore',

@@ -52,7 +52,7 @@ export const handleSignals = ({ changes }: { readonly changes: boolean }): void 
   process.on('SIGTERM', onSignal)
 }
 
-/** Refused with a reason; of a server that did not answer nobody knows. */
+/** Refused with a reason; without a response the outcome is unknown. */
 const isRefusal = (error: unknown): boolean => {
   const { status, code } = failureOf(error)
   return status !== null && status < 500 && !code.startsWith('unreachable')

@@ -18,7 +18,7 @@ if ((word === '--version' || word === '-V') && others.length === 0) {
   showVersion()
 } else {
   const isLong = word === 'server' || word === 'dev' || word === 'reconcile'
-  // Not in every short command: Node.js reads the trace of each error that ends a connection, and nobody sees it.
+  // Not in every short command: Node.js would map the trace of each connection error, which is never shown.
   if (isLong || others.includes('--debug') || process.env['IAMCTL_DEBUG']) {
     const { nameSources } = await import('./source-maps.ts')
     nameSources()

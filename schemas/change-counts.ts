@@ -11,7 +11,7 @@ export const figures = [
   'deleted',
   /** Nothing changed but its owner. */
   'adopted',
-  /** Nobody asked for it: its references or its key follow another document, or a stored secret is hashed. */
+  /** A consequence of another change: its references or its key follow another document, or a stored secret is hashed. */
   'along',
 ] as const
 

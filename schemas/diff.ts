@@ -84,6 +84,6 @@ const compare = (
   ]
 }
 
-/** What changes from one value of a document to the other; null stands for "not there". */
+/** The changes between two values of a document; null means that it does not exist. */
 export const diff = (kind: Kind, before: Doc | null, after: Doc | null): FieldChange[] =>
   compare(kind.spec, before ? complete(kind, before) : {}, after ? complete(kind, after) : {}, '')

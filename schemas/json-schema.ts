@@ -9,7 +9,7 @@ export interface RefMark {
   readonly onDelete: OnDelete
   /** The value is the name of a document below the same parent, without the parent's key. */
   readonly sibling?: true
-  /** The reference hands the named role's permissions to somebody: only who holds them may write it. */
+  /** The reference grants the permissions of the named role: only a caller who holds them may write it. */
   readonly grants?: true
 }
 

@@ -31,7 +31,7 @@ export interface KindInput {
   readonly permission: { readonly read: Permission; readonly write: Permission }
   readonly prune: 'allowed' | 'never'
   readonly doc: string
-  /** False while nothing in this version uses its documents: they are stored, and files are told so. */
+  /** False while nothing in this version uses its documents: they are stored, with a warning. */
   readonly isServed?: boolean
   readonly spec: TObject
 }

@@ -1,6 +1,6 @@
 /**
  * The canonical form of a document. Compact: unset values and values equal to their default are left out, sets
- * are sorted, fields stand in the schema's order. A field that a later version adds with a default therefore
+ * are sorted, fields are in the order of the schema. A field that a later version adds with a default therefore
  * changes neither the stored form nor the content hash of what exists.
  */
 

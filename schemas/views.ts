@@ -1,4 +1,4 @@
-/** One spec, four forms: what may be created, what may be put, what is read, and what stands in YAML. */
+/** One spec, four views: create, update, read and YAML. */
 
 import { type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { Kind } from './kind.ts'

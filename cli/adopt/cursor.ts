@@ -88,7 +88,7 @@ export const placeOf = ({ syntax, written, says }: Cursor): Place => {
 const hasAnchor = (node: Written | null): node is Written & { anchor: string } =>
   node !== null && !isAlias(node) && 'anchor' in node && typeof node.anchor === 'string'
 
-/** Who repeats what stands here, or what it stands in, and would change along with `names` below it. */
+/** Aliases of this node or of a node around it, which a change of `names` below would change too. */
 export const sharedWith = (cursor: Cursor, names: readonly string[] = []): Use | undefined => {
   let path = [...names]
   for (const { written, syntax, above } of chainOf(cursor).reverse()) {
@@ -106,7 +106,7 @@ export const sharedWith = (cursor: Cursor, names: readonly string[] = []): Use |
   return undefined
 }
 
-/** Who repeats a part of what stands here, from outside of it. */
+/** Aliases outside of this node that refer to a part of it. */
 export const usedOutside = ({ syntax, written }: Cursor): Use | undefined => {
   if (written === null) return undefined
   const [start, end] = rangeOf(written)

@@ -107,7 +107,7 @@ const homeOf = (
   throw new Refused(`it is part of ${name}, which the files do not have; name that too`, null)
 }
 
-/** New documents that stand in the same list. */
+/** New documents of the same list. */
 const addLive = (editor: Editor, located: Located, documents: readonly ActualDocument[]): void => {
   const [first] = documents
   if (!first) return

@@ -1,4 +1,4 @@
-/** Lines of a text around what stands in them. */
+/** The lines of a text that a range covers. */
 
 import type { Node, Pair } from 'yaml'
 import { endOf, endOfPair } from './syntax.ts'

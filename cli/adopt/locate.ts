@@ -1,4 +1,4 @@
-/** Where documents and lists stand in the files of a realm, in every layer. */
+/** Finds documents and lists in the files of a realm, in every layer. */
 
 import type { Kind } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'

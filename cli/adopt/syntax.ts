@@ -25,7 +25,7 @@ export interface Style {
   /** Whether the dashes of a list stand further right than its key. */
   readonly indentLists: boolean
   readonly singleQuotes: boolean
-  /** Whether lists of names stand in brackets. */
+  /** Whether lists of names are written in brackets. */
   readonly flowLists: boolean
   readonly eol: string
   readonly json: boolean

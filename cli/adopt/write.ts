@@ -1,4 +1,4 @@
-/** Operations -> splices of a text. Nothing is written anew that stays: every other byte of the file remains. */
+/** Operations -> splices of a text. All other bytes of the file stay the same. */
 
 import {
   type Alias,
@@ -365,7 +365,7 @@ const remove = (at: Cursor, node: Collection, gone: ReadonlySet<number>): Splice
   })
 }
 
-/** What operations do to the collection they stand in, or to a single place. */
+/** The edits that operations make to their collection, or to a single place. */
 export const splicesOf = (operations: readonly Operation[]): Splice[] => {
   const [first] = operations
   if (first === undefined) return []

@@ -82,7 +82,7 @@ const fromFiles = async (
   api: Api,
   files: EstateFiles,
 ): Promise<Ready> => {
-  // What would be refused is refused before anybody is asked.
+  // Guards refuse the plan before the user is asked for approval.
   const dryRun = files.isUnchecked ? 'always' : 'destructive'
   const options = planningOptions(flags, files, { history: false, dryRun })
   const { plan, unplanned } = await planFiles({ ...flags, view }, api, files, options)
@@ -127,7 +127,7 @@ const fromSaved = async (request: ApplyRequest, api: Api, file: string): Promise
   const source = sourceNameOf(flags.source, estate)
   const options = { ...(await sendingOptions(request, secretOf)), source }
   const checked = await checkSaved(api, await settleUnknown(api, plan, secretOf), options)
-  // The file says under which limit it was made, and whoever can edit it could raise that.
+  // The file contains its limit, which an edit could raise.
   const { maxDeletions } = guardsOf(flags.maxDeletions, estate)
   const guards = { maxDeletions: Math.min(plan.guards.maxDeletions, maxDeletions) }
   return { plan: { ...checked, guards }, secretOf, files: null, unplanned: [] }
@@ -170,7 +170,7 @@ const sendPlan = async (request: ApplyRequest, api: Api, ready: Ready): Promise<
   )
 }
 
-/** Of a realm that was refused, so that nothing of it happened; of one that did not answer nobody knows. */
+/** Whether a realm was refused, so that nothing was changed; without a response the outcome is unknown. */
 const isRefused = (result: RealmResult): boolean =>
   result.outcome === 'failed' && failureOf(result.error).exitCode !== exitCodes.unreachable
 
@@ -184,7 +184,7 @@ const send = async (request: ApplyRequest, api: Api, ready: Ready): Promise<Real
   return results
 }
 
-/** Everything is told, whatever failed; the first failure gives the exit code. */
+/** Reports every realm, whichever failed; the first failure gives the exit code. */
 const report = ({ view }: ApplyRequest, results: readonly RealmResult[]): void => {
   view.results(results)
   failTogether(
@@ -193,7 +193,7 @@ const report = ({ view }: ApplyRequest, results: readonly RealmResult[]): void =
   )
 }
 
-/** Of a plan that somebody has looked at and approved: only what destroys is asked about once more. */
+/** For an approved plan: only deletions need another confirmation. */
 export const applyApproved = async (
   request: ApplyRequest,
   api: Api,
@@ -232,7 +232,7 @@ export const applyEstate = async (
     view.unchanged(plan)
     return report(request, unplanned)
   }
-  // To be owned is no change that anybody could object to.
+  // A change of the owner alone needs no approval.
   if (!isEmpty(plan)) await agree(request, ready)
   report(request, [...unplanned, ...(await send(request, api, ready))])
 }

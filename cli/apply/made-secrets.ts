@@ -1,6 +1,6 @@
 /**
- * --secrets-out: secrets that the server would make up for new documents, and nobody would ever see, are made here. They
- * are written into a file that only its owner can read before they are sent, so that none is lost.
+ * --secrets-out: the CLI generates the secrets of new documents instead of the server, which would never show them. They
+ * are written to a file of mode 0600 before they are sent, so that none is lost.
  */
 
 import { randomBytes } from 'node:crypto'

@@ -1,7 +1,7 @@
 /**
- * Whether a saved plan shows what it would do. Its digest is no signature: a plan that was edited can have a new one. Every
- * change is therefore compared with its own documents, and with what the server says in a dry run; the figures that guards
- * ask for are counted anew.
+ * Checks that a saved plan shows its real changes. The digest is not a signature: an edited plan can have a new digest. Each
+ * change is therefore compared with its own documents and with a dry run of the server, and the counts for the guards are
+ * computed again.
  */
 
 import { isDeepStrictEqual } from 'node:util'

@@ -1,4 +1,4 @@
-/** From flags and variables to an API that one can call: where to, as whom, and with which secret. */
+/** Builds an API client from flags and variables: server, identity and credentials. */
 
 import { readFileSync } from 'node:fs'
 import { own } from '#schemas/own.ts'
@@ -26,7 +26,7 @@ export interface ConnectOptions {
   readonly timeoutSeconds: number | undefined
   readonly insecureHttp: boolean
   readonly trace?: ((line: string) => void) | undefined
-  /** Asks a person for a password; throws where there is nobody. */
+  /** Prompts for a password; throws if standard input is not a terminal. */
   readonly askPassword: (username: string, realm: string, server: string) => Promise<string>
 }
 

@@ -8,7 +8,7 @@ export interface Following {
   /** The id of the last one that was seen, of a stream that goes on. */
   readonly after: string | undefined
   readonly onOpen: () => void
-  /** `id` also moves where nothing is told. */
+  /** `id` advances also for events that are not reported. */
   readonly onEvent: (event: EventRecord | null, id: string | undefined) => void
   readonly signal: AbortSignal
 }

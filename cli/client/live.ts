@@ -24,7 +24,7 @@ import { webhookCalls } from './webhooks.ts'
 const usersAtOnce = 1000
 const sessionsAtOnce = 1000
 const eventsAtOnce = 500
-/** How often a user is read again because somebody else changed it in between. */
+/** Attempts after a concurrent change of the user. */
 const rounds = 5
 
 const userCalls = (call: Call) => {
@@ -46,7 +46,7 @@ const userCalls = (call: Call) => {
     }
   }
 
-  /** By id, username or email address; null where there is nobody. */
+  /** By id, username or email address; null if there is no such user. */
   const find = async (realm: string, name: string): Promise<UserRecord | null> => {
     try {
       return (await call<UserRecord>('GET', one(realm, name))).body
@@ -70,7 +70,7 @@ const userCalls = (call: Call) => {
         })
       else await call('PUT', `${where}/password`, { json: { newPassword: password } })
     },
-    /** All of them or none. `users` begins anew for every try. */
+    /** All or none. `users` is iterated from the start for each attempt. */
     async importAll(
       realm: string,
       users: () => AsyncIterable<Doc>,

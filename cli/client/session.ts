@@ -1,7 +1,7 @@
 /**
- * Who the requests come from: a bearer token, a client with its secret, a person whom `iamctl login` signed in, or a name and
- * password with which it signs in through the realm's login page when the first request is made. The page's cookies hold
- * that session, and every write carries the XSRF token; of a person who signed in in a browser it is tokens.
+ * Authentication of requests: a bearer token, a client with its secret, a user signed in by `iamctl login`, or a username and
+ * password that sign in through the login page of the realm at the first request. That session is in cookies, and each
+ * write carries the XSRF token; a user who signed in with a browser has tokens.
  */
 
 import { CommandError, exitCodes } from '../exit.ts'

@@ -6,7 +6,7 @@ import { printCompletion } from '../views/human/machine/completion.ts'
 import { type Completion, complete } from './candidates.ts'
 import { liveSources } from './live.ts'
 
-/** Nobody waits longer for a word. */
+/** Longest wait for a completion. */
 const patienceMs = 3_000
 
 const nothing: Completion = { candidates: [], rest: 'none', isWhole: true }
@@ -15,6 +15,6 @@ export const answerShell = async (program: Command, words: readonly string[]): P
   const sources = liveSources({ env: process.env, cwd: process.cwd() })
   const found = complete(program, words, sources).catch(() => nothing)
   printCompletion(await Promise.race([found, sleep(patienceMs, nothing)]))
-  // An answer that comes later is of no use to anybody.
+  // A later response is useless for completion.
   process.exit(0)
 }

@@ -20,7 +20,7 @@ export interface Completion {
   readonly isWhole: boolean
 }
 
-/** What is known on this machine and by the server; whoever cannot tell answers with nothing. */
+/** Candidates from this machine and the server; a source that fails returns none. */
 export interface Sources {
   realms(situation: Situation): Promise<readonly string[]>
   contexts(): Promise<readonly string[]>

@@ -1,6 +1,6 @@
 /**
- * What this machine and the server know, for completion: with the context that the command itself would use. Nothing is
- * asked of the person, nothing is said where it fails, and nobody waits long.
+ * Completion candidates from this machine and the server, with the context of the completed command. No prompts, no error
+ * output, short timeouts.
  */
 
 import { parentKeyOf } from '#schemas/kind.ts'

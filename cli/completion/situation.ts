@@ -1,4 +1,4 @@
-/** Where the cursor stands in a command line: which command it is, what was said so far, and what is being written. */
+/** The command line at the cursor: command, arguments so far, and the word to complete. */
 
 import type { Argument, Command, Option } from 'commander'
 

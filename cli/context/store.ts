@@ -20,7 +20,7 @@ export type SignIn = (typeof signIns)[number]
 export const places = ['secret-tool', 'security', 'file'] as const
 export type KeptIn = (typeof places)[number]
 
-/** Where to go and as whom; whatever is not said comes from elsewhere. */
+/** Server and identity; absent fields come from other sources. */
 export interface Context {
   readonly server?: string
   readonly realm?: string

@@ -1,6 +1,6 @@
 /**
- * Which server, which realm, and as whom: a flag wins over a variable, that over the context of `iamctl.yaml`, that over
- * the context that `iamctl context use` chose, and what nobody says has a default.
+ * Resolves server, realm and user. Precedence: flag, variable, context of `iamctl.yaml`, context of `iamctl context use`,
+ * default.
  */
 
 import { own } from '#schemas/own.ts'

@@ -1,4 +1,4 @@
-/** Files to realms, once: secrets that nobody has set are made up first, and the pages are looked at afterwards. */
+/** Applies the files once: generates missing secrets first, and checks the pages afterwards. */
 
 import { basename } from 'node:path'
 import { own } from '#schemas/own.ts'
@@ -32,7 +32,7 @@ export interface Applying {
 export const createApplying = ({ files, env, secrets, show, watch }: ApplyingParts): Applying => {
   let estate: ReadFiles['estate'] | undefined
 
-  // Pipelines and shells pass on variables that nobody has set as empty ones.
+  // Pipelines and shells pass unset variables as empty ones.
   const isUnset = (name: string): boolean => (own(env, name) ?? '') === ''
   const madeUp = (name: string): string | undefined =>
     isUnset(name) ? secrets.valueOf(name) : undefined

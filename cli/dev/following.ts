@@ -30,7 +30,7 @@ export interface Following {
 
 const debounceMs = 100
 
-/** Changes that wait for the same apply are told together. */
+/** Changes that wait for the same apply are reported together. */
 const merged = (before: Occasion | null, next: Occasion): Occasion =>
   before?.why === 'saved' && next.why === 'saved'
     ? { why: 'saved', files: [...new Set([...before.files, ...next.files])] }
@@ -79,7 +79,7 @@ export const createFollowing = ({ server, data, files, env, show }: FollowingPar
 
   return {
     async begin() {
-      // What goes wrong here goes wrong again, and is told, when it is applied.
+      // The apply reports the same error again.
       const prepared = applying.prepare().catch(() => undefined)
       if (!(await server.ready())) return
       await prepared

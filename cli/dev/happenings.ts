@@ -20,7 +20,7 @@ export interface RealmLinks {
 export interface TestUser {
   readonly realm: string
   readonly username: string
-  /** Only one that was made up here, or that stands in the files. */
+  /** Only a generated value, or one that is written in the files. */
   readonly password: string | null
   /** Where the password comes from, if it is not shown. */
   readonly from: string | null

@@ -23,7 +23,7 @@ const tryPort = (port: number): Promise<number | undefined> =>
 
 export interface ChosenPort {
   readonly port: number
-  /** The usual one, where it is taken and nobody asked for it. */
+  /** The default port if it is in use and was not requested. */
   readonly instead: number | null
 }
 

@@ -1,4 +1,4 @@
-/** Runs one thing after the other: who asks while it runs gets one more run afterwards, however many ask. */
+/** Runs a task one at a time: requests during a run are merged into one more run. */
 
 export interface Repeater {
   ask(): void

@@ -84,7 +84,7 @@ const answers = async (url: string): Promise<boolean> => {
 const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
   ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
   ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
-  // Nobody on a laptop has a mail server: what users would be sent is shown.
+  // A laptop has no mail server: messages to users are shown instead.
   ...['--log-level', 'info', '--log-messages', '--shutdown-timeout', String(shutdownSeconds)],
 ]
 

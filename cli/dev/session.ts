@@ -1,6 +1,6 @@
 /**
- * One run of `iamctl dev`: a server, the files applied to it now and whenever they are saved, and a view that is told of
- * everything. It ends when it is asked to, or with its server. What is heavy is loaded while the server starts.
+ * One run of `iamctl dev`: a server, the files applied now and on every save, and a view that receives all events. It ends
+ * on request, or with its server. Large modules are loaded while the server starts.
  */
 
 import { CommandError, exitCodes } from '../exit.ts'

@@ -1,4 +1,4 @@
-/** The people of the files whom one can sign in as, and the names that the files take from the environment. */
+/** The test users of the files, and the variables that the files take from the environment. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
@@ -48,6 +48,6 @@ const usersOf = ({ realm, value }: LoadedRealm, madeUp: MadeUp): TestUser[] => {
   })
 }
 
-/** `madeUp` knows the values that were made up here and no others. */
+/** `madeUp` contains generated values only. */
 export const testUsers = ({ realms }: Loaded, madeUp: MadeUp): TestUser[] =>
   realms.flatMap((realm) => usersOf(realm, madeUp))

@@ -1,6 +1,6 @@
 /**
- * Tells when files change. Folders are watched, never files: editors save by renaming a new file over the old one. A
- * tree is watched folder by folder, because that works alike everywhere and leaves out what nobody edits.
+ * Reports changed files. It watches folders, never files: editors save by renaming a new file over the old one. A tree is
+ * watched folder by folder, because that works on every platform and can exclude folders such as node_modules.
  */
 
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs'

@@ -10,7 +10,7 @@ import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
 import { checkServer } from './server.ts'
 
-/** Short: who is away for so long has an ailment of its own. */
+/** Short: a server that takes longer is itself a problem to report. */
 const patienceSeconds = 10
 
 export interface DoctorRequest {

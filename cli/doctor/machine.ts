@@ -18,7 +18,7 @@ export const findingOf = (check: string, cause: unknown): Finding => {
 export const checkProgram = (): Finding =>
   ok('program', `iamctl ${manifest.version} on Node.js ${process.versions.node}`)
 
-/** The file holds sessions: whoever reads it is signed in. */
+/** The file contains sessions: reading it is enough to act as the user. */
 export const checkMemory = (env: Env): Finding => {
   const { file, read } = openStore(env)
   try {

@@ -17,7 +17,7 @@ export interface FieldSummary {
 }
 
 export interface KindFacts {
-  /** Where it stands in a file: `clients`, or `clients[].roles`. */
+  /** Its path in a file: `clients`, or `clients[].roles`. */
   readonly section: string
   readonly key: string
   readonly permissions: { readonly read: string; readonly write: string }
@@ -47,7 +47,7 @@ const summaryOf = (name: string, schema: JsonSchema, required: boolean): FieldSu
   doc: schema.description ?? '',
 })
 
-/** A field that holds documents of a kind is said to, in its place. */
+/** Marks a field that contains documents of a kind. */
 const fieldsOf = (subject: Subject): FieldSummary[] => {
   const owner = innermost(subject.schema)
   return Object.entries(owner.properties ?? {}).map(([name, schema]) => {

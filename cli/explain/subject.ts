@@ -59,7 +59,7 @@ export const kindBelow = ({ path, kind, fields }: Subject, name: string): Kind |
 export const innermost = (schema: JsonSchema): JsonSchema =>
   schema.items === undefined ? schema : innermost(schema.items)
 
-/** Fields that only the server writes stand in no file, and are explained as well. */
+/** Also explains fields that only the server writes. */
 const schemaOf = ({ kind, fields, schema }: Subject, name: string): JsonSchema | undefined =>
   propertySchema(innermost(schema), name) ??
   (fields.length === 0 ? own(kind?.spec.properties ?? {}, name) : undefined)

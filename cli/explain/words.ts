@@ -18,7 +18,7 @@ const valuesOf = ({
   Object.values(patternProperties ?? {})[0] ??
   (typeof additionalProperties === 'object' ? additionalProperties : undefined)
 
-/** Null says that a field is not set, which is said elsewhere. */
+/** Null means that a field is not set, which is shown elsewhere. */
 const typeNames = ({ type }: JsonSchema): string[] =>
   [type ?? []].flat().filter((name) => name !== 'null')
 

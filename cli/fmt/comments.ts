@@ -14,7 +14,7 @@ export interface Comment {
   readonly blankAbove: boolean
 }
 
-/** Tokens of the lexer that stand for nothing in the text. */
+/** Tokens of the lexer without text. */
 const zeroWidth = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR])
 
 export const isBlankAbove = (text: string, offset: number): boolean => {
@@ -44,7 +44,7 @@ export const commentsOf = (text: string): Comment[] => {
   return comments
 }
 
-/** An entry along with what it stands in. */
+/** An entry with its parents. */
 interface Spot {
   readonly entry: Entry
   readonly within: Collection
@@ -84,7 +84,7 @@ const isWithinText = (spot: Spot | undefined, { offset }: Comment): boolean => {
   return value?.type === 'text' && value.start <= offset && offset < value.end
 }
 
-/** The braces that a comment stands in, and the entries between them. */
+/** The braces around a comment, and the entries between them. */
 const bracesAround = (spot: Spot | undefined, offset: number): Collection | undefined => {
   const own = spot?.entry.value
   if (own && isCollection(own) && own.flow && own.start < offset && offset < own.end) return own

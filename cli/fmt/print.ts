@@ -15,7 +15,7 @@ import {
 
 const step = '  '
 
-/** `|`, `>-`, `|2+ # comment`: the indentation is said only where the text begins with spaces. */
+/** `|`, `>-`, `|2+ # comment`: an indentation indicator is needed only if the text begins with spaces. */
 const blockLines = (text: string, column: number, indent: string): string[] => {
   const [header = '', ...body] = text.replace(/\n$/, '').split('\n')
   const [, sign = '|', marks = '', rest = ''] = /^([|>])([-+\d]*)(.*)$/.exec(header) ?? []

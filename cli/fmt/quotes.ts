@@ -9,7 +9,7 @@ const elsewhere =
 /** Indicators (YAML 1.2 §5.3), and what only looks like one. */
 const beginsOtherwise = /^[-?:,[\]{}#&*!|>'"%@`~\s]/
 
-/** What nobody would see, or take for a space. */
+/** Invisible characters, and those that look like a space. */
 const unseen = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
 export const isPlain = (text: string): boolean =>

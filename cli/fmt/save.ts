@@ -1,4 +1,4 @@
-/** Replaces the text of a file as a whole: whoever reads it meanwhile, and a crash, finds the old text or the new one. */
+/** Replaces a file atomically: concurrent readers, and a crash, see the old text or the new one. */
 
 import { randomBytes } from 'node:crypto'
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'

@@ -22,7 +22,7 @@ export interface InitFlags {
 
 const isRealmName = (text: string): boolean => formats['realm-name']?.test(text) === true
 
-/** A folder is often named after what is in it; where its name cannot be a realm's, somebody must choose. */
+/** The folder gives the name of the realm; if that is not a valid name, --realm is required. */
 const realmOf = (given: string | undefined, folder: string): string => {
   const name = given ?? basename(folder).toLowerCase()
   if (isRealmName(name)) return name

@@ -90,7 +90,7 @@ const realmsFor = async ({ api }: Connection): Promise<string | undefined> => {
   try {
     return (await api.realms()).map(({ realm }) => realm).join(', ')
   } catch (error) {
-    // Who may not list realms is told the rest all the same.
+    // Without permission to list realms the error is shown without the list.
     if (error instanceof ProblemError || error instanceof CommandError) return undefined
     throw error
   }

@@ -31,7 +31,7 @@ const config = (group: { readonly group: string }) =>
     variable: 'IAMCTL_CONFIG',
   })
 
-/** How to reach a server, and as whom. */
+/** Server and identity. */
 export const serverFlags = {
   server: text('<url>', 'address of the server; http://127.0.0.1:8080', {
     ...ofServer,

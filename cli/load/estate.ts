@@ -170,7 +170,7 @@ const readEstate = (
   const value = toJson(node)
   const validate = validatorOf('estate', estateSchema)
   const found = validate(value) ? [] : fieldErrors(validate.errors ?? [])
-  // Variables are told about one by one below, with what is wrong with each.
+  // Problems of variables are reported one by one below.
   const errors = found.filter(({ field }) => !field.startsWith('/vars/'))
   diagnostics.push(...errors.map((error) => diagnosticOf(node, error)))
   const vars = node.pairs.get('vars')?.value

@@ -1,4 +1,4 @@
-/** Realms as they stand in a person's files, with the way back from every value to its line. */
+/** Realms as loaded from files, with the source position of each value. */
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { FlatRealm } from '#schemas/realm/realm-document.ts'

@@ -52,7 +52,7 @@ const otherSources = async (narrowing: Narrowing): Promise<readonly Source[]> =>
     [...paths, ...siblings.filter((path) => !apart.includes(path))],
     { cwd, root: estate.root, apart },
   )
-  // The name of the key stands in every file that is part of a realm, in one spelling or another.
+  // Each file of a realm contains the key `realm`, quoted or not.
   return sources.filter(({ file, text }) => !read.has(file) && /realm|\\u/i.test(text))
 }
 
@@ -61,7 +61,7 @@ const realmOf = (document: Node): string | undefined => {
   return named?.type === 'scalar' ? String(named.value) : undefined
 }
 
-/** A document of which there is one per realm is planned whole, also where its fields stand in several files. */
+/** A singleton is planned as a whole, also if its fields are in several files. */
 const singletonsOf = (document: Node, { node }: RealmParts): MapNode[] => {
   if (document.type !== 'map') return []
   const pairs = [...document.pairs].filter(

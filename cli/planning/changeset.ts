@@ -45,7 +45,7 @@ export const changesetOf = (plan: RealmPlan, options: ChangesetOptions): Changes
 
 /**
  * Secrets that are not known are left out. Where the server wants a stored one again because it will be sent elsewhere, a random
- * text stands for it: a dry run keeps nothing.
+ * text replaces it: a dry run stores nothing.
  */
 export const dryRunOf = (plan: RealmPlan, options: ChangesetOptions): ChangesetRequest => ({
   ...requestOf(plan, options, ({ kind, key }, { pointer, change }) => {

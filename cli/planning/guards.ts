@@ -42,5 +42,5 @@ const protectedOnes = (plan: RealmPlan): string[] =>
 export const refusals = ({ realms }: Pick<Plan, 'realms'>, guards: Guards): string[] =>
   realms.flatMap((realm) => [...tooMany(realm, guards), ...protectedOnes(realm)])
 
-/** Changes that take something away from somebody: a person must name the realm. */
+/** Changes that remove access: the user must type the name of the realm. */
 export const isDestructive = (plan: RealmPlan): boolean => deletionsIn(plan).length > 0

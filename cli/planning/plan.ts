@@ -184,7 +184,7 @@ export interface Plan {
   readonly realms: readonly RealmPlan[]
 }
 
-/** It is as the files say, and nobody owned it: the apply notes whose it is, and changes nothing for anybody. */
+/** The document matches the files and has no owner: the apply records the owner and changes nothing else. */
 export const isAdoption = ({ action, takenFrom, protected: guard }: Change): boolean =>
   action === 'adopt' && takenFrom === null && guard.before === guard.after
 

@@ -155,7 +155,7 @@ const asksServer = (plan: RealmPlan, { dryRun }: PlanningOptions): boolean =>
   (dryRun === 'always' ||
     (dryRun === 'destructive' && (isDestructive(plan) || mayRaise(plan) || reachesOthers(plan))))
 
-/** The plan of one realm; who wants it before the server is asked what would happen is told. */
+/** The plan of one realm, with a callback before the dry run of the server. */
 export const planWanted = async (
   engine: Engine,
   wanted: Wanted,

@@ -1,6 +1,6 @@
 /**
- * A plan in a file. What was saved is applied as it is or not at all: the digest over the content tells a plan that was
- * edited, or cut off, from one that was not. It is no signature; who can write the file can make a new plan.
+ * A plan in a file. A saved plan is applied unchanged or not at all: the digest over the content detects an edited or
+ * truncated plan. It is not a signature; write access to the file is enough to make a new plan.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,7 +1,7 @@
 /**
- * One loop for an estate: a file that says who runs it. It stays while the loop lives; one whose process is gone, or that
- * nobody has touched for long, is taken over. Two loops on different machines are kept apart by the server, which refuses
- * a changeset for a revision that is no longer the newest.
+ * The lock file of an estate: one loop at a time. It exists while the loop runs; a lock whose process has ended, or that was
+ * not refreshed for long, is taken over. Loops on different machines are serialised by the server, which refuses a
+ * changeset for an older revision.
  */
 
 import { mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promises'
@@ -26,7 +26,7 @@ const isAlive = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It is somebody else's.
+    // The lock belongs to another process.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

@@ -1,4 +1,4 @@
-/** Round after round until it is told to stop; what has been begun is finished. */
+/** Runs rounds until a signal; an apply in progress is finished. */
 
 import type { Lock } from './lock.ts'
 import { type RoundOptions, type RoundReport, runRound } from './round.ts'

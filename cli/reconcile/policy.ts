@@ -1,4 +1,4 @@
-/** What the loop may repair by itself; everything else that differs is told and left as it is. */
+/** The changes that the loop may apply; all other differences are reported only. */
 
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import { refusals } from '../planning/guards.ts'

@@ -15,7 +15,7 @@ export interface Circumstances {
   readonly env: Env
   /** A password was given, by variable or file. */
   readonly hasPassword: boolean
-  /** Somebody reads what is written. */
+  /** Standard output is a terminal. */
   readonly isTerminal: boolean
   /** Of the context. */
   readonly before: SignIn | undefined

@@ -1,6 +1,6 @@
 /**
  * The keychain of the system: the Secret Service of a Linux desktop by `secret-tool`, the keychain of macOS by `security`. A
- * secret goes to them on standard input alone: arguments are visible to everybody on the machine.
+ * secret is passed on standard input only: arguments are visible to every user of the machine.
  */
 
 import { withoutOwnCredentials } from '../context/own-credentials.ts'

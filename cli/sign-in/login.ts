@@ -121,7 +121,7 @@ const asPerson = async (
 ): Promise<NewSession> => {
   const { signInPerson } = await import('./person.ts')
   const wanted = flags.username
-  // Told with --quiet too: without it nobody could sign in.
+  // Printed with --quiet too: the sign-in needs it.
   return signInPerson({ http, realm, env, suggested, wanted, tell: printErr }, how)
 }
 
@@ -158,7 +158,7 @@ export const login = async (request: LoginRequest): Promise<SignedIn> => {
     const former = own(memory.sessions, key)
     const made =
       how === 'password' ? await withPassword(way, options) : await asPerson(request, way, how)
-    // A session that is replaced must not live on where nobody has it any more; tokens have replaced tokens already.
+    // End the replaced session, which nothing could end later; replaced tokens are revoked already.
     if (former && ('cookies' in former || how === 'password'))
       await end(env, way, former).catch(() => undefined)
     const { username } = made

@@ -1,4 +1,4 @@
-/** The browser of whoever sits at this machine, where there is one. */
+/** Opens the browser of the desktop, if there is one. */
 
 import { spawn } from 'node:child_process'
 import { withoutOwnCredentials } from '../context/own-credentials.ts'
@@ -20,7 +20,7 @@ const commandFor = (url: string, env: Env, platform: NodeJS.Platform): readonly 
   return ['xdg-open', url]
 }
 
-/** Over SSH one would open where nobody sits. */
+/** Over SSH the browser would open on the remote machine. */
 export const canOpenBrowser = (
   env: Env,
   isTerminal: boolean,

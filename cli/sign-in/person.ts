@@ -1,4 +1,4 @@
-/** A person signs in, whichever way, and is found to be somebody who may administer: only then is anything kept. */
+/** Signs a user in and checks for admin permissions before anything is stored. */
 
 import { createApi } from '../client/api.ts'
 import { discover } from '../client/discovery.ts'
@@ -17,7 +17,7 @@ export interface PersonParts {
   readonly http: Http
   readonly realm: string
   readonly env: Env
-  /** Whom the page suggests. */
+  /** Username that the page suggests (`login_hint`). */
   readonly suggested: string | undefined
   /** Who it must be, where that was said. */
   readonly wanted: string | undefined
@@ -98,7 +98,7 @@ export const signInPerson = async (
     const name = await checked(parts, tokens)
     const keptIn = await kept.alone(() => kept.write(tokens))
     await close()
-    // Nobody has them any more.
+    // Nothing refers to them any more.
     if (former) await revokeTokens(http, server, former).catch(() => undefined)
     return { username: name, keptIn }
   } catch (error) {

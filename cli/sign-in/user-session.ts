@@ -1,6 +1,6 @@
 /**
- * Requests of a person who signed in in a browser: each with the access token and a proof of its key. A token that has ended
- * is renewed, by one process for all that run at the same time; a session that has ended is told, with how to go on.
+ * Requests of a user who signed in with a browser: each with the access token and a DPoP proof. An expired token is renewed
+ * by one process for all concurrent ones; an ended session is an error with a hint.
  */
 
 import { discover } from '../client/discovery.ts'
@@ -84,7 +84,7 @@ export const sendAsUser = (
     return isFresh(tokens) ? tokens : renewTokens(http, user, tokens)
   }
 
-  /** The same for all requests of this process; whoever comes second finds it renewed already. */
+  /** Shared by all requests of this process: one renewal at a time. */
   const tokensAfter = async (spent?: UserTokens): Promise<UserTokens> => {
     const before = await current?.catch(() => undefined)
     if (before && before !== spent && isFresh(before)) return before

@@ -49,7 +49,7 @@ export const codeFrame = (
   return frame
 }
 
-/** Frames from the texts of files, each of which is taken apart once; secrets that stand in them are not shown. */
+/** Code frames of files, each parsed once; secrets in them are masked. */
 export const createFrames = (textOf: (file: string) => string | undefined): Frames => {
   const files = new Map<string, readonly string[]>()
   return (place) => {

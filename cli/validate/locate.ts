@@ -11,7 +11,7 @@ export interface Location {
   readonly kind: Kind | undefined
   /** Pointer to the entry; of a whole list, to the list. */
   readonly entry: string
-  /** What is left of the pointer below the entry, in segments as they stand in the file. */
+  /** The rest of the pointer below the entry, in the segments of the file. */
   readonly rest: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export const segmentsOf = (pointer: string): string[] =>
     .slice(1)
     .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-/** What stands at the segments of a pointer; undefined where nothing does. */
+/** The node at the segments of a pointer, or undefined. */
 export const valueAt = (root: unknown, segments: readonly string[]): unknown =>
   segments.reduce<unknown>((value, segment) => {
     if (Array.isArray(value)) return value[Number(segment)]

@@ -1,6 +1,6 @@
 /**
- * The text of a file without the secrets that stand in it, so that lines of it can be shown: logs of pipelines are read by
- * more people than files are. It works on text, because a file that cannot be parsed is shown too, and errs by hiding more.
+ * The text of a file with its secrets masked, so that lines of it can be shown: pipeline logs have more readers than the
+ * files. It works on text, because an invalid file is shown too, and rather masks too much.
  */
 
 import { kinds } from '#schemas/registry.ts'

@@ -44,7 +44,7 @@ interface Unchecked {
   count: number
 }
 
-/** Also where the value is a default that nobody wrote: the document is the place then. */
+/** Also for a default value, which has no position: then the position of the document is used. */
 const placeOf = ({ pointer, doc }: Declared, reference: Reference): Place => {
   const [field = ''] = reference.pointer.slice(1).split('/')
   const about = `${pointer}${reference.pointer}`

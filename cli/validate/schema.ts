@@ -44,7 +44,7 @@ const harmless = new Set([
   'uniqueItems',
 ])
 
-/** What a secret must fit that stands in the file itself, and nobody can tell of a reference. */
+/** Rules for a secret that is written in the file; the value of a reference is unknown here. */
 const ofLiterals = new Set(['format', 'pattern', 'minLength', 'maxLength'])
 
 const words: Readonly<Record<string, string>> = {
@@ -224,8 +224,8 @@ const hintOfApi = (pointer: string, name: string): string | undefined => {
 }
 
 /**
- * One mistake, one message: of a value with a wrong type nothing else is said, and a field that is missing because it
- * is misspelt is not reported as missing too.
+ * One mistake, one message: a value of a wrong type gets no further messages, and a misspelt field is not reported as
+ * missing too.
  */
 const withoutEchoes = (faults: readonly Fault[]): Finding[] => {
   const mistyped = new Set<string>()

@@ -1,4 +1,4 @@
-/** Secrets that stand in a file as they are. What is a hash already may. */
+/** Reports secrets that are written in a file; hashes are allowed. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'

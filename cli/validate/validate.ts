@@ -80,7 +80,7 @@ const checkWeakChoices = (model: Model): Finding[] => {
   )
 }
 
-/** The place of a pointer or, where nobody wrote the value, of what it would stand in. */
+/** The position of a pointer, or of its nearest parent in the file. */
 const placeOf = (
   { placeOf }: LoadedRealm,
   { pointer, at = 'value' }: Finding,

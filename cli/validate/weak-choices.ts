@@ -1,4 +1,4 @@
-/** THE list of weak choices. Nothing here is forbidden; a person who knows why may switch a code off. */
+/** The list of weak choices. They are warnings: --ignore switches a code off. */
 
 import { planScope } from '#schemas/access/admin-access.ts'
 import { createClosure } from '#schemas/graph/closure.ts'
@@ -71,7 +71,7 @@ const rolesOf = (model: Model, user: Doc): string[] => {
 /** Of the file itself, so that the pointers to list items are those of the file. */
 const asWritten = (list: unknown): readonly unknown[] => (Array.isArray(list) ? list : [])
 
-/** Grants that PKCE or a code on a second device protects, and those of which something else is said already. */
+/** Grant types that PKCE or a device code protects, and those with a warning of their own. */
 const toldOrProtected = new Set(['authorization_code', 'device', 'password', 'client_credentials'])
 
 export const weakChoices: readonly WeakChoice[] = [

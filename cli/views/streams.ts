@@ -1,8 +1,8 @@
-/** The two streams that every view writes to: results on stdout, and what is said about them on stderr. */
+/** The streams of every view: results on stdout, notes on stderr. */
 
 import { guarded } from '../control-characters.ts'
 
-/** Whoever reads has left, as `head` does: there is nobody to tell, and nothing wrong. */
+/** The reader has closed the pipe, as `head` does: exit without an error. */
 const leave = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
@@ -30,6 +30,6 @@ export const printFile = (text: string): void => write(process.stdout, text)
 export const terminalWidth = (): number | undefined =>
   process.stdout.isTTY ? process.stdout.columns : undefined
 
-/** Whether somebody can be asked. */
+/** Whether prompts are possible. */
 export const isInteractive = (): boolean =>
   process.stdin.isTTY === true && process.stderr.isTTY === true

@@ -1,7 +1,7 @@
 /**
- * The client that `iamctl login` signs people in with. Its access tokens open the admin API, so what decides who gets
- * them is the same in every realm and nobody changes it: a redirect URI, a name on the consent page or a key that an
- * administrator of clients put there would be a way to the tokens of those who hold more
+ * The client of `iamctl login`. Its access tokens open the admin API, so its security-relevant fields are fixed and equal in
+ * every realm: a redirect URI, a name on the consent page or a key added by an administrator with `manage-clients` would
+ * give access to the tokens of administrators with more permissions
  * (docs/decisions/command-line-sign-in.md).
  */
 

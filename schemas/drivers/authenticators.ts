@@ -42,7 +42,7 @@ export const authenticators: readonly AuthenticatorEntry[] = [
 
 export const authenticatorIds: ReadonlySet<string> = new Set(authenticators.map(({ id }) => id))
 
-/** Those that find out who is signing in; the others need a user who is known. */
+/** Authenticators that identify the user; all others need an identified user. */
 export const identifying: ReadonlySet<string> = new Set([
   'identify',
   'username-password',

@@ -18,7 +18,7 @@ const spec = fields({
 
 export type KeyPolicyDoc = Static<typeof spec>
 
-/** Nobody is born with one: without it the defaults hold. The keys themselves are data and never in it. */
+/** A realm starts without one, with the defaults. The keys themselves are data and never part of it. */
 export const KeyPolicy = defineKind({
   kind: 'key-policy',
   shape: 'singleton',

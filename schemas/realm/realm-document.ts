@@ -45,7 +45,7 @@ export const sectionOf = (kind: Kind): string => {
   return found
 }
 
-/** What stands below a document of another section does not count: roles of clients are told with the clients. */
+/** Excludes children of documents of another section: roles of clients belong to the clients. */
 const sectionsNamedBy = (schema: JsonSchema): string[] => {
   const mark = schema['x-ref']
   const named = mark && kindNamed(mark.kind)

@@ -1,4 +1,4 @@
-/** One hash for a section: equal exactly when the same documents with the same content stand in it. */
+/** One hash for a section: equal if and only if its documents and their content are equal. */
 
 import { createHash } from 'node:crypto'
 

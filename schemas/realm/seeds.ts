@@ -69,7 +69,7 @@ const flows = [
   {
     alias: 'browser',
     description: 'Sign-in in a browser: by a password, or by a passkey that verifies its user.',
-    // The password first: it is the page that everybody sees, and the passkey is offered on it.
+    // The password first: its page is shown to every user, and offers the passkey.
     authenticationExecutions: [
       sub('browser-by-password', 'ALTERNATIVE'),
       run('webauthn-passwordless', 'ALTERNATIVE'),

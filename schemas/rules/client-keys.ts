@@ -1,4 +1,4 @@
-/** The keys that stand in the document of a client: public ones that can be read and trusted. */
+/** The keys in the document of a client: valid public keys only. */
 
 import type { ClientDoc } from '../kinds/client.ts'
 import type { FieldError } from '../problems.ts'

@@ -1,6 +1,6 @@
 /**
- * The logo of a client. The browser of every user who is asked for consent fetches it, so it must not be a way for a third
- * host to learn of them: it is at a host that the user is sent to anyway, or part of the document (docs/decisions/consent-page.md).
+ * The logo of a client. The browser of each user who is asked for consent fetches it, so a third host must not serve it: it is
+ * at a host of a redirect URI, or part of the document (docs/decisions/consent-page.md).
  */
 
 import type { ClientDoc } from '../kinds/client.ts'

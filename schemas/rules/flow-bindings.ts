@@ -12,7 +12,7 @@ export const flowSettings = [
   'directGrantFlow',
 ] as const satisfies readonly (keyof SettingsDoc)[]
 
-/** Flows that run under their own name: users register, and set a forgotten password anew (server/sign-in/flow/entries.ts). */
+/** Flows with a fixed purpose: registration and reset of a forgotten password (server/sign-in/flow/entries.ts). */
 const byName = ['registration', 'reset-credentials']
 
 type Find = Pick<RuleContext, 'find'>
@@ -41,7 +41,7 @@ export const boundFlows = (
   )
 }
 
-/** Why a sign-in cannot run the flow. Nothing of one that does not exist: that is said elsewhere. */
+/** Why a sign-in cannot run the flow. A missing flow is reported elsewhere. */
 export const bindingErrors = (context: Find, alias: string): FieldError[] => {
   const flow = flowOf(context, alias)
   if (!flow) return []

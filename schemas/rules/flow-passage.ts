@@ -1,7 +1,7 @@
 /**
- * Whether a sign-in can run a flow, and whether every way through it proves the user: what is asked of a user who is not known
- * or has proved nothing yet, what users who lack a factor could not get past, and what no code answers to. The server
- * runs flows by the same reading (server/sign-in/flow/runner.ts, server/sign-in/flow/questions.ts).
+ * Checks that a sign-in can run a flow, and that each path through it authenticates the user. Reports authenticators before
+ * the user is identified or authenticated, dead ends for users without a factor, and unknown authenticators. The server
+ * interprets flows in the same way (server/sign-in/flow/runner.ts, server/sign-in/flow/questions.ts).
  */
 
 import {

@@ -1,4 +1,4 @@
-/** Secrets that a document gets when it is made without one: who makes it has to be told, or nobody ever knows. */
+/** Secrets that are generated for a new document without one: they are returned once, to the caller who creates it. */
 
 import type { Doc } from '../json-schema.ts'
 import type { Kind } from '../kind.ts'
@@ -12,7 +12,7 @@ export const usesSecret = ({
 }: Pick<ClientDoc, 'publicClient' | 'tokenEndpointAuthMethod'>): boolean =>
   !publicClient && tokenEndpointAuthMethod.startsWith('client_secret')
 
-/** Pointers of the secrets that are made up for it, unless they are given. */
+/** Pointers of the secrets that are generated unless given. */
 export const madeSecrets = (kind: Kind, doc: Doc): readonly string[] => {
   if (kind === Client && !usesSecret(complete(kind, doc) as unknown as ClientDoc)) return []
   return Object.entries(kind.spec.properties ?? {})

@@ -1,4 +1,4 @@
-/** Message templates: only placeholders that stand for something, and markup only where it is shown. */
+/** Message templates: known placeholders only, and markup only in HTML. */
 
 import { MessageTemplate, type MessageTemplateDoc } from '../kinds/message-template.ts'
 import { placeholderErrors } from '../text/placeholders.ts'

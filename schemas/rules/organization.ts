@@ -1,6 +1,6 @@
 /**
- * Organizations: a mail domain stands once, in whatever case, so that it cannot be verified here and not there; and one where
- * anybody gets an address is nobody's, as everybody in a verified domain becomes a member.
+ * Organizations: a mail domain is listed once, case-insensitively, so that it cannot be both verified and unverified. A domain
+ * of a public mail provider is refused, because each user of a verified domain becomes a member.
  */
 
 import { Organization, type OrganizationDoc } from '../kinds/organization.ts'

@@ -1,6 +1,6 @@
 /**
- * Secrets that are sent to a place which their document names. Whoever may not read such a secret must not have it sent
- * elsewhere either: when the place changes, it must be given again.
+ * Secrets that are sent to an address which their document names. A caller who may not read a stored secret must not redirect
+ * it either: if the address changes, the secret must be given again.
  */
 
 import { type Doc, isObject } from '../json-schema.ts'

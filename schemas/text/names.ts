@@ -1,7 +1,7 @@
 /**
  * Usernames and email addresses: one spelling for what a person would call the same name (NFKC and case folding),
  * and the rules they obey. Rules look at the normalised spelling only: U+FF20 is no "@" before normalisation and
- * one after it, which is how an address that was checked too early ends up at somebody else's domain.
+ * one after it, which is how an address that was checked too early ends up at another domain.
  */
 
 import type { FieldError } from '../problems.ts'
@@ -17,7 +17,7 @@ export interface Name {
 const MAX_USERNAME = 255
 const MAX_EMAIL = 320
 
-/** Characters that nobody sees: with them two names would look the same and be different. */
+/** Invisible characters: with them two different names would look the same. */
 const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cn}\p{Co}\p{Cs}]/u
 
 /** The form that HTML accepts in an address field; no quoted local part, no address literal. */

@@ -27,7 +27,7 @@ const longestShown = 40
 export const isPlaceholder = (name: string): boolean =>
   known.has(name) || /^user\.[\w.:-]{1,255}$/.test(name)
 
-/** Every placeholder is replaced by what it stands for; one that stands for nothing stays as it is. */
+/** Replaces every placeholder by its value; a placeholder without a value stays. */
 export const fillPlaceholders = (
   text: string,
   meaning: (name: string) => string | undefined,

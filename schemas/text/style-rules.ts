@@ -1,7 +1,7 @@
 /**
- * What style rules of a realm must not hold: anything that leaves the style sheet, or makes the browser ask somebody for
- * something. With selectors on what a form holds, such a request would tell it (CSS exfiltration); a backslash could spell
- * any of the words. Whoever writes them is told; whoever shows them leaves them out all the same.
+ * Content that style rules of a realm must not have: anything that leaves the style sheet or makes the browser send a request.
+ * With selectors on form values such a request would leak them (CSS exfiltration); a backslash could spell any of the words.
+ * The write is refused, and the pages drop such rules as well.
  */
 const fetching =
   /[\\<]|@import|@font-face|@namespace|(?:url|src|image|image-set|cross-fade|element|expression)\s*\(/i

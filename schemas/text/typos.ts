@@ -1,4 +1,4 @@
-/** What a word that nobody knows was probably meant to be. */
+/** Suggests the intended word for an unknown one. */
 
 /**
  * Insertions, deletions, substitutions and swaps of neighbours that make `a` into `b`; more than `most` of them are

@@ -55,7 +55,7 @@ export interface RealmExport {
     readonly deleted?: Readonly<Record<string, Readonly<Record<string, LastChange>>>>
     /** Those that the caller may not read: what they hold is not known. Of a list of children, `clients/authzPolicies`. */
     readonly omittedSections?: readonly string[]
-    /** By username, with `?users=all`: users that are no documents, although they stand in the section. */
+    /** By username, with `?users=all`: unmanaged users, which are in the section without being documents. */
     readonly unmanagedUsers?: Readonly<Record<string, { readonly id?: string }>>
   }
   readonly [section: string]: unknown
@@ -179,7 +179,7 @@ export type ChangesetRequest = Static<typeof changesetRequest>
 export interface Impact extends Place {
   readonly sessions: number
   readonly users: number
-  /** Of a group, an organization or a role: who is in it or holds it. */
+  /** Members of a group or an organization, or holders of a role. */
   readonly members: number
   /** Documents that are changed or deleted along with it. */
   readonly documents: number

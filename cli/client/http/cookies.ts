@@ -10,7 +10,7 @@ export interface Jar {
   clear(): void
 }
 
-/** What may stand in a `Cookie` header (RFC 6265 §4.1.1); others are dropped, as browsers do. */
+/** Characters allowed in a `Cookie` header (RFC 6265 §4.1.1); other cookies are dropped, as browsers do. */
 const isName = /^[\w!#$%&'*+.^`|~-]+$/
 const isValue = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/
 

@@ -1,4 +1,4 @@
-/** What the server, or the way to it, refused. What to do about it, and the exit code, is told in cli/failure.ts. */
+/** Errors of the server and of the connection. cli/failure.ts maps them to hints and exit codes. */
 
 import { type FieldError, problems } from '#schemas/problems.ts'
 
@@ -82,7 +82,7 @@ const common: ReadonlySet<string> = new Set([
 const isFieldError = (value: unknown): value is FieldError =>
   typeof value === 'object' && value !== null && 'field' in value && 'message' in value
 
-/** Reads a problem document; text that is missing is made up from the status. */
+/** Reads a problem document; missing text is derived from the status. */
 export const problemOf = (
   status: number,
   body: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /**
- * Requests to one server: connections that stay open, time limits, answers as values, and a second try where it can do
- * no harm. Who is signed in is none of its business (session.ts). No other file of the CLI makes requests.
+ * Requests to one server: persistent connections, timeouts, responses as values, and a retry where it is safe. Authentication
+ * is in session.ts. No other file of the CLI makes requests.
  */
 
 import { Readable } from 'node:stream'
@@ -19,9 +19,9 @@ export interface HttpRequest {
   /** Below the server's address, with its query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Headers that are made anew for every try, such as a proof that is good once. */
+  /** Headers that are computed for each attempt, such as a single-use DPoP proof. */
   readonly freshHeaders?: () => Promise<Readonly<Record<string, string>>>
-  /** Text, or a function that makes its parts anew for every try. */
+  /** Text, or a function that produces its parts for each attempt. */
   readonly body?: string | (() => AsyncIterable<string>)
   /** Whether sending it twice is the same as once; a GET always is. */
   readonly repeatable?: boolean
@@ -29,7 +29,7 @@ export interface HttpRequest {
   readonly slow?: boolean
   /** Signing in and out does not count. */
   readonly uncounted?: boolean
-  /** Where the answer is a stream of events, it is told as it comes, and there is no body at its end. */
+  /** For a response that is an event stream: called with each part; the response then has no body. */
   readonly stream?: AnswerStream
 }
 
@@ -132,7 +132,7 @@ const retryAfterMs = (header: unknown): number | undefined => {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }
 
-/** 429 did nothing yet; 503 may stand for an outcome that nobody knows. */
+/** A 429 had no effect; the outcome of a 503 is unknown. */
 const mayComeBack = ({ status }: HttpAnswer, repeatable: boolean): boolean =>
   status === 429 || (status === 503 && repeatable)
 
@@ -231,7 +231,7 @@ export const createHttp = (options: HttpOptions): Http => {
 const stranger = (server: string, message: string): UnreachableError =>
   new UnreachableError(server, 'stranger', message)
 
-/** The answer, if it is one of success; else the problem that it tells, or that nobody of ours answered. */
+/** The response if it succeeded; otherwise throws its problem, or an error that the server is not an iamctl server. */
 export const succeeded = (server: string, answer: HttpAnswer): HttpAnswer => {
   const { status, headers, body } = answer
   if (status >= 200 && status < 300) return answer

@@ -1,6 +1,6 @@
 /**
- * How the versions of this program and of the server compare. One minor version apart they work together: what one of them
- * does not know is refused and never lost. Further apart nobody has tried.
+ * Compares the versions of this program and of the server. One minor version apart they work together: unknown fields are
+ * refused and never lost. Larger distances are untested.
  */
 
 import { isObject } from '#schemas/json-schema.ts'
@@ -56,7 +56,7 @@ export interface ServerInfo {
   readonly date: number | null
 }
 
-/** What the server tells everybody about itself. */
+/** The public information of the server. */
 export const serverInfo = async (http: Http): Promise<ServerInfo> => {
   const { body, headers } = await http.send({
     method: 'GET',

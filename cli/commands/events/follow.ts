@@ -85,7 +85,7 @@ export const follow = async (
   let isPastShown = false
   const onOpen = (): void => {
     failures = 0
-    // From now on nothing is missed, and it ends in order when it is told to.
+    // From here on no event is missed, and a signal ends the stream in order.
     if (past === undefined) note(call, `following the events of realm ${realm}`)
     // What comes while the past is read waits for it.
     past ??= showPast().then(() => {

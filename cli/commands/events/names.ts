@@ -10,7 +10,7 @@ import { peopleOf } from '../../views/human/live/events.ts'
 /** So many names are worth a request each. */
 const mostNames = 25
 
-/** Null where nobody has the name, or who asks may not see users. */
+/** Null if there is no such user, or if the caller may not read users. */
 const userOrNull = async ({ api }: Pick<OnRealm, 'api'>, realm: string, name: string) => {
   try {
     return await api.users.find(realm, name)
@@ -20,7 +20,7 @@ const userOrNull = async ({ api }: Pick<OnRealm, 'api'>, realm: string, name: st
   }
 }
 
-/** Users are recorded by id; a name that is nobody's stands for itself, as in a failed sign-in. */
+/** Events record users by id; an unknown name is used as it is, as for a failed sign-in. */
 export const actorOf = async (
   place: OnRealm,
   name: string | undefined,

@@ -31,7 +31,7 @@ Examples:
         { hint: 'change it with an apply' },
       )
     const { api, realm } = await openRealm(call)
-    // Who is asked about something that does not exist was asked in vain.
+    // A missing document is reported before the confirmation.
     await api.documents.get(realm, kind, key)
     await agreed(call, `Delete ${kind.kind} ${key} of realm ${realm} at ${api.server}?`)
     await api.documents.remove(realm, kind, key)

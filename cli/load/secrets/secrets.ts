@@ -40,7 +40,7 @@ export const sourceOf = (
   return type === 'file' ? { from: 'file', path: argument } : { from: 'exec', command: argument }
 }
 
-/** The value that a literal text stands for. */
+/** The value of a literal text. */
 const literalOf = (text: string): string =>
   text.includes('${')
     ? parseTemplate(text)

@@ -1,7 +1,7 @@
 /**
  * Users from a file to be imported: our own rows, as lines or as JSON, or those of a Keycloak export. Lines are read one by
- * one, once to know that all are whole and again when they are sent; a list has to be held as a whole. What has no place
- * here is counted, so that nobody thinks it came along.
+ * one, first to validate all of them and again to send them; a list is held in memory. Data that cannot be imported is
+ * counted and reported.
  */
 
 import type { Readable } from 'node:stream'
@@ -22,16 +22,16 @@ export interface ImportedUsers {
   readonly count: number
   /** How many users lose what, by the name of the field. */
   readonly leftOut: ReadonlyMap<string, number>
-  /** Users of Keycloak that stand for clients, and are no people. */
+  /** Service account users of Keycloak clients. */
   readonly serviceAccounts: number
-  /** Reads them anew. */
+  /** Reads them again. */
   readonly users: () => AsyncIterable<Doc>
-  /** What the server said of the users as they were sent, told where they stand in the file. */
+  /** Maps problems of the server to the lines of the users in the file. */
   readonly located: (errors: readonly FieldError[]) => Diagnostic[]
 }
 
 const formats = 'it holds a user as JSON on each line, a list of users, or an export of Keycloak'
-/** How many users that cannot be read are told. */
+/** Most invalid users to report. */
 const mostTold = 100
 
 const invalid = (name: string, diagnostics: readonly Diagnostic[]): CommandError =>

@@ -83,7 +83,7 @@ export const isKeycloak = (row: Doc): boolean =>
     (one) => tellingOfCredentials.some((field) => field in one) || isPlain(one),
   )
 
-/** The user that stands for a client: a client has its own credentials here, and must never become a person. */
+/** The service account user of a client: clients have their own credentials here and are never imported as users. */
 export const isServiceAccount = (row: Doc): boolean =>
   (row['serviceAccountClientId'] ?? null) !== null ||
   (typeof row['username'] === 'string' && row['username'].startsWith('service-account-'))
@@ -116,7 +116,7 @@ const attributesOf = (attributes: Doc): Doc =>
     ]),
   )
 
-/** As we write users; `miss` is told what has no place here. Throws where its credentials are not as it writes them. */
+/** Converts a user; `miss` is called for data that cannot be imported. Throws for malformed credentials. */
 export const converted = (row: Doc, miss: (field: string) => void): Doc => {
   const user: Record<string, unknown> = {}
   for (const field of taken) if (row[field] !== undefined) user[field] = row[field]

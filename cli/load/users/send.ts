@@ -42,7 +42,7 @@ const opened = async (name: string): Promise<ImportedUsers> => {
   }
 }
 
-/** What the server refuses about users is told where they stand in the file. */
+/** Maps problems of the server to the lines of the users in the file. */
 const refusal = (error: unknown, name: string, { located }: ImportedUsers): unknown =>
   error instanceof ProblemError && error.errors.length > 0
     ? new CommandError(

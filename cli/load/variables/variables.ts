@@ -33,7 +33,7 @@ export interface Variable {
 export interface Variables {
   get(name: string): Variable | undefined
   names(): Iterable<string>
-  /** What the files asked for, to find out what nobody did. */
+  /** Variables that the files use, to find unused ones. */
   readonly asked: Set<string>
   /** Given by --var. */
   readonly given: readonly string[]
@@ -154,7 +154,7 @@ const placeOfPart = ({ source, start, end }: ScalarNode, written: string): Place
     : source.placeAt(start + at, start + at + written.length)
 }
 
-/** A tree with its variables in their place. Other references stay in it as templates, for who knows the field. */
+/** A tree with its variables replaced. Other references stay in it as templates, resolved where the field is known. */
 export const fillVariables = (
   document: Node,
   variables: Variables,
@@ -249,7 +249,7 @@ const checkKeys = (node: Node, diagnostics: Diagnostic[], seen = new Set<Pair>()
   return hasEscaped
 }
 
-/** A variable that nobody gave is one mistake, however often files use it: told at the first place, with the count. */
+/** A missing variable is one error, reported at its first use with the number of uses. */
 export const foldUnknown = (diagnostics: readonly Diagnostic[]): Diagnostic[] => {
   const uses = Map.groupBy(
     diagnostics.filter(({ code }) => code === unknownCode),

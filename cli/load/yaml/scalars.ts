@@ -35,7 +35,7 @@ export const plainValue = (text: string): Scalar => {
   return text
 }
 
-/** Why a number cannot stand in a document: JSON knows no infinity, and a long integer would lose its last digits. */
+/** Why a number is not allowed: JSON has no infinity, and a long integer would lose its last digits. */
 export const numberProblem = (value: Scalar): string | undefined => {
   if (typeof value !== 'number') return undefined
   if (!Number.isFinite(value)) return 'this is not a finite number'

@@ -32,7 +32,7 @@ const lineAt = (starts: Uint32Array, offset: number): number => {
 }
 
 export const createSource = (file: string, text: string, path: string | null = null): Source => {
-  // Most files are read without anybody ever asking for a line.
+  // Line starts are computed on demand: most files never need them.
   let starts: Uint32Array | undefined
   return {
     file,

@@ -1,6 +1,6 @@
 /**
- * What a document of a file says, as a tree whose every part knows where it was written. Parts of one tree may come
- * from several files; a part that an alias repeats stands in the tree more than once.
+ * The content of a document as a tree whose nodes know their source position. Nodes of one tree may come from several
+ * files; a node with aliases is in the tree more than once.
  */
 
 import { type Json, pointerSegment } from '#schemas/json-schema.ts'
@@ -55,7 +55,7 @@ export const placeOfKey = (pair: Pair): Place => pair.source.placeAt(pair.start,
 
 export const isNull = (node: Node): boolean => node.type === 'scalar' && node.value === null
 
-/** What the node stands for in a message: "a list", "text". */
+/** The type of the node in a message: "a list", "text". */
 export const describe = (node: Node): string => {
   if (node.type !== 'scalar') return `a ${node.type}`
   if (node.value === null) return 'nothing'
@@ -64,7 +64,7 @@ export const describe = (node: Node): string => {
   ]
 }
 
-/** The plain value; what an alias repeats is copied, so that nobody changes two places at once. */
+/** The plain value; aliased nodes are copied, so that a change affects one place only. */
 export const toJson = (node: Node): Json => {
   if (node.type === 'scalar') return node.value
   if (node.type === 'list') return node.items.map(toJson)

@@ -27,7 +27,7 @@ import type { Wanted } from './wanted.ts'
 export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {
   /** Some references lead to documents that only the server knows. */
   readonly isUnchecked: boolean
-  /** Secrets whose variables are not set: only who may only plan does without them. */
+  /** Secrets whose variables are not set, allowed for plan-only credentials. */
   readonly lacking: readonly Diagnostic[]
 }
 
@@ -98,7 +98,7 @@ const mayOnlyPlan = async (api: Api, realms: readonly string[]): Promise<boolean
   return false
 }
 
-/** Who can apply needs every secret to plan too: else a plan would show less than its apply does. */
+/** Credentials that can apply need every secret to plan too: otherwise the plan would show less than its apply changes. */
 export const refuseLacking = async (
   view: FilesView,
   { api, target }: Pick<Connection, 'api' | 'target'>,

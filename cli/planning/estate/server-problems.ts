@@ -8,7 +8,7 @@ import type { Wanted } from './wanted.ts'
 
 const operationField = /^\/operations\/(\d+)(?:\/(?:doc|secrets))?(\/.*)?$/
 
-/** A problem that names no field is told by its own words. */
+/** A problem without a field is reported with its own text. */
 export const serverDiagnostics = (
   errors: readonly FieldError[],
   plan: RealmPlan,

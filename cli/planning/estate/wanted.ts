@@ -56,7 +56,7 @@ export const wantedOf = (loaded: LoadedRealm, sourceOf: SourceOf): Wanted => {
   return { loaded, desired, listings, secrets }
 }
 
-/** The sections that stand in the files, singletons included. */
+/** The sections of the files, singletons included. */
 export const sectionsOf = ({ desired, listings }: Wanted): string[] => [
   ...new Set([...listings, ...desired].map(({ kind }) => sectionOf(kind))),
 ]

@@ -30,7 +30,7 @@ const place = (one: Pick<Left, 'document' | 'key'>): string =>
 const clingsTo = (kind: ActualDocument['kind']): boolean =>
   [...referredKinds(kind).values()].flat().some(({ onDelete }) => onDelete === 'cascade')
 
-/** Sections with documents that go along with those of the given ones, and stand in none of them. */
+/** Other sections whose documents are deleted together with documents of the given sections. */
 export const clingingSections = (sections: readonly string[]): string[] => {
   const known = new Set(sections)
   const isReached = (kind: Kind): boolean =>

@@ -48,7 +48,7 @@ export const followHandRenames = (
     const { kind, key } = entry
     const above = parentKeyOf(kind, key)
     const parent = above === null ? undefined : placeKey(kind.parentKind ?? '', above)
-    // What is below one that is told about is not told again.
+    // Children of a reported document are not reported again.
     if (parent === undefined || !byPlace.has(parent))
       warnings.push({
         code: 'renamed-by-hand',

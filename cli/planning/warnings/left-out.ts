@@ -1,4 +1,4 @@
-/** Documents that no entry of the files is about: which of them are pruned, and what is told about the others. */
+/** Documents without an entry in the files: which are pruned, and which are reported. */
 
 import { parentKeyOf } from '#schemas/kind.ts'
 import type { Listing } from '#schemas/realm/realm-document.ts'
@@ -61,7 +61,7 @@ const warn = (
     : [{ code, message: `${words}: ${namesOf(sorted, count)}`, documents: sorted }]
 }
 
-/** Documents of this source whose list is not in the files: nobody takes care of them. Of many, the first. */
+/** Orphans: documents of this source whose list is not in the files. Of many, the first. */
 export const orphanWarning = (documents: readonly Place[], count?: number): PlanWarning[] =>
   warn(
     'orphaned',
@@ -95,7 +95,7 @@ export const warningsAbout = (
 ): PlanWarning[] => {
   const own = staying.filter(({ document }) => document.owner === source)
   const listed = own.filter(({ isListed }) => isListed)
-  // What is below a document that is told about is not told again.
+  // Children of a reported document are not reported again.
   const told = new Set(listed.map(({ document, key }) => placeKey(document.kind.kind, key)))
   const isOrphan = ({ document, key, isListed }: Left): boolean =>
     !isListed && !lineage(document.kind, key).some((place) => told.has(place))

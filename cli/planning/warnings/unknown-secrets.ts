@@ -16,7 +16,7 @@ const keyOf = ({ kind, key, pointer }: SecretPlace): string => `${placeKey(kind,
 const written = (source: SecretSource): string =>
   source.from === 'env' ? `\${env:${source.name}}` : source.from
 
-/** What stands in a plan instead of `(secret) set`. */
+/** Text of a plan instead of `(secret) set`. */
 export const unknownText = (source: SecretSource): string =>
   `(unknown: ${written(source)} is not set)`
 

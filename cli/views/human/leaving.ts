@@ -12,6 +12,6 @@ export const showLeaving = (lines: readonly string[]): void => {
   try {
     writeSync(process.stderr.fd, `${cursor}${text}`)
   } catch {
-    // Whoever read it has left.
+    // The reader has closed the stream.
   }
 }

@@ -1,4 +1,4 @@
-/** Text of files and servers inside of Markdown: it can neither end its block nor mention anybody. */
+/** Text of files and servers as Markdown code: it can neither end its block nor mention users. */
 
 import { harmless } from '../human/elements/text.ts'
 

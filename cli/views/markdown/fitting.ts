@@ -1,6 +1,6 @@
 /**
- * What of a plan fits into a comment. Deletions, errors and warnings always do: they are why somebody reads it. Other changes
- * are shown whole or not at all, so that what is left out can be counted.
+ * Fits a plan into a comment. Deletions, errors and warnings are always included. Other changes are shown whole or not at
+ * all, so that the omitted ones can be counted.
  */
 
 import type { Action } from '../../planning/plan.ts'

@@ -1,7 +1,6 @@
 /**
- * A plan as a comment on a pull request. What comes from files and servers stands only inside of code: it can neither
- * end its block nor mention anybody. A comment has a limit: deletions come first and are never left out, and what is left out
- * is counted.
+ * A plan as a comment on a pull request. Text of files and servers is always inside code, which can neither end its block nor
+ * mention users. A comment has a size limit: deletions come first and are never omitted, and omitted changes are counted.
  */
 
 import { isAdoption, isEmpty, type Plan, type RealmPlan, totalOf } from '../../planning/plan.ts'

@@ -5,7 +5,7 @@ export interface Step<T> {
   readonly value: T
 }
 
-/** Beyond so many comparisons the middle part is shown as replaced: nobody would read it anyway. */
+/** Beyond this number of comparisons the middle part is shown as replaced. */
 const mostCells = 1_000_000
 
 const middle = <T>(before: readonly T[], after: readonly T[], same: (a: T, b: T) => boolean) => {

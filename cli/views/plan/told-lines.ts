@@ -17,7 +17,7 @@ const verbs: Readonly<Record<ChangesetChange['op'], readonly [Sign, string, stri
   delete: ['-', 'will be destroyed', 'was destroyed'],
 }
 
-/** Of what nobody asked to change. */
+/** Consequences of a change that the files do not ask for. */
 const besides = {
   adopted: ['will be adopted', 'was adopted'],
   along: ['will be updated along', 'was updated along'],

@@ -133,7 +133,7 @@ const Browser = ({
   )
 }
 
-/** Until somebody approves or leaves; the screen is then as it was. */
+/** Runs until the user approves or quits, and then restores the screen. */
 export const browsePlan = (plan: Plan): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     let outcome: Outcome = 'left'

@@ -13,7 +13,7 @@ export interface Browsing {
   readonly cursor: number
   readonly query: string
   readonly isTyping: boolean
-  /** Null as long as nobody has decided. */
+  /** Null until the user decides. */
   readonly outcome: 'approved' | 'left' | 'interrupted' | null
 }
 

@@ -234,7 +234,7 @@ const Dashboard = ({
     if (input === 'q' || (key.ctrl && input === 'c')) controls.quit()
     else if (input === 'r') controls.applyAgain()
   })
-  // A screen that is filled to its last line would be drawn anew from the top every time.
+  // Ink redraws a screen that is filled to its last line from the top every time.
   return (
     <Screen
       state={state}
@@ -280,7 +280,7 @@ export const openDashboard = (
   const app = render(dashboard, {
     stdin,
     stdout,
-    // Whoever opens a dashboard has seen a terminal; Ink would draw none where the environment says CI.
+    // The caller has checked for a terminal; Ink would draw nothing if CI is set.
     interactive: true,
     alternateScreen: true,
     incrementalRendering: true,
@@ -299,7 +299,7 @@ export const openDashboard = (
   }
   stdout.prependListener('resize', resized)
   const over = app.waitUntilExit()
-  // A screen that cannot be drawn must not leave a server that nobody sees.
+  // If drawing fails, the server is stopped too.
   over.catch(() => controls.quit())
   return {
     show(happening) {

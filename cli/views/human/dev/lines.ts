@@ -48,7 +48,7 @@ const signs = {
   adopt: ['quiet', '=', ' (only its owner or protection)'],
 } as const
 
-/** Of what is new, its name says enough; of what changes, every field is told. */
+/** New documents are shown by name, changed ones with every field. */
 const changeLines = ({ action, kind, key, from, fields, secrets }: Change): Line[] => {
   const [tone, sign, remark] = signs[action]
   const renamed = from === null ? '' : ` (was "${from}")`

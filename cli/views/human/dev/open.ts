@@ -3,7 +3,7 @@
 import type { OpenDevView } from '../../../dev/happenings.ts'
 import { hasScreen } from './screen.ts'
 
-/** Who asks for no colours, or is a pipeline, wants lines that stay where they are. */
+/** Without colours, and in a pipeline, the output is plain lines instead of a dashboard. */
 const wantsLines: (reader: Parameters<OpenDevView>[1]) => boolean = ({ env, color }) =>
   !color || [env['NO_COLOR'], env['CI']].some((value) => value)
 

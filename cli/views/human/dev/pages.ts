@@ -1,4 +1,4 @@
-/** Where to go and as whom, as rows of the dashboard: the most useful first, since the last are cut off. */
+/** Addresses and accounts as rows of the dashboard: the most useful first, because the last are cut off. */
 
 import { harmless } from '../elements/text.ts'
 import type { DashboardState } from './state.ts'

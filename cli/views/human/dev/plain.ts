@@ -17,9 +17,9 @@ const styles = {
   normal: 'reset',
 } as const satisfies Record<Tone, string>
 
-/** An apply that makes a whole realm is told in short. */
+/** An apply that creates a whole realm is summarised. */
 const mostLines = 60
-/** Events that come in a row are told together when the row is over. */
+/** Consecutive events are reported together. */
 const rowMs = 200
 
 const styled = ({ tone, text }: Line): string => onOut(styles[tone], text)

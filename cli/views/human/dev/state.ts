@@ -22,7 +22,7 @@ export interface DashboardState {
   readonly users: readonly TestUser[]
   readonly lastApply: ShownApply | null
   readonly events: readonly ShownEvent[]
-  /** Worth knowing, and no event: a port that was taken, secrets that were made up. The newest last. */
+  /** Notices that are not events: a port in use, generated secrets. The newest last. */
   readonly notes: readonly string[]
 }
 

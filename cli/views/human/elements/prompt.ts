@@ -12,7 +12,7 @@ const interrupted = 130
 const answerOf = (reader: Interface, question: string): Promise<string> =>
   new Promise((resolve) => {
     let answered = false
-    // A screen that was shown before has let go of the keyboard: nobody would wait for the answer.
+    // A screen that was shown before has paused standard input: resume it.
     process.stdin.ref()
     // While it reads, the terminal sends Ctrl-C as a character and no signal.
     reader.once('SIGINT', () => {
@@ -38,7 +38,7 @@ const ask = async (question: string): Promise<string> => {
   }
 }
 
-/** The callers ask `isInteractive` first: each knows what to say where nobody is there. */
+/** Callers check `isInteractive` first and give their own error. */
 export const askText = (question: string): Promise<string> => ask(harmless(question))
 
 /** Nothing of what is typed is shown, not even how long it is. */

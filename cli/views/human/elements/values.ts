@@ -4,7 +4,7 @@ const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
 
-/** A moment as ISO 8601 without what nobody reads: milliseconds. */
+/** A time as ISO 8601 without milliseconds. */
 export const moment = (ms: number | null): string => {
   if (ms === null) return ''
   const date = new Date(ms)

@@ -15,7 +15,7 @@ import { adoptionText, summaryText, totalText } from '../../plan/words.ts'
 import type { Style } from '../elements/style.ts'
 import { harmless } from '../elements/text.ts'
 
-/** How many documents that nobody manages are named. */
+/** Most unmanaged documents to list. */
 const mostUnmanaged = 20
 
 const legend: readonly (readonly [Sign, string])[] = [

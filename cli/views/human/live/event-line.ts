@@ -5,7 +5,7 @@ import type { EventRecord } from '../../../client/records.ts'
 import { printOut } from '../../streams.ts'
 import { harmless, onOut } from '../elements/text.ts'
 
-/** So much of a change is told in a line; `iamctl history` has the rest. */
+/** Longest description of a change in a line; `iamctl history` has the rest. */
 const mostFields = 5
 const longestValue = 60
 

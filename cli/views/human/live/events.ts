@@ -7,7 +7,7 @@ import { changesText, printEvent } from './event-line.ts'
 
 export type Names = ReadonlyMap<string, string>
 
-/** Who did it, and as whom. */
+/** The actor, and the impersonated user. */
 export const peopleOf = ({ actor, onBehalfOf }: EventRecord): string[] =>
   onBehalfOf === undefined ? [actor] : [actor, onBehalfOf]
 
