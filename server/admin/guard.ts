@@ -41,7 +41,7 @@ export interface GuardParts {
   readonly tokens: AdminTokens
 }
 
-/** Who is behind a request, before it is known whether they may. */
+/** The caller of a request, before authorization. */
 interface Identity {
   readonly actor: string
   readonly onBehalfOf?: string
@@ -70,7 +70,7 @@ const namedBy = ({ routeOptions, params }: FastifyRequest): string | undefined =
 const needed = (permission: RoutePermission | undefined): string =>
   permission === 'per-kind' ? 'a permission' : `the permission ${permission ?? 'realm-admin'}`
 
-/** Reads that leave a trace hand out secrets. What else may be tried out is told by its route. */
+/** Audited reads return secrets. Other routes declare themselves whether plan-only callers may use them. */
 const isPlanning = ({ method, routeOptions: { config } }: FastifyRequest): boolean =>
   config.planning === true || (safeMethods.has(method) && eventsOf(method, config).length === 0)
 
@@ -126,7 +126,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     return held.has('realm-admin') ? everything : nothing
   }
 
-  /** Of its session; a read gives the token anew. */
+  /** Of its session; each read returns the token again. */
   const checkCsrf = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -139,7 +139,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
       throw new Problem('csrf', 'send the value of the XSRF-TOKEN cookie as X-XSRF-TOKEN')
   }
 
-  /** Who is behind a request, once they are found: also where the request is denied afterwards. */
+  /** The authenticated caller of a request, also if the request is denied afterwards. */
   const identified = new WeakMap<FastifyRequest, Doer & { readonly realm: string }>()
 
   const recordDenial = async (request: FastifyRequest, problem: Problem): Promise<void> => {
@@ -177,7 +177,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
     return routeOptions.config.ofServer ? master : realm
   }
 
-  // Before the answer leaves: who has it finds it counted.
+  // Before the response is sent, so that a client that has it finds it counted.
   app.addHook('onSend', async (request, { statusCode }) => {
     const outcome = safeMethods.has(request.method) ? undefined : outcomeOf(statusCode)
     if (outcome) await metrics.adminWrite(realmOf(request), request.method, outcome)
@@ -229,7 +229,7 @@ export const installGuard = (app: FastifyInstance, parts: GuardParts): void => {
   })
 }
 
-/** Every admin route says who may use it, how it is called and what it answers; else the server does not boot. */
+/** Every admin route declares its permission, operationId and reply schema; otherwise the server does not boot. */
 export const insistOnDescriptions = (app: FastifyInstance): void => {
   app.addHook('onRoute', ({ method, url, config, schema }) => {
     if (method === 'HEAD' || method === 'OPTIONS') return

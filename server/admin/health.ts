@@ -129,7 +129,7 @@ export const createHealth = ({
     }
   }
 
-  /** Who asks while a check is under way gets its result: probes cannot pile up. */
+  /** Requests during a check share its result: probes cannot pile up. */
   const checkOnce = (): Promise<Components> => {
     underWay ??= check().finally(() => {
       underWay = undefined

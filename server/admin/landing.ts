@@ -1,6 +1,6 @@
 /**
- * `/`, `/admin` and `/realms/{realm}` in a browser: pages that lead on. Programs, which do not ask for HTML, are told as
- * before that nothing is there. No page lists realms: their names are not for strangers.
+ * `/`, `/admin` and `/realms/{realm}` in a browser: landing pages with links. Programs, which do not accept HTML, get 404.
+ * No page lists realms: their names are not public.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
 /**
  * `/monitoring`: metrics, health and what is running, for scrapers, probes and balancers. Anonymous, and the same
- * for everybody: no cookie or header changes an answer, and no answer tells more than a status (spec part 4).
+ * for every caller: no cookie or header changes a response, and no response contains more than a status.
  */
 
 import type { FastifyInstance, FastifyReply } from 'fastify'

@@ -24,7 +24,7 @@ export interface PrintedRoute {
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Where functions stand in the source, as the debugger knows it. */
+/** Source positions of functions, from the debugger. */
 const createLocator = () => {
   const session = new Session()
   const files = new Map<string, string>()

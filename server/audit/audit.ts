@@ -15,7 +15,7 @@ export interface AuditEvent {
   readonly realm: string
   /** The id of a known user or client, else the name that was tried. */
   readonly actor: string
-  /** The user as whom the actor, an administrator, acted. */
+  /** The user whom the actor, an administrator, impersonated. */
   readonly onBehalfOf?: string
   readonly sourceIp: string
   readonly outcome: 'SUCCESS' | 'FAILURE'
@@ -23,7 +23,7 @@ export interface AuditEvent {
   readonly resourceId?: string
   /** Names no person. */
   readonly detail?: string
-  /** Names or addresses of the user who is the resource, else of the actor: told with the detail until erasure. */
+  /** Names or addresses of the user who is the resource, else of the actor: part of the detail until erasure. */
   readonly personal?: string
   /** The revision that the write made, of a configuration write. */
   readonly revision?: number

@@ -1,7 +1,7 @@
 /**
  * Tamper evidence: a job puts the events of a realm, once they are settled, into blocks, each under a hash that
- * continues the one before. The hash is keyed, so that who can write the database but has no master key cannot make
- * a chain of his own. It covers what is stored, sealed values as they are, so that erasure breaks nothing.
+ * continues the one before. The hash is keyed: write access to the database without the master key is not enough to forge a
+ * chain. It covers the stored bytes, with sealed values, so that erasure does not break it.
  *
  * A block keeps a leaf for every event (its id, the id it is known by, and half of the SHA-256 of its row), so that
  * the check names what was changed, removed or inserted. Writers never wait for any of it; what was written since

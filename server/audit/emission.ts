@@ -53,7 +53,7 @@ export const defaultEmission: EmissionSettings = {
   timeoutMs: 2000,
 }
 
-/** What other nodes are told by; no realm is called so. */
+/** Channel name of the notification to other nodes; not a valid realm name. */
 const channel = 'audit emission'
 
 const rowName = 'server'

@@ -1,7 +1,7 @@
 /**
  * Looks through the events of a realm, newest first, in parts of a bounded number of rows. How many events a filter
- * passes over, or a deep page skips, is up to the tenant: as one query it would keep the database from everybody else
- * for as long. A part is found by an index, whatever the filter; the rest of the filter is applied within it.
+ * passes over, or a deep page skips, is up to the tenant: as one query it would block the database for other tenants. Each
+ * part is found by an index, whatever the filter; the rest of the filter is applied within it.
  */
 
 import type { Selectable } from 'kysely'

@@ -16,7 +16,7 @@ export interface FollowerOptions {
   readonly outbox: Outbox
   readonly storage: Pick<Storage, 'commit' | 'dialect'>
   readonly logger: Pick<Logger, 'error'>
-  /** Whether anybody wants to hear of events at all. While nobody does, they are passed over, not read. */
+  /** Whether there is any subscriber. Without one, events are skipped unread. */
   readonly wanted: () => Promise<boolean>
   /** Events that may change the answer: it is asked again at once. */
   readonly changesWanted: (record: AuditRecord) => boolean
@@ -36,7 +36,7 @@ export interface Follower {
 const batch = 500
 /** Between batches: events that come together are dealt with together. */
 const paceMs = 50
-/** How long nobody is asked again whether anybody wants to hear. */
+/** Time for which the answer about subscribers is cached. */
 const unwantedMs = 2_000
 /** Several nodes that follow should not meet at every event. */
 const contendedMs = 100
@@ -48,7 +48,7 @@ export const startFollower = (options: FollowerOptions): Follower => {
 
   const step = async (): Promise<number | undefined> => {
     const from = await outbox.cursor(name)
-    // Asked after the end is known: an event behind the end was committed before anybody wanted it.
+    // Checked after the end is read: an event before the end was committed before the subscription.
     const end = await outbox.end()
     if (!(await wanted())) {
       quietUntil = Date.now() + unwantedMs
@@ -66,7 +66,7 @@ export const startFollower = (options: FollowerOptions): Follower => {
   }
 
   const loop = createLoop({
-    // Nobody is told of the events of other processes: that would cost every request a word.
+    // Events of other processes are polled: a notification per event would cost every request a message.
     hears: () => !storage.dialect.sharedByProcesses,
     look: async () => {
       try {

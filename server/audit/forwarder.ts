@@ -1,6 +1,6 @@
 /**
  * Sends the audit trail to the receiver that is configured: batches of events as JSON arrays, in the order of their
- * commits, each at least once. What was sent is told by a cursor of its own, which moves when the receiver has
+ * commits, each at least once. A cursor marks the position, which moves when the receiver has
  * answered 2xx; until then the same events are sent again, with the same ids. It is a job like any other: one node at
  * a time sends, whatever dies, and what fails is tried again later. No request that causes an event waits for it.
  */
@@ -47,7 +47,7 @@ export const forwardQueue = 'audit-forward'
 const cursorName = 'audit-forward'
 const mostEvents = 200
 const mostBytes = 512 * 1024
-/** Nobody reads the answer. */
+/** The body of the response is ignored. */
 const longestAnswer = 64 * 1024
 /** Events that come together are sent together. */
 const gatherMs = 100
@@ -56,7 +56,7 @@ const pollMs = 60_000
 /** How soon what transactions under way have held back is asked for again. */
 const unsettledMs = 100
 const minute = 60_000
-/** A receiver that does not answer keeps its events for a week; a new event begins anew. */
+/** Deliveries to an unreachable receiver are retried for a week; a new event restarts the schedule. */
 const waits = [1_000, 5_000, 15_000, minute, ...Array<number>(2000).fill(5 * minute)]
 /** So many failures in a row are no accident. */
 const failuresToTell = 3
@@ -150,7 +150,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     try {
       await storage.commit([outbox.advance(cursorName, from, batch.position)])
     } catch (error) {
-      // Forwarding began anew meanwhile.
+      // Forwarding was restarted concurrently.
       if (!(error instanceof GuardFailedError)) throw error
     }
     return undefined
@@ -176,7 +176,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
   const waitingJobs = () =>
     db.selectFrom('jobs').where('queue', '=', forwardQueue).where('state', '=', 'waiting')
 
-  /** A job that nobody has begun will see every event that is there now, also where it waits after a failure. */
+  /** A job that has not started yet will see every current event, also while it waits after a failure. */
   const ask = async (): Promise<void> => {
     if (!isForwarding(emission.current())) return
     const unbegun = await waitingJobs().select('id').where('lease', 'is', null).executeTakeFirst()

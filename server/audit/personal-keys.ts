@@ -3,8 +3,8 @@
  * with it the meaning of every such value, while the rows, which are under a hash, stay as they are.
  *
  * An id alone does not tell a user from a client, so it is looked up once and remembered. A node that still
- * remembers a key when another one destroys it seals under a key that nobody has any more, which is as good; what is
- * shown is therefore opened with keys that are read from the database every time.
+ * remembers a key when another one destroys it seals under a key that no longer exists, which has the same effect; values
+ * are opened with keys that are read from the database every time.
  */
 
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
@@ -15,17 +15,17 @@ import { inSlices, statement } from '#server/storage/statements.ts'
 
 export type PersonalKey = KeyObject
 
-/** Who may be a person. */
+/** Ids that may belong to a user. */
 export interface Suspect {
   readonly id: string
-  /** Of the event, for somebody who is only just being made. */
+  /** Of the event, for a user who is created by the same transaction. */
   readonly realm: string
   /** It is an id of ours, not what a stranger typed. */
   readonly genuine: boolean
 }
 
 export interface PersonalKeys {
-  /** The keys to seal under, made where there are none yet; none for who is not a user. */
+  /** The keys to seal under, created on demand; none for ids that are not users. */
   forWriting(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, PersonalKey>>
   /** The keys that still exist. */
   forReading(userIds: readonly string[]): Promise<ReadonlyMap<string, PersonalKey>>
@@ -87,7 +87,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
     try {
       await storage.append(inserts)
     } catch (error) {
-      // The realm is gone: what is still told of its users is for nobody.
+      // The realm was deleted: late events about its users are sealed under no stored key.
       if (!(error instanceof ConstraintError)) throw error
       for (const { id } of people) remember(id, thrownAway())
     }
@@ -95,7 +95,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
   }
 
   const recall = async (ids: readonly string[]): Promise<void> => {
-    // Under a key that is thrown away: a late word about somebody who was erased.
+    // A late event about an erased user: sealed under a discarded key.
     for (const { user_id, realm, key } of await rowsOf(ids))
       remember(user_id, key === null ? thrownAway() : opened(realm, user_id, key))
   }
@@ -114,7 +114,7 @@ export const createPersonalKeys = ({ storage, keyring }: PersonalKeyParts): Pers
     const realms = new Map(users.map(({ id, realm }) => [id, realm]))
     for (const { id } of documents) if (!realms.has(id)) remember(id, null)
     const people = rest
-      // Who is neither is being made by the same transaction, or is what a stranger typed.
+      // An id that is neither is created by the same transaction, or is a typed name.
       .filter(({ id, genuine }) => realms.has(id) || (genuine && !known.has(id)))
       .map(({ id, realm }) => ({ id, realm: realms.get(id) ?? realm }))
     if (people.length > 0) await make(people)

@@ -1,9 +1,8 @@
 /**
  * Between events, the rows that are stored of them, and the records that are answered, printed and sent. What is
- * personal is sealed in a row: the address under the key of the actor, personal words under the key of the user whom
- * the event is about. The address of a client, or of somebody unknown, is nobody's and stays plain; so do ids, by
- * which events are found and which mean nothing once the user is gone, and the name that a stranger tried, which
- * belongs to no user and leaves with retention.
+ * personal is sealed in a row: the IP address under the key of the actor, personal text under the key of the user whom the
+ * event is about. The IP address of a client or of an unknown caller stays plain; so do ids, which events are found by and
+ * which identify no one after erasure, and unknown usernames, which belong to no user and expire with retention.
  */
 
 import type { Insertable, Selectable } from 'kysely'
@@ -19,7 +18,7 @@ export type StoredEvent = Omit<Selectable<AuditEventRow>, 'id' | 'revision'>
 /** The resource type of users. */
 const users = 'users'
 
-/** Shown in the place of what was sealed for somebody who was erased. */
+/** Shown instead of the sealed values of an erased user. */
 export const erased = 'erased'
 
 /** Shown in the place of what does not open, because the row was tampered with. */
@@ -33,7 +32,7 @@ interface Sealed {
 /** What a value is bound to: it opens in no other row and in no other place of its own. */
 const contextOf = (eventId: string, place: keyof Sealed): string => `audit/${eventId}/${place}`
 
-/** Whom personal words are about: the user who is the resource, else the actor. */
+/** The subject of personal text: the user who is the resource, else the actor. */
 const subjectOf = (
   resourceType: string | null,
   resourceId: string | null,
@@ -163,7 +162,7 @@ const recordOf = (row: StoredEvent, keys: ReadonlyMap<string, PersonalKey>): Aud
   }
 }
 
-/** Stored events as they are told, with what is personal while its key exists. */
+/** Stored events as records, with personal values while their key exists. */
 export type ReadRecords = (rows: readonly StoredEvent[]) => Promise<AuditRecord[]>
 
 export const createReadRecords =

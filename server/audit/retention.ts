@@ -1,7 +1,7 @@
 /**
  * Removes events that have expired, a whole block at a time: the last block that lost its events stays without them,
  * as the one that the rest of the chain continues. What is not in a block yet, or not in the totals, waits its turn.
- * Keys of users who are gone, and of whom no event is left, go as well.
+ * Keys of deleted users without events are deleted as well.
  */
 
 import { sql } from 'kysely'

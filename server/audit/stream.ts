@@ -1,5 +1,5 @@
 /**
- * Events as they happen, for whoever holds a connection open (server-sent events, WHATWG HTML §9.2). A stream reads
+ * A live stream of events (server-sent events, WHATWG HTML §9.2). A stream reads
  * the outbox from its own position on, so it shows what any node has committed, in order, and goes on where it was
  * when the client comes back with the id it saw last. Nothing is read that the client has not made room for.
  */
@@ -16,7 +16,7 @@ export interface StreamOptions {
   readonly where: RawBuilder<boolean>
   /** From where on; what comes from now on where it is not given. */
   readonly after?: Position | undefined
-  /** Asked before anything is told, and now and then. */
+  /** Checks the authorization before the first event, and periodically. */
   readonly stillAllowed: () => Promise<boolean>
 }
 
@@ -114,7 +114,7 @@ export const createEventStreams = (parts: StreamParts): EventStreams => {
     }
   }
 
-  /** Ends a stream from which nobody takes. */
+  /** Ends a stream whose client does not read. */
   const watch = (stream: Readable, ended: AbortSignal): void => {
     let unmoved = 0
     const watching = setInterval(() => {

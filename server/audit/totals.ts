@@ -1,7 +1,7 @@
 /**
  * How many events of which type a realm has. Counting a million rows for every page would take longer than the page,
  * and a counter that every insert touches would make writers queue. So events are counted in arrears: the totals
- * cover all events up to a mark, the few after it are counted when somebody asks, and a job moves the mark.
+ * cover all events up to a mark, the few after it are counted on request, and a job moves the mark.
  */
 
 import { sql } from 'kysely'

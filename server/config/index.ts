@@ -124,7 +124,7 @@ const readSection = (
   const values: Record<string, unknown> = {}
   for (const option of options) {
     const given = (option.flag === undefined ? undefined : flags[option.flagKey]) ?? env[option.env]
-    // Compose files and pipelines pass on variables that nobody has set as empty ones.
+    // Compose files and pipelines pass unset variables as empty ones.
     if (given !== undefined && given !== '') values[option.name] = fromText(given, option)
   }
   const refuse = (path: string, message: string): never => {

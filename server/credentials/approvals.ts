@@ -1,7 +1,7 @@
 /**
- * Sign-ins that wait for their user's word from elsewhere: a question on a device (push), or a picture that a signed-in
- * phone has read (QR). Who allows it tells the number that the sign-in page shows, so that nobody allows by habit what
- * somebody else began. One word counts, for a minute and a half, and lets one sign-in go on.
+ * Sign-ins that wait for an approval on another device: a push request, or a QR code that a signed-in phone has scanned. The
+ * user enters the number of the sign-in page (number matching), against approval by habit of a sign-in that an attacker
+ * started. An approval is valid once, for 90 seconds, for one sign-in.
  */
 
 import { randomBytes, randomInt } from 'node:crypto'
@@ -15,14 +15,14 @@ import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'
 export const approvalGuard = 'approval'
 export const approvalMs = 90_000
 const mostTries = 3
-/** How often a user is asked within that time, whoever begins the sign-ins. */
+/** Most requests to a user within that time, over all sign-ins. */
 const mostAsked = 5
 const askedMs = 10 * 60_000
 
 export type ApprovalStatus = 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED'
 
 export interface Question extends Pick<ApprovalRow, 'realm' | 'kind' | 'sid' | 'client_name'> {
-  /** Who is asked; of a QR code nobody is known yet. */
+  /** The user; unknown yet for a QR code. */
   readonly userId: string | null
   /** The cookie of the browser that signs in. */
   readonly browser: string
@@ -70,7 +70,7 @@ export const createApprovals = ({
     return [guarded(update, approvalGuard)]
   }
 
-  /** One that nobody answered must not stand in the way of the next. */
+  /** An unanswered request must not block the next one. */
   const closeLate = (userId: string): Statement =>
     statement(
       db
@@ -161,7 +161,7 @@ export const createApprovals = ({
       ),
     ],
 
-    // Kept for as long as it is counted how often somebody was asked.
+    // Kept for the period over which requests to a user are counted.
     forgetStatements: () => [
       statement(db.deleteFrom('approvals').where('expires_at', '<=', clock.now() - askedMs)),
     ],

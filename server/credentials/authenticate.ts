@@ -38,7 +38,7 @@ export interface Attempt {
   readonly address: string
 }
 
-/** A further proof by a user who is known: a code, a key. */
+/** A second factor of an identified user: a code, a key. */
 export interface Proof {
   readonly realm: string
   readonly settings: SettingsDoc
@@ -63,8 +63,8 @@ export interface Acceptance<T> {
   readonly events: readonly AuditEvent[]
   readonly value: T
   /**
-   * True while more is asked of the user. Failures are forgotten only by a whole sign-in: whoever knows a password could
-   * otherwise wipe the count of wrong codes with it, and guess codes for ever.
+   * True while further factors are required. Only a complete sign-in resets the failures: otherwise an attacker with the
+   * password could reset the count of wrong codes with it, and guess codes without limit.
    */
   readonly partial?: boolean
   /** A guard among the statements that fails when the same sign-in went on elsewhere: no failure of the user. */
@@ -143,7 +143,7 @@ export const createAuthenticator = ({
   concurrency = PER_CORE * availableParallelism(),
   maxWaitMs = MAX_WAIT_MS,
 }: AuthenticatorParts): Authenticator => {
-  /** Whoever disables the user at this moment comes before or after, never between. */
+  /** Serialised with a concurrent change that disables the user. */
   const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
     held(
       storage.dialect,
@@ -254,7 +254,7 @@ export const createAuthenticator = ({
         checked ??= await trial.check(login)
         return await settle(trial, login, checked, reservation, accept)
       } catch (error) {
-        // Another process writes, and knows nothing of this attempt: it is told of once it is reserved among all.
+        // Another process writes and does not know this attempt: report the result after a reservation in the database.
         if (isGuard(error, ALONE)) continue
         // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
         await recorder.commit(reservation.released(), []).catch(() => undefined)
@@ -344,7 +344,7 @@ export const createAuthenticator = ({
   }
 }
 
-/** A guard, or a rule about a user who is gone, whichever the database looks at first. */
+/** A guard or a foreign key on a deleted user fails, depending on the database. */
 const isChange = (error: unknown): boolean =>
   error instanceof GuardFailedError || isForeignKey(error)
 

@@ -17,7 +17,7 @@ export interface DeviceJwk {
 
 const coordinate: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' }
 
-/** Strict, so that nobody sends the private half: its members are unknown fields. */
+/** Strict: members of a private key are unknown fields and refused. */
 export const deviceJwkSchema: JsonSchema = {
   type: 'object',
   description: 'A public key on P-256 (ES256) or Ed25519.',

@@ -1,6 +1,6 @@
 /**
- * Setting up what a user signs in with beside a password, in a sign-in or from the account: it begins with something that the
- * user is shown, and ends with what proves that it has arrived. Nothing is stored in between but by whoever asks.
+ * Enrolment of factors, in a sign-in or from the account: it starts with a value that is shown to the user, and ends with a
+ * proof that the user has it. Only the caller stores anything in between.
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'

@@ -4,7 +4,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 
-/** What counts as a second factor. Recovery codes stand in for one, and are none by themselves. */
+/** Second factors. Recovery codes replace one, and do not count as one. */
 export const factorTypes: readonly string[] = ['otp', 'webauthn', 'push']
 
 export interface Factors {

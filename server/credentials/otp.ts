@@ -1,4 +1,4 @@
-/** One-time passwords by time (RFC 6238): what a credential holds, and how an authenticator app is told of it. */
+/** Time-based one-time passwords (RFC 6238): the stored credential, and the key URI for authenticator apps. */
 
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
@@ -33,7 +33,7 @@ export const otpParameters = (policy: Policy, secret: string): OtpParameters => 
   period: policy.otpPolicyPeriod,
 })
 
-/** Who asks for the code, as apps show it. A colon would end it: they split the label there, encoded or not. */
+/** The issuer that apps show. A colon is removed: apps split the label there, encoded or not. */
 export const otpIssuer = (realm: string, displayName: string | null | undefined): string =>
   displayName?.replace(/\s*:\s*/g, ' ').trim() || realm
 

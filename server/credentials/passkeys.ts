@@ -48,7 +48,7 @@ export interface ProvedKey {
   readonly statements: readonly Statement[]
 }
 
-/** Whom and what a challenge is for: it is no answer to another question. */
+/** User and purpose of a challenge: it is not valid for another purpose. */
 export type Audience = string
 
 export interface Passkeys {
@@ -64,7 +64,7 @@ export interface Passkeys {
     response: string,
     label: string | null,
   ): Promise<{ readonly row: CredentialRow; readonly statements: readonly Statement[] } | undefined>
-  /** For one user, or for whoever has a passkey. */
+  /** For one user, or for any user with a passkey. */
   requestOptions(
     settings: SettingsDoc,
     user: UserRow | undefined,
@@ -80,7 +80,7 @@ export interface Passkeys {
     response: string,
     options?: { readonly userVerification: boolean },
   ): Promise<ProvedKey | undefined>
-  /** As `verify`, of a challenge that is made elsewhere: who asks sees to it that it is used once. */
+  /** As `verify`, for a challenge that the caller made: the caller ensures single use. */
   verifyChallenge(
     settings: SettingsDoc,
     user: UserRow,
@@ -261,7 +261,7 @@ export const createPasskeys = ({
         }
         return { row, statements: [spendChallenge(user.realm, answer.response.clientDataJSON)] }
       } catch {
-        // The library tells by throwing what is wrong with an answer; whoever sent it is told nothing.
+        // The library throws the reason of a failure, which is not returned to the client.
         return undefined
       }
     },

@@ -57,7 +57,7 @@ export interface Passwords {
   ): { readonly row?: CredentialRow; readonly errors: readonly FieldError[] }
   /** Of a password that a user has elsewhere and keeps: no policy is asked. */
   hashOf(password: string): Promise<string>
-  /** A hash that was made elsewhere; nobody knows the password, so no policy can be asked. */
+  /** An imported hash; the password is unknown, so no policy can be checked. */
   acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
   /**
    * Whether it matches. Where there is none, the work is that of some hash of the realm. The statements belong into the
@@ -226,7 +226,7 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
     },
 
     async verify({ realm, name, userId }, stored, password) {
-      // Asked for whoever it is, so that the question tells nothing either.
+      // Checked for every name, so that the check does not reveal whether a user exists.
       const decoy = await decoys.of(realm, name)
       if (stored) decoys.saw(realm, stored.secret)
       const hash = stored?.secret ?? decoy

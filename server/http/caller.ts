@@ -1,4 +1,4 @@
-/** Who is behind an admin request, as the guard found out; and what a route says about itself to the guard. */
+/** The caller of an admin request, set by the guard; and the declarations of a route for the guard. */
 
 import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
@@ -9,7 +9,7 @@ import type { EventType } from '#schemas/wire/event-types.ts'
 export interface Caller {
   /** The id of the user or service account; of the administrator in a session in which one acts as a user. */
   readonly actor: string
-  /** The user as whom the administrator acts. */
+  /** The user whom the administrator impersonates. */
   readonly onBehalfOf?: string
   readonly sourceIp: string
   /** The session that the request came with, if it came with one. */
@@ -18,7 +18,7 @@ export interface Caller {
   readonly ofMaster?: boolean
   /** Effective permissions in the realm of the request. */
   readonly permissions: ReadonlySet<Permission>
-  /** May read, compare and try out, and change nothing: whoever writes asks `refuseUnlessDry`. */
+  /** May read, compare and dry-run only: write handlers call `refuseUnlessDry`. */
   readonly planOnly?: boolean
   /** Whether the same request would still be let in: for one that is answered for long. */
   readonly stillAllowed?: () => Promise<boolean>
@@ -39,7 +39,7 @@ export const doneBy = ({
 export const isSelf = ({ actor, onBehalfOf }: Caller, userId: string): boolean =>
   userId === actor || userId === onBehalfOf
 
-/** Who writes when nobody asked for it. */
+/** The actor of writes of the server itself. */
 export const systemCaller: Caller = {
   actor: 'system',
   sourceIp: '127.0.0.1',
@@ -47,8 +47,8 @@ export const systemCaller: Caller = {
 }
 
 /**
- * What a route asks for. `per-kind` lets in whoever holds any permission at all: the handler asks for those of the
- * kinds that the request turns out to be about.
+ * The permission of a route. `per-kind` admits callers with any permission: the handler checks the permissions of the kinds
+ * in the request.
  */
 export type RoutePermission = Permission | 'per-kind'
 
@@ -76,9 +76,9 @@ declare module 'fastify' {
     resourceType?: string
     /** What it records, the event of the write itself first; by its method where it is not given. */
     events?: readonly EventType[]
-    /** Who may only plan may use it, although it is a write: what it would change it refuses by itself. */
+    /** Plan-only callers may use it although it is a write: the handler refuses everything but dry runs. */
     planning?: boolean
-    /** Who comes to it, where it is not of the admin API; everybody where it is not given. */
+    /** Callers of a route outside the admin API; public if not given. */
     callers?: readonly CallerKind[]
     /** The kind whose documents the route serves, of a declared one. */
     kind?: string

@@ -1,6 +1,6 @@
 /**
  * The one error handler of the JSON surface: whatever is thrown becomes a problem document (RFC 9457). A
- * failure that nobody foresaw tells the caller its request id and nothing else; the log has the rest.
+ * unexpected failure returns the request id and nothing else; the log has the rest.
  * Protocol scopes that answer in another shape set their own handler and start from `toProblem`.
  */
 
@@ -77,7 +77,7 @@ export const problemDocument = (
   ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
 })
 
-/** Headers that a problem implies, whoever renders it. `extra.retryAfter` is in seconds. */
+/** Headers that a problem implies, in every rendering. `extra.retryAfter` is in seconds. */
 export const setProblemHeaders = (reply: FastifyReply, problem: Problem): void => {
   reply.removeHeader('etag').removeHeader('location').header('cache-control', 'no-store')
   const retryAfter = problem.extra['retryAfter']

@@ -1,4 +1,4 @@
-/** Opens what every page and form shares: cookies, CSRF tokens, the pages, and how errors of storage are told. */
+/** Opens the parts that every page and form shares: cookies, CSRF tokens, pages, and errors of storage. */
 
 import { createCookies } from './cookies/cookies.ts'
 import { createCsrf } from './cookies/csrf.ts'

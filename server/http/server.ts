@@ -93,7 +93,7 @@ export const createHttp = ({
       sendProblem(request, reply, problem, 414)
       return
     }
-    // Fastify makes the options anew whenever somebody asks for them.
+    // Fastify creates the options again at each access.
     const fault = pathFault(pathOf(request.url), () => request.routeOptions.url)
     if (fault !== undefined)
       throw new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`)
@@ -119,7 +119,7 @@ export const createHttp = ({
 const givenRequestId = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : undefined
 
-/** Nobody decodes bodies here: a small one could become any size in memory. */
+/** Encoded bodies are refused: a small one could expand to any size in memory. */
 export const isEncoded = ({ headers }: FastifyRequest): boolean =>
   (headers['content-encoding'] ?? 'identity') !== 'identity'
 

@@ -1,6 +1,6 @@
 /**
- * Takes turns at work that is costly for everybody else: of each key (a realm) a few at once, some more wait, and the
- * rest are refused at once with the time to come back (RFC 6585 §4), rather than kept until they give up.
+ * Bounds expensive work: per key (a realm) a few run at once, some more wait, and the rest are refused at once with
+ * Retry-After (RFC 6585 §4).
  */
 
 import { Problem } from '#schemas/problems.ts'
@@ -40,7 +40,7 @@ export const createTurns = ({
         `${what} of ${key} are under way, and as many wait as may; try again in ${retryAfter} s.`,
         { extra: { retryAfter } },
       )
-    // Who ends hands its turn over: nobody comes in between.
+    // A finished turn is handed to the next waiter, in order.
     await new Promise<void>((resolve) => queue.waiting.push(resolve))
     return queue
   }

@@ -1,4 +1,4 @@
-/** What is told about jobs. Every process reads the same table, so that of their answers one counts, not the sum. */
+/** Metrics of jobs. Every process reads the same table, so that one value counts, not the sum over processes. */
 
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Clock } from '#server/platform/clock.ts'
@@ -26,7 +26,7 @@ export const registerJobMetrics = (
       aggregator: 'max',
       registers,
       async collect() {
-        // Figures of a database that does not answer are left out, not made up.
+        // Without a response of the database the metrics are omitted.
         const all = await read().catch(() => [])
         this.reset()
         for (const figures of all) this.set({ queue: figures.queue }, figureOf(figures))

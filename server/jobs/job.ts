@@ -12,7 +12,7 @@ export interface NewJob {
   readonly target?: string
   /** Of the jobs with the same key in a queue the first is kept, for as long as its row is. */
   readonly key?: string
-  /** Stored as JSON; what is secret in it must be sealed, and stand in `sealed-columns.ts`. */
+  /** Stored as JSON; secrets in it must be sealed, and listed in `sealed-columns.ts`. */
   readonly payload: unknown
   /** Not before that time; at once where it is not given. */
   readonly at?: number

@@ -1,6 +1,6 @@
 /**
  * The statements about jobs. A claim is one statement, so that of any number of nodes one gets a job; whatever is
- * written about a job afterwards is guarded by the lease of that claim, so that who has lost it changes nothing.
+ * written about a job afterwards is guarded by the lease of that claim, so that a node with an expired lease changes nothing.
  */
 
 import { type RawBuilder, sql } from 'kysely'
@@ -135,7 +135,7 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
           .where('lease', '=', lease),
       ),
 
-    /** Whatever anybody was at is free at once. */
+    /** Releases all leases at once. */
     free: (now: number): Statement =>
       statement(
         db.updateTable('jobs').set({ lease: null, next_at: now }).where('lease', 'is not', null),
@@ -183,7 +183,7 @@ export const enqueueSelected = (
   return statement({ compile: () => query.compile(db) })
 }
 
-/** Whoever is at one of them, its lease is lost. */
+/** Current leases on them are lost. */
 export const deleteJobsFor = (
   { db }: Pick<Storage, 'db'>,
   queue: string,

@@ -160,7 +160,7 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     }
   }
 
-  /** A failure past the last wait is the end of a job; whoever cares is told before that is written. */
+  /** A failure after the last retry ends a job; its handler is called before that is written. */
   const decide = async (row: Claimed, outcome: Outcome): Promise<Outcome> => {
     if (outcome.kind !== 'retry' || row.attempts <= waits.length) return outcome
     await handler.dead?.(jobOf(row), outcome.reason)

@@ -38,7 +38,7 @@ const make = async (storage: Storage, keyring: Keyring): Promise<void> => {
   }
 }
 
-/** The secret, made on the first start. A wrong master key is said in one line. */
+/** The secret, generated at the first start. A wrong master key is a one-line error. */
 export const loadRootSecret = async (storage: Storage, keyring: Keyring): Promise<Uint8Array> => {
   if (!(await sealedRootSecret(storage))) await make(storage, keyring)
   const sealed = await sealedRootSecret(storage)

@@ -21,7 +21,7 @@ import { guarded, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 import { insertSigningKeys, type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
 
-/** What the audit is told. */
+/** The audit events. */
 export interface KeyEvent {
   readonly type: EventType
   readonly realm: string
@@ -83,7 +83,7 @@ export interface SigningKeysParts {
   readonly logger: Pick<Logger, 'warn'>
 }
 
-/** Somebody else did something to the same keys at the same moment. */
+/** The same keys were changed concurrently. */
 export const isLost = (error: unknown): boolean =>
   error instanceof GuardFailedError || error instanceof ConstraintError
 
@@ -109,8 +109,8 @@ export const hasFirstKey = (rows: readonly SigningKeyRow[], bornAt: number): boo
   )
 
 /**
- * From when on the key after the active one may sign: not before everybody who has read the keys lately can know it. A
- * realm's first key is never read without the second (published-keys.ts), so who knows the first knows the second.
+ * The time from which the next key may sign: after caches of the JWK set have expired. The first key of a realm is never
+ * published without the second (published-keys.ts), so a verifier with the first has the second.
  */
 const signsFrom = ({ active, next, isFirst }: CurrentKeys, now: number): number =>
   isFirst
@@ -192,7 +192,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
 
   const underWay = new Set<Promise<void>>()
 
-  /** Nobody waits for it: making a key takes a while. If it fails, housekeeping does it. */
+  /** In the background, because generating a key is slow. If it fails, housekeeping does it. */
   const prepareSoon = (owner: KeyOwner): void => {
     const work = prepare(owner)
       .catch((error) => logger.warn({ err: error }, 'the next signing key could not be made'))
@@ -208,7 +208,7 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
     eventsOf: EventsOf,
   ): Promise<SigningKeyRow> => {
     const made = next ?? (await makeSigningKey(owner, 'ACTIVE', parts))
-    // From now on it is in the list of keys: what came before is nobody's business.
+    // From here on the list of keys contains it.
     const key: SigningKeyRow = { ...made, status: 'ACTIVE', created_at: from }
     await commit(
       key,

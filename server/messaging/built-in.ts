@@ -1,7 +1,7 @@
 /**
  * The texts that come with the server, one file a language in `templates/messages`. Every realm is born with the English
- * ones as documents, which it may change; the other languages would be dozens of documents that hardly anybody changes,
- * so they stay here until a realm has a document of its own for the key, channel and language.
+ * ones as documents, which it may change; the other languages would be dozens of documents that are rarely changed, so they
+ * stay here until a realm has a document of its own for the key, channel and language.
  */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'

@@ -7,13 +7,13 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 
 /** Rendered; every line that becomes a header or a title is one line. */
 export interface Message {
-  /** The same when the message is sent again, so that whoever gets it twice can tell. */
+  /** The same when the message is sent again, so that the receiver can detect duplicates. */
   readonly id: string
   readonly subject: string
   readonly text: string
   /** Of mails alone. */
   readonly html?: string | undefined
-  /** Of push messages alone: what the app is told beside the text. */
+  /** Push messages only: data for the app beside the text. */
   readonly data?: Readonly<Record<string, string>> | undefined
 }
 

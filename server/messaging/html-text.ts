@@ -17,7 +17,7 @@ const decoded = (text: string): string =>
     return point <= 0x10_ffff ? String.fromCodePoint(point) : whole
   })
 
-/** Elements whose content nobody reads. */
+/** Elements without visible text. */
 const hidden: ReadonlySet<string> = new Set(['head', 'style', 'script', 'title', 'template'])
 const blocks = /^(?:p|div|table|ul|ol|h[1-6]|section|article|header|footer|blockquote|pre)$/
 const lines = /^(?:br|li|tr|hr)$/

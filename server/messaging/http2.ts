@@ -1,4 +1,4 @@
-/** Requests over one HTTP/2 connection that is opened when it is needed and closed when nobody uses it. */
+/** Requests over one HTTP/2 connection, opened on demand and closed when idle. */
 
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2'

@@ -1,4 +1,4 @@
-/** Whom a message may go to, and how a log calls them. */
+/** Recipients of messages: validation, and masking for the log. */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
 import { emailErrors, nameOf } from '#schemas/text/names.ts'
@@ -20,7 +20,7 @@ export const recipientProblem = (channel: Channel, to: string): string | undefin
 export const recipientOf = (channel: Channel, to: string): string =>
   channel === 'EMAIL' ? nameOf(to).value : to
 
-/** Enough to tell one from another for who knows them, too little to write to. */
+/** Masked: enough to recognise a known recipient, too little to write to it. */
 export const maskedRecipient = (channel: Channel, to: string): string => {
   if (channel !== 'EMAIL') return `…${to.slice(-2)}`
   const at = to.lastIndexOf('@')

@@ -50,9 +50,9 @@ export interface Delivery extends Recipient {
   readonly user?: MessageUser | undefined
   /** Before the user's own `locale` attribute: the language of the page that the user sees, say. */
   readonly locale?: string | undefined
-  /** The same for every attempt at one message; made up where it is not given. */
+  /** The same for every attempt of one message; generated if not given. */
   readonly id?: string | undefined
-  /** What an app is told beside the text of a push message. */
+  /** Data for the app beside the text of a push message. */
   readonly data?: Readonly<Record<string, string>> | undefined
 }
 

@@ -72,7 +72,7 @@ const builtIn = async (
   return { html: false, enabled: english?.enabled ?? true, ...text }
 }
 
-/** The realm's own text in the best language there is, else the server's; nothing where nobody has one. */
+/** The realm's own text in the best language, else the text of the server, else undefined. */
 export const findTemplate = async (
   view: RealmView,
   key: string,
@@ -110,7 +110,7 @@ const userValue = (user: MessageUser, attribute: string): string => {
   )
 }
 
-/** What each placeholder stands for in a message to this user. */
+/** The values of placeholders in a message to this user. */
 export const valuesFor =
   (realm: string, user: MessageUser | undefined, values: Values) =>
   (name: string): string | undefined => {

@@ -1,9 +1,9 @@
 /**
  * What the server counts (spec part 6, "Metrics"), and how the figures of several processes become one answer.
- * A label never holds what a stranger made up: realms that do not exist are `unknown`, paths are route patterns.
+ * A label never contains untrusted input: unknown realms are `unknown`, paths are route patterns.
  *
- * An admin write is a `success` when it was answered 2xx and `denied` when 401 or 403, also to somebody who is not
- * signed in. One that was neither done nor denied (not valid, not found, a conflict) is only in the HTTP figures.
+ * An admin write is a `success` for a 2xx response and `denied` for 401 or 403, also without authentication. Other
+ * responses (not valid, not found, conflict) are only in the HTTP metrics.
  */
 
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'

@@ -80,7 +80,7 @@ export const createAccountCaller = (parts: AccountCallerParts): AccountCaller =>
   const byToken: AccountCaller = async (issuer, request, reply) => {
     const token = await ownTokenOf(parts, issuer, request, reply, accountResource(issuer))
     const { acr, auth_time: signedIn, sid } = token.claims
-    // The row as it stands in its table: it may be written back.
+    // The stored row: it may be written back.
     const user = await users.find(issuer.name, token.user.id)
     if (!user) throw refuseToken(issuer, 'its user is gone')
     return {

@@ -52,7 +52,7 @@ const event = (context: ActionContext, client: StoredDocument, detail: string): 
 
 const common = { path: '/clients/:clientId/secret', permission: 'manage-clients' } as const
 
-/** A secret is a way in: who holds less than the client's service account does not get to see it. */
+/** A secret gives access: a caller with fewer permissions than the service account of the client may not read it. */
 const refuseUnlessOutranked = async (
   ranks: Ranks,
   { view, caller }: ActionContext,

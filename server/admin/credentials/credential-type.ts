@@ -41,8 +41,8 @@ export const shown = (row: CredentialRow) => ({
 })
 
 /**
- * Stores a second factor. The user's row is locked first, so that of two sets at once one replaces the other.
- * Whoever is in without the factor is out, as with a new password.
+ * Stores a second factor. The user's row is locked first, so that concurrent writes replace each other. Sessions without
+ * the factor end, as with a new password.
  */
 export const storeFactor = async (
   parts: CredentialParts,

@@ -104,7 +104,7 @@ export const auditConfigActions = (parts: AuditConfigParts): Action[] => {
     ) as Partial<EmissionSettings>
     const after = { ...defaultEmission, authorization: before.authorization, ...given }
     checkUrl(after.httpUrl)
-    // Whoever may not read it must not have it sent elsewhere either.
+    // A caller who may not read the secret must not redirect it to another host either.
     const moved = after.httpUrl !== '' && originOf(after.httpUrl) !== originOf(before.httpUrl)
     if (before.authorization !== null && moved && body.authorization === undefined)
       throw refuse('authorization', 'required', 'give it again for another host, or null')

@@ -191,7 +191,7 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
         throw invalid([
           { field: 'page', code: 'exclusive', message: 'give cursor or page, not both' },
         ])
-      // Nobody is called what cannot be stored.
+      // No user has a name that cannot be stored.
       if (refusal(asked.actor ?? null) !== undefined) return nothing
       const { type, actor, outcome, category } = asked
       const actors = actor === undefined ? undefined : await actorsMeant(storage.db, realm, actor)

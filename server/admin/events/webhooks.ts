@@ -60,7 +60,7 @@ const madeSecretSchema = bodyOf({
 
 const common = { permission: 'manage-realm', resourceType: Webhook.resourceType } as const
 
-/** Deliveries are events: which, of what and when is told by /events with view-events alone. */
+/** Deliveries contain events: reading them needs view-events, as /events does. */
 const refuseUnlessMayView = ({ caller }: ActionContext): void => {
   if (!caller.permissions.has('view-events'))
     throw new Problem(

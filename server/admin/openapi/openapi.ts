@@ -1,7 +1,7 @@
 /**
  * The API description (OpenAPI 3.1) at `/v3/api-docs`, also as YAML: made from the routes that are registered, so that
- * it cannot speak of another release (spec part 9). Bodies that handlers check themselves come from the route's config.
- * Made when it is first asked for; a server that nobody asks does not pay for it.
+ * it always describes this release. Bodies that handlers check themselves come from the route's config. It is built at the
+ * first request.
  */
 
 import { createHash } from 'node:crypto'
@@ -34,8 +34,7 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http')
 const writes = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
- * A PUT may repeat what a read answers: read-only fields that stand in the reply and not in the body are welcome
- * as long as they say what is stored.
+ * A PUT may repeat the reply of a read: read-only fields of the reply are accepted if they equal the stored values.
  */
 const repeating = (body: JsonSchema, reply: JsonSchema): JsonSchema => {
   if (!body.properties || !reply.properties) return body

@@ -1,6 +1,6 @@
 /**
- * Invitations into an organization: sent by mail, listed while they are open, revoked. The link is told to nobody but the
- * mailbox that it is for, and what is in the audit trail names no address: who was invited may never become a user.
+ * Invitations to an organization: sent by mail, listed while they are open, revoked. Only the mail contains the link, and the
+ * audit trail contains no address: the invited person may never become a user.
  */
 
 import { Organization } from '#schemas/kinds/organization.ts'
@@ -78,7 +78,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     return found?.user.email_key === foldName(email) ? found.user : undefined
   }
 
-  /** Whoever could not accept is not invited. */
+  /** No invitation is sent to an address whose user could not accept it. */
   const refuseNeedless = async (
     { id: userId, managed }: UserRow,
     { id, alias }: OrganizationContent,
@@ -130,7 +130,7 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
     })
     const letter = post.statements({
       realm,
-      // The name of an account is not told to an address that may be somebody else's.
+      // An unverified address may belong to another person: the message does not name the account.
       user: user?.email_verified === 1 ? user : undefined,
       channel: 'EMAIL',
       to: row.email,

@@ -87,7 +87,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
     readonly word: 'added' | 'removed'
   }
 
-  /** Those of a managed user stand in a file. */
+  /** Memberships of a managed user come from a file. */
   const change = async (
     context: ActionContext,
     document: StoredDocument,

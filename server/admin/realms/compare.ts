@@ -74,7 +74,7 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
       await refuseTooMany(length > 0 ? ofSecrets : ofHashes, context)
       const reply = await compareRealm(realm, request, { db: storage.db, vault, caller })
       if (!reply) throw new Problem('not-found', `there is no realm "${realm}"`)
-      // Before the answer: nobody learns of a secret without a trace.
+      // Before the response: each comparison of a secret is audited.
       if (length > 0)
         await recorder.append(
           [],

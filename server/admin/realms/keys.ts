@@ -1,6 +1,6 @@
 /**
- * Signing keys, of the realm and of clients that have their own: list, rotate, delete. They are data: no revision, but
- * caches are told. What is listed is what the JWK set publishes.
+ * Signing keys of the realm and of clients with their own keys: list, rotate, delete. They are data: no revision, but caches
+ * are invalidated. The list equals the published JWK set.
  */
 
 import type { Permission } from '#schemas/access/permissions.ts'

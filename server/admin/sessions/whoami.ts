@@ -19,7 +19,7 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
     operationId: 'read-caller',
     method: 'GET',
     path: '/whoami',
-    // Whoever holds any permission at all; there is nothing here that is not theirs.
+    // Any permission is enough: the reply contains the caller's own data only.
     permission: 'per-kind',
     resourceType: 'whoami',
     summary: 'Who the caller is, and which permissions they hold in the realm',

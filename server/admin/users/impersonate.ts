@@ -1,6 +1,6 @@
 /**
- * Signs the administrator's browser in as a user: to see what the user sees. Only who administers the whole realm may, and
- * never as somebody who may more. The session says who is behind it: tokens carry `act`, pages a banner, the audit trail a
+ * Impersonation: signs the administrator's browser in as a user. It needs realm-admin, and the user must not hold more
+ * permissions than the caller. The session names the administrator: tokens carry `act`, pages a banner, the audit trail a
  * SECURITY event.
  */
 
@@ -43,7 +43,7 @@ export const impersonate = (parts: ImpersonateParts): Action => ({
     if (isSelf(caller, user.id)) throw new Problem('conflict', 'you are this user already')
     if (user.enabled !== 1 || user.locked === 1)
       throw new Problem('conflict', 'the user cannot sign in: enable and unlock the user first')
-    // The trail must lead to a person: nobody acts as a user who acts as a user.
+    // The audit trail must lead to a person: an impersonated session cannot impersonate.
     if (await isImpersonated(parts, caller.session))
       throw new Problem('forbidden', 'you act as a user already')
     const settings = await settingsIn(context)

@@ -52,7 +52,7 @@ const isSame = (before: UserRow, after: UserRow): boolean =>
     { ...after, version: before.version, updated_at: before.updated_at },
   )
 
-/** How often a change starts anew because somebody else changed the user meanwhile. */
+/** Attempts after concurrent changes of the user. */
 const rounds = 50
 
 export const replaceUser = (parts: UserParts): Action => {
@@ -146,7 +146,7 @@ export const replaceUser = (parts: UserParts): Action => {
     return before
   }
 
-  /** All who ask for no match land, one after the other; who asks for one is told when it is gone. */
+  /** Writes without If-Match are applied one after the other; a write with a stale If-Match gets 412. */
   const replaceInTurn = async (context: ActionContext): Promise<UserRow> => {
     for (let round = 1; ; round += 1)
       try {

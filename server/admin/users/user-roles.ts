@@ -45,7 +45,7 @@ export const listUserRoles = (parts: UserParts): Action => ({
   },
 })
 
-/** Nobody grants what they do not hold. */
+/** A caller grants only permissions that the caller holds. */
 const refuseGrant = async (
   { ranks }: UserParts,
   { view, caller }: ActionContext,

@@ -171,7 +171,7 @@ export const wishForPassword = (
   return [setRequiredActions(storage, user, [...actions])]
 }
 
-/** Whoever is in with an old password is out; only the session that asks for it goes on. */
+/** Ends all sessions that used the old password, except the session of this request. */
 export const endOtherSessions = (
   { storage: { db }, clock }: UserParts,
   { caller }: ActionContext,

@@ -7,9 +7,9 @@
  * refusing it would turn away a correct password just because others sign in at the same time.
  *
  * A process that alone writes to the database keeps its reservations in memory. Should another one write before such an
- * attempt has ended, its outcome is not stored (`ALONE`): it has to be reserved again before anybody is told.
+ * attempt has ended, its outcome is not stored (`ALONE`): it has to be reserved again before the result is reported.
  *
- * A name that nobody has is counted as well, so that a lock does not tell whose names exist.
+ * Unknown usernames are counted as well, so that a lock does not reveal which names exist.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
@@ -45,7 +45,7 @@ import { heldAttemptsOn } from './held-attempts.ts'
 
 export interface Claim {
   readonly realm: string
-  /** The user who has the name that was given, if anybody has. */
+  /** The user with the given name, if there is one. */
   readonly userId: string | undefined
   readonly name: string
   readonly address: string
@@ -156,8 +156,8 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   }
 
   /**
-   * This process has the database for itself. Its places were taken before the rows are read: whoever ends meanwhile is
-   * counted among the places or among the failures, or in both, never in none.
+   * This process is the sole writer. Its reservations were taken before the rows are read: an attempt that ends concurrently
+   * is counted as a reservation or as a failure, or both, never as neither.
    */
   const reserveHere = async (
     guards: Guards,

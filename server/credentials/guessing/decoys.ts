@@ -1,7 +1,7 @@
 /**
- * What a name that nobody has costs to verify. Hashes that came with an import cost more than ours, or less, so one decoy
- * for all would tell by the time of an answer who was imported. Here a name gets a hash like one of those that the realm
- * has, always the same one and on every node: neither a slow nor a quick answer tells for certain that a user exists.
+ * Decoy hashes for unknown usernames. Imported hashes cost more or less than ours, so one decoy for all names would reveal
+ * imported users by the response time. Here a name gets a decoy like one of the hashes of the realm, the same for a name on
+ * every node: the response time does not tell for certain whether a user exists.
  */
 
 import { createHmac, createSecretKey } from 'node:crypto'
@@ -20,7 +20,7 @@ export interface Decoys {
 export interface DecoyParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
-  /** The same on every node: a name whose decoy differs by node is nobody's. */
+  /** The same on every node: a decoy that differs by node would reveal that the name is unknown. */
   readonly key: Uint8Array
 }
 

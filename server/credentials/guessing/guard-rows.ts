@@ -1,4 +1,4 @@
-/** What is stored about failed attempts: a row for a user, or a name that nobody has, and one for an address. */
+/** Rows of failed attempts: one for a user or an unknown name, and one for an IP address. */
 
 import { type Kysely, sql } from 'kysely'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
@@ -61,7 +61,7 @@ export const addressSubject = (address: string): string =>
 /** Digested: an unknown name is often a password in the wrong field. */
 export const nameSubject = (name: string): string => `name:${sha256(foldName(name))}`
 
-/** Everything under which failures of somebody may be counted. */
+/** All keys under which failures of a user may be counted. */
 export const guardSubjectsOf = (userId: string, names: readonly string[]): string[] => [
   userSubject(userId),
   ...names.map(nameSubject),
@@ -167,7 +167,7 @@ export const released = preparedStatement((db, { realm, subject }: Subject) =>
 /** What a place among the reservations of a row is worth once its attempt has ended. */
 const givenBack = (place: Place) => (place === 'row' ? { reserved: oneLess } : {})
 
-/** The failures of somebody whose attempt was counted in memory. */
+/** The failures of a user whose attempt was counted in memory. */
 export const forgotten = preparedStatement((db, { realm, subject }: Subject) =>
   db
     .updateTable('login_guards')

@@ -1,6 +1,6 @@
 /**
- * Attempts under way, counted in memory: as good as in the database where one process has it for itself, and no commit.
- * Whoever opens the same database in this process counts together with the others.
+ * Attempts in progress, counted in memory: equivalent to the database for a sole writer, without a commit. All connections to
+ * the same database in this process share the counts.
  */
 
 import type { Kysely } from 'kysely'

@@ -1,6 +1,6 @@
 /**
- * Tells users by mail that their account is locked because too many attempts failed. Of several locks in a row only the
- * first is told: whoever guesses for days must not fill a mailbox.
+ * Mails users that their account is locked after too many failed attempts. Only the first of consecutive locks sends a mail,
+ * so that an attack over days does not fill the mailbox.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

@@ -17,7 +17,7 @@ export const createSlots = (limit: number, maxWaiting: number): Slots => {
       if (!held) return
       held = false
       const next = waiting.shift()
-      // The place is handed on and never free in between, so that nobody overtakes the line.
+      // The slot is handed to the next waiter and never free in between, so that the order is kept.
       if (next === undefined) taken -= 1
       else next()
     }
@@ -32,7 +32,7 @@ export const createSlots = (limit: number, maxWaiting: number): Slots => {
   }
 }
 
-/** Slots of their own for every key, forgotten when nobody holds or wants one. */
+/** Slots per key, removed when none is held or waited for. */
 export const createKeyedSlots = (
   limit: number,
   maxWaiting: number,

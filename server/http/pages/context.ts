@@ -1,9 +1,9 @@
-/** What every page is told, whatever it shows. */
+/** The data of every page. */
 
 import type { Branding } from './branding.ts'
 
 export interface PageContext {
-  /** Name of the realm; stands in for a missing display name. */
+  /** Name of the realm, used if there is no display name. */
   readonly realm: string
   readonly branding?: Branding | undefined
   /** One of `Pages.locales`; English when absent or unknown. */
@@ -16,7 +16,7 @@ export interface PageContext {
    * follows a form to `form-action` too, so an authorize flow names its client's redirect URI here.
    */
   readonly formTargets?: readonly string[] | undefined
-  /** Somebody acts as this user: a banner says so on every page, its form posts `_csrf` to end it. */
+  /** The user is impersonated: each page shows a banner, whose form posts `_csrf` to end it. */
   readonly impersonation?: Impersonation | undefined
 }
 

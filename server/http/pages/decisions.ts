@@ -44,12 +44,12 @@ export interface ChooseOrganizationPage extends StepPage {
 
 /** Where the link of an invitation leads to, and what is to be done about it. */
 export interface InvitationPage extends PageContext {
-  /** `other-account`: who is signed in was not invited. */
+  /** `other-account`: the invitation is for another account than the signed-in one. */
   readonly what: 'sign-in' | 'register' | 'accept' | 'other-account' | 'accepted'
   readonly organization: string
   /** The address that was invited. */
   readonly email: string
-  /** Who is signed in. */
+  /** The signed-in user. */
   readonly username?: string | undefined
   /** For `accept`: the form posts `_csrf` and `decision=accept`. */
   readonly form?: Pick<FormPage, 'action' | 'csrf'> | undefined

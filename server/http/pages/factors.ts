@@ -14,7 +14,7 @@ export interface TotpPage extends StepPage {
 /** A code that was sent; posts `code`, or `step=resend`. */
 export interface SentCodePage extends StepPage {
   readonly digits?: number | undefined
-  /** Address or number it was sent to, most of it hidden; none where nobody may learn whether there is one. */
+  /** Masked address or number that it was sent to; none where its existence must not be revealed. */
   readonly sentTo?: string | undefined
   /** A new one was sent on the user's wish. */
   readonly resent?: boolean | undefined

@@ -25,7 +25,7 @@ export type PageError =
 export interface ErrorPage extends PageContext {
   readonly error: PageError
   readonly requestId: string
-  /** For whoever runs the application that sent the user here. */
+  /** For the operator of the application that sent the user here. */
   readonly detail?: string | undefined
   /** Where to start again. */
   readonly backUrl?: string | undefined

@@ -10,7 +10,7 @@ interface LandingLink<Id extends string> {
 
 export interface LandingPage extends PageContext {
   readonly what: 'server' | 'admin' | 'realm'
-  /** For everybody, the most likely first. */
+  /** Public links, the most likely first. */
   readonly ways: readonly LandingLink<'login' | 'account' | 'administrator'>[]
   /** For operators and developers. */
   readonly references: readonly LandingLink<'admin' | 'docs' | 'openapi' | 'discovery'>[]

@@ -21,7 +21,7 @@ export interface PageErrorOptions {
   /** What is known of the realm; it must not throw and may be asked for a realm that does not exist. */
   readonly contextOf: (request: FastifyRequest) => PageContext | Promise<PageContext>
   readonly mapError?: MapError | undefined
-  /** How errors of a protocol are told; nothing for those that are told as everywhere. */
+  /** Renders errors of a protocol; undefined for errors with the common rendering. */
   readonly tell?: (
     error: unknown,
   ) => Pick<ErrorPage, 'status' | 'error' | 'detail' | 'backUrl'> | undefined

@@ -1,7 +1,7 @@
 /**
  * The pages that people see: eta templates from `templates/pages`, texts from its catalogues. Each is a line in one of the
- * families under `pages/`, with the type of what it is told; `Pages` has a function for each of them. They work
- * without scripts wherever the matter allows.
+ * families under `pages/`, with the type of its data; `Pages` has a function for each of them. They work without scripts
+ * where possible.
  */
 
 import { findPackageJSON } from 'node:module'

@@ -56,7 +56,7 @@ export interface SignedInPage extends FormPage {
 
 /** Whether the user wants to sign out, where nothing proves it. */
 export interface SignOutPage extends FormPage {
-  /** Who asks for it, if that is known. */
+  /** The requesting application, if known. */
   readonly application?: string | undefined
   readonly username: string
   /** Posted with the answer. */

@@ -1,6 +1,6 @@
 /**
  * Push messages to Apple's devices over HTTP/2, with a provider token (ES256) instead of a certificate. Apple wants one
- * connection that stays and a token that is neither older than an hour nor made anew all the time.
+ * persistent connection, and a token that is neither older than an hour nor renewed too often.
  */
 
 import {

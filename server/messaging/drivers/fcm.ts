@@ -127,7 +127,7 @@ export const createFcm = ({ outgoing, clock }: DriverTools): MessagingDriver => 
       const reason = isObject(error) ? idOf(error['status']) : undefined
       throw new DeliveryError(
         `Firebase answered ${status}${reason === undefined ? '' : ` ${reason}`}`,
-        // A token that was revoked is bought anew; an app that was removed has no device any more.
+        // A revoked token is requested again; a removed app has no device any more.
         { retryable: isPassing(status) || status === 401, gone: status === 404 },
       )
     },

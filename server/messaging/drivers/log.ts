@@ -1,6 +1,6 @@
 /**
  * Writes messages to the log instead of sending them, codes and links included: for `iamctl dev`, whose dashboard shows
- * them. Only a server that is told so (`--log-messages`) has it, and only for channels without an enabled provider.
+ * them. It is active only with `--log-messages`, and only for channels without an enabled provider.
  */
 
 import { channels } from '#schemas/drivers/messaging.ts'

@@ -67,7 +67,7 @@ interface SmtpError {
 const isTlsError = ({ code, responseCode, message = '' }: SmtpError): boolean =>
   code === 'ETLS' || (responseCode === undefined && /certificate|TLS|altnames/i.test(message))
 
-/** Only codes are told: what the server says in words may be anything. */
+/** Reports status codes only: the text of the mail server is untrusted. */
 const explain = (error: unknown): DeliveryError => {
   if (error instanceof OutgoingError) return fromOutgoing(error)
   const failure = error as SmtpError

@@ -1,4 +1,4 @@
-/** What a user is asked to allow: the scopes of the request, and those that the claims it names stand for. */
+/** The scopes of a consent: those of the request, and those of the requested claims. */
 
 import { namedClaims } from '#server/tokens/claims/named.ts'
 import type { TokenClient } from '#server/tokens/client.ts'

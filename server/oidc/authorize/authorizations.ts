@@ -24,7 +24,7 @@ export interface Waiting {
   readonly request: AuthorizeRequest
   /** Digest of the browser's cookie. */
   readonly browser?: string
-  /** The session that was there when it began; another one is of somebody who signed in since. */
+  /** The session at the start; another session is a newer sign-in. */
   readonly priorSession?: string
   /** The session that the user chose to go on with. */
   readonly chosen?: string

@@ -1,6 +1,6 @@
 /**
- * From a request that is right to its answer: finds out what the user still has to do, sends the browser there, and
- * makes the code once there is nothing left. Whatever happened before is looked at anew each time.
+ * From a valid authorize request to its response: determines the next interaction of the user, redirects the browser there,
+ * and issues the code when none is left. The state is evaluated again at each return.
  */
 
 import type { FastifyReply } from 'fastify'

@@ -1,6 +1,6 @@
 /**
  * What an authorize request still needs from its user: to sign in, to choose an account, to consent, or nothing. The
- * same questions are asked anew each time the browser comes back, of the session that is there then.
+ * same checks run each time the browser returns, for the session at that time.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
@@ -37,7 +37,7 @@ export type Need =
     }
 
 export interface Progress {
-  /** Who is signed in now. */
+  /** The current session. */
   readonly found: FoundSession | undefined
   /** The session that was there when the request began. */
   readonly priorSession: string | undefined
@@ -63,7 +63,7 @@ const wantedLevels = ({ essentialAcr, acrValues = [] }: AuthorizeRequest): reado
 export const wantedLevel = (request: AuthorizeRequest): string | undefined =>
   wantedLevels(request)[0]
 
-/** Where nobody can be asked for the preferred one, any other on the list is better than none (OIDC Core §3.1.2.1). */
+/** If the preferred value is not possible, another one of the list is used (OIDC Core §3.1.2.1). */
 const hasOneOf = (
   wanted: readonly string[],
   { session }: FoundSession,

@@ -3,7 +3,8 @@
  * for this issuer alone, for five minutes at most, each good once. Clocks may differ by a minute.
  *
  * The audience is one string: the issuer, the token endpoint, or the endpoint that is called (RFC 7523 §3, RFC 9126 §2,
- * CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: an assertion that is also for somebody else could be passed on by them.
+ * CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: another audience could
+ * replay the assertion.
  */
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
@@ -45,7 +46,7 @@ const ofRequests = ['scope', 'client_id', 'response_type', 'redirect_uri', 'requ
 
 const malformed = () => invalidClient('client_assertion is not an assertion about a client')
 
-/** What the form asserts with one of the algorithms; the claims are believed in nothing but whom to ask for. */
+/** The unverified assertion of the form; its claims only select the client. */
 export const presentedAssertion = (
   form: Parameters,
   algorithms: readonly string[],
@@ -106,7 +107,7 @@ const faultOf = (
   return audienceFault(payload, attempt, client)
 }
 
-/** What is wrong where the client did not make the assertion, for us, or somebody has used it before. */
+/** The error of an assertion with a wrong signature, audience or lifetime, or of a replay. */
 export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionParts) => {
   /** Durable before anything is answered: of any number of equal assertions, on any node, one passes. */
   const isFirst = async (realm: string, { id }: TokenClient, payload: JWTPayload) => {

@@ -1,8 +1,8 @@
 /**
  * The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers through the
- * guarded way out. What was fetched is kept for a while; what none of its keys signed is tried once more with a set that
- * is fetched again, so that a rotation is picked up, also of a key that keeps its id or has none, but not at the pace of
- * whoever sends what nobody signed. An address that fails is not asked at that pace either.
+ * guarded client. A fetched set is cached; a signature that no key verifies is tried once more with a set that is fetched
+ * again, so that a rotation is picked up, also of a key that keeps its id or has none. Such fetches are rate-limited, so that
+ * forged signatures cannot trigger them; a failing address is rate-limited too.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'

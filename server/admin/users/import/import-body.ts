@@ -22,7 +22,7 @@ const policies = ['FAIL', 'SKIP', 'OVERWRITE'] as const
 const maxUsers = 100_000
 export const bodyLimit = 64 * 1024 * 1024
 const lineLimit = 256 * 1024
-/** How many errors are told. */
+/** Most errors to report. */
 export const maxErrors = 100
 
 export interface ImportedPassword {
@@ -35,7 +35,7 @@ export interface ImportedPassword {
 export type ImportedUser = Partial<UserFields> &
   Pick<UserFields, 'username'> & {
     readonly credentials?: readonly ImportedPassword[]
-    /** Keys of documents; what the realm does not have is told, and nobody gets it. */
+    /** Keys of documents; unknown ones are reported and not assigned. */
     readonly roles?: readonly string[]
     readonly clientRoles?: readonly string[]
     readonly groups?: readonly string[]

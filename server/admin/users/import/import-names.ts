@@ -1,4 +1,4 @@
-/** Names in a list of users to import: each may be somebody's already, or be there twice. */
+/** Names in a list of users to import: finds names that are taken, and duplicates. */
 
 import type { Kysely } from 'kysely'
 import type { FieldError } from '#schemas/problems.ts'

@@ -91,7 +91,7 @@ export const importUsers = (parts: UserParts): Action => {
     return [credential]
   }
 
-  /** A password for somebody who gets a role is a way to its permissions. */
+  /** A password for a user with a role gives access to the permissions of the role. */
   const refuseWaysIn = async (
     { view, caller }: ActionContext,
     roleIds: readonly string[],

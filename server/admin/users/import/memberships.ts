@@ -65,7 +65,7 @@ export const openMemberships = async (
     const counts = new Map<string, number>()
     for (const user of users)
       for (const key of new Set(user[field])) counts.set(key, (counts.get(key) ?? 0) + 1)
-    // Members of groups are changed by who may manage groups, whatever the way.
+    // A change of group members needs the permission for groups, also through an import.
     if (
       kind === Group &&
       counts.size > 0 &&

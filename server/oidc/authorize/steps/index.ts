@@ -1,7 +1,7 @@
 /**
  * THE list of rules of an authorize request, in their order. Before it come the client (known-client.ts), the request
  * as a whole (whole-request.ts) and where the answer goes (registered-redirect-uri.ts): what fails there is shown to
- * the user, what fails here is told to the client.
+ * the user, errors here are returned to the client.
  */
 
 import type { Verifier } from '#server/tokens/verify.ts'

@@ -1,6 +1,6 @@
 /**
  * The organization that tokens are to be for, by alias: the parameter `organization`, or the scope `organization:<alias>`,
- * which stands for the scope `organization`. Whether the user is a member is found out when the user is known.
+ * which implies the scope `organization`. Membership is checked after the sign-in.
  */
 
 import { organizationScope } from '#server/tokens/organizations.ts'

@@ -29,7 +29,7 @@ export const createWholeRequest = (parts: WholeRequestParts) => {
     if (uri === undefined && client.doc.requireSignedRequestObject)
       throw invalidRequest('the client must send a signed request object: the parameter request')
     if (uri === undefined) return { parameters: sent }
-    // Fetching an address that anybody may name is not worth what it risks (RFC 9101 §10.4).
+    // `request_uri` of any address would allow request forgery by the server (RFC 9101 §10.4).
     if (!uri.startsWith(pushedPrefix))
       throw requestUriNotSupported('only requests that were pushed here may be named')
     const found = await parts.pushedRequests.find(issuer.name, client.id, uri)
