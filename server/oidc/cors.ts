@@ -1,6 +1,6 @@
 /**
- * Cross-origin requests. Metadata and keys are for everybody. Elsewhere the origin must be one of the web origins of
- * the client that the request is found to be from; an origin is never reflected on the word of the request alone
+ * Cross-origin requests. Metadata and keys are public. Elsewhere the origin must be one of the web origins of the
+ * authenticated client; an origin is never reflected from the request alone
  * (CVE-2026-37977). Cookies never count: credentials are not allowed anywhere. Introspection and CIBA refuse public
  * clients, so that no page has a reason to call them: they answer no preflight (test/oidc/discovery/cors.test.ts has the table).
  */
@@ -78,7 +78,7 @@ export const createPreflights = (issuers: Issuers): Preflights => {
     })
 }
 
-/** For what everybody may read. */
+/** For public resources. */
 export const publicPreflight: Preflights = (app, url, methods) => {
   app.options(url, async (_request, reply) => {
     allowPreflight(reply, '*', methods)

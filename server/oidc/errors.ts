@@ -97,7 +97,7 @@ const fromProblem = (problem: Problem): OAuthError => {
   return new OAuthError(code, status, description, { cause: problem })
 }
 
-/** Whatever was thrown, as the client is told. */
+/** Any error as a protocol error for the client. */
 export const toOAuthError = (error: unknown, mapError?: MapError): OAuthError => {
   if (error instanceof OAuthError) return error
   if (error instanceof ScopeError) return invalidScope(error.message)

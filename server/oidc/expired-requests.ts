@@ -1,4 +1,4 @@
-/** Requests in progress that nobody has come back for. */
+/** Abandoned requests in progress. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'

@@ -1,6 +1,6 @@
 /**
- * Pages of ours that want a user who is signed in. Whoever is not is sent to sign in and back again: the way back is a
- * name from a short list, never an address.
+ * Pages of the server that need a signed-in user. Other users are redirected to sign in and back: the return target is a name
+ * from a fixed list, never an address.
  */
 
 const userCode = /^[A-Z]{8}$/

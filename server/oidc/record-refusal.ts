@@ -1,6 +1,5 @@
 /**
- * What is refused to a client that is known by now is recorded, whatever phase refuses it: somebody who tries names,
- * scopes or tokens out is seen.
+ * Audits each refusal of an identified client, in every phase, so that probing of names, scopes or tokens is visible.
  */
 
 import type { EventType } from '#schemas/wire/event-types.ts'

@@ -1,4 +1,4 @@
-/** What the pages for signed-in users share: who is there, the way to the sign-in page, the token of their forms. */
+/** Shared by the pages for signed-in users: the user, the redirect to the sign-in page, the CSRF token. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
@@ -27,7 +27,7 @@ export interface UserVisit extends FoundSession {
   readonly issuer: Issuer
 }
 
-/** What every such page is told. */
+/** The data of every such page. */
 export interface UserPage extends PageContext {
   readonly username: string
   readonly csrf: string

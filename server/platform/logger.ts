@@ -1,6 +1,6 @@
 /**
  * The log: one JSON object per line on stdout. No transport: those are loaded by file name, which a
- * bundle does not have, and whoever runs the server collects stdout anyway.
+ * bundle does not have, and operators collect stdout anyway.
  */
 
 import { type Bindings, type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'

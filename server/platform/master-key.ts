@@ -1,6 +1,6 @@
 /**
- * Where the master keys come from, and their rotation. Rotation has two steps with the sealing anew of
- * everything between them: `addMasterKey`, then `dropOldMasterKeys`. The file is only ever replaced as
+ * Sources of the master keys, and their rotation. Rotation has two steps, with the re-encryption of
+ * all values between them: `addMasterKey`, then `dropOldMasterKeys`. The file is only ever replaced as
  * a whole, so a crash at any point leaves every key in it that a stored value still needs.
  */
 
@@ -63,7 +63,7 @@ export function addMasterKey(dataDir: string): Keyring {
   return replaceKeys(dataDir, (keys) => [newKey(), ...keys])
 }
 
-/** Forgets all keys but the first. Only after everything has been sealed anew under that one. */
+/** Removes all keys but the first. Only after every value has been re-encrypted under that one. */
 export function dropOldMasterKeys(dataDir: string): Keyring {
   return replaceKeys(dataDir, (keys) => keys.slice(0, 1))
 }

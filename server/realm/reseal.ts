@@ -1,7 +1,7 @@
 /**
- * Rotation of the master key: every sealed value in the database is opened and sealed anew under the first key of
- * the ring. It goes row by row with a guard on the old value, so a running server may write meanwhile, a crash
- * leaves every value readable under one key or the other, and running it again finishes the work.
+ * Rotation of the master key: every sealed value in the database is re-encrypted under the first key of the ring. It goes row
+ * by row with a guard on the old value, so a running server may write concurrently, a crash leaves every value readable under
+ * one key or the other, and running it again finishes the work.
  */
 
 import { sql } from 'kysely'
@@ -43,7 +43,7 @@ const secretsOf = (map: unknown, row: Row, idColumn: string, one: ResealOne): un
 const historySide = (side: unknown, row: Row, one: ResealOne): unknown =>
   isObject(side) ? { ...side, secrets: secretsOf(side['secrets'], row, 'document_id', one) } : side
 
-/** Where sealed values stand in the JSON of each column, and the place each is bound to. */
+/** The paths of sealed values in the JSON of each column, and the context that each is bound to. */
 const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) => unknown>> = {
   'meta.value': (json, _, one) => one(json, rootSecretContext),
   'documents.sealed': (json, row, one) => secretsOf(json, row, 'id', one),
@@ -144,7 +144,7 @@ const pageSize = 200
 
 interface Pass {
   resealed: number
-  /** Rows that somebody else wrote at the same moment. */
+  /** Rows that were written concurrently. */
   missed: number
 }
 
@@ -189,7 +189,7 @@ const resealColumn = async (
 /** More than a running server needs to end what it had begun under the old key. */
 const mostPasses = 10
 
-/** Returns how many rows were sealed anew. */
+/** Returns the number of re-encrypted rows. */
 export const resealEverything = async (storage: Storage, keyring: Keyring): Promise<number> => {
   let total = 0
   for (let count = 0; count < mostPasses; count += 1) {

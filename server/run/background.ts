@@ -17,7 +17,7 @@ export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   areas.webhooks.handler as JobHandler,
 ]
 
-/** A new device is told of with a sign-in, which ends nothing. */
+/** The notice of a new device belongs to a sign-in and does not end sessions. */
 const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
   type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
 

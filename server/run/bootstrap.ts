@@ -7,7 +7,7 @@ import { systemCaller } from '#server/http/caller.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { type FirstAdmin, masterRealm, type Realms } from '#server/realm/realms.ts'
 
-/** What the operator must be told once, because nobody else knows it. */
+/** The generated password, printed once for the operator. */
 export interface Bootstrapped {
   readonly username: string
   /** Only where the server made it up. */

@@ -1,4 +1,4 @@
-/** Errors of storage and hashing that reach a route, as the caller is told. */
+/** Errors of storage and hashing as problems for the caller. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { MapError } from '#server/http/errors.ts'

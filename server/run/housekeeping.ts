@@ -11,7 +11,7 @@ import { forgetDevices } from '#server/sign-in/known-devices.ts'
 import type { Areas } from './open.ts'
 
 const intervalMs = 5 * 60_000
-/** Of next keys, per round: making one costs more than all the rest, and nobody is in a hurry. */
+/** Most next keys per round: generating one costs more than all other work, and is not urgent. */
 const mostKeys = 20
 
 /** One round over all realms. */
@@ -49,7 +49,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
   ])
 }
 
-/** The jobs that keep the house. */
+/** The housekeeping jobs. */
 export const housekeeping = (areas: Areas): readonly JobHandler[] => [
   recurring({
     queue: 'housekeeping',

@@ -1,7 +1,7 @@
 /**
- * `iamctl server reset-admin`: the way back in for the last administrator, for who has the host and the master key. No
- * message opens an administrator, so that nothing else is left where no other one can help. The account begins anew: a
- * password that is printed once and must be changed, no second factor, no session, no lock.
+ * `iamctl server reset-admin`: recovery of the last administrator, with access to the host and the master key. A message never
+ * resets an administrator, so without another administrator no other way exists. The account gets a password that is
+ * printed once and must be changed; second factors, sessions and locks are removed.
  */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'

@@ -54,7 +54,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
   const app = createApp(areas)
   if (isOn('object-shapes')) settleShapes()
   try {
-    // First the port: an administrator made by a start that then fails would have a password nobody was told.
+    // First the port: the password of an administrator created by a failing start would never be printed.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(areas.realm.realms, config.bootstrap)
     areas.admin.health.started()

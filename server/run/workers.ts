@@ -1,6 +1,6 @@
 /**
  * Several worker processes on one port (node:cluster). Each is a whole server; the first process only watches them
- * and speaks for them: what makes a start fail, and the first administrator, are told once.
+ * and reports for them: the reason of a failed start, and the first administrator, are printed once.
  */
 
 import cluster, { type Worker } from 'node:cluster'

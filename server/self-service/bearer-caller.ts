@@ -15,7 +15,7 @@ import type { Users } from '#server/users/users.ts'
 
 export interface BearerCaller {
   readonly client: TokenClient
-  /** Nobody where the client speaks for itself. */
+  /** Undefined for a token of a client without a user. */
   readonly user: UserRow | undefined
 }
 

@@ -129,7 +129,7 @@ export const createOwnData = (parts: OwnDataParts) => {
     /** When the user asked to be erased, and still waits for it. */
     requestedAt: ({ user }: Pick<Self, 'user'>) => requests.requestedAt(user.id),
 
-    /** Who is declared elsewhere waits for an administrator: who declares them would make them anew. */
+    /** The erasure of a managed user waits for an administrator: the next apply would create the user again. */
     requestErasure: async (self: Self, password?: string): Promise<ErasureAnswer> => {
       if (!isDeclared(self)) {
         await erase(self, password)
@@ -204,7 +204,7 @@ export const dataOperations = (data: OwnData): Operation[] => {
       summary: 'Accounts elsewhere that the user signs in with',
       replies: { 200: { type: 'array', items: { type: 'object', additionalProperties: true } } },
       refusals: [401, 403, 404],
-      // Nobody is linked before there are providers to link with.
+      // No links exist before identity providers are served.
       handle: async () => [],
     },
   ]

@@ -62,7 +62,7 @@ export interface Description {
   readonly replies: Readonly<Record<number, object>>
   readonly refusals: readonly number[]
   readonly events?: readonly EventType[]
-  /** Who may come; everybody unless told otherwise. */
+  /** Allowed callers; public unless given. */
   readonly callers?: readonly CallerKind[]
 }
 

@@ -50,7 +50,7 @@ export type Handler = (request: SelfRequest, reply: FastifyReply) => Promise<Fas
 
 export const accountUrl = (path: string): string => `/realms/:realm/account${path}`
 
-/** Who may come to an operation. */
+/** The allowed callers of an operation. */
 export const accountCallers = ['session', 'account-token'] as const
 
 export const nothing = { description: 'Done.', type: 'null' } as const
@@ -105,6 +105,6 @@ export const addOperations = (
     preflights(app, accountUrl(path), those.map(({ method }) => method).join(', '))
 }
 
-/** Browsers say so; whoever says nothing gets JSON. */
+/** Browsers accept HTML; without an Accept header the response is JSON. */
 export const wantsPage = ({ headers }: FastifyRequest): boolean =>
   headers.accept?.includes('text/html') ?? false

@@ -4,7 +4,7 @@ import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 export interface Doer {
   readonly actor: string
-  /** The user as whom the actor acts. */
+  /** The user whom the actor impersonates. */
   readonly onBehalfOf?: string
 }
 

@@ -1,4 +1,4 @@
-/** Ends sessions, so that the clients they led to are told: a job for each of them, made in the same transaction. */
+/** Ends sessions and notifies their clients: one job per client, in the same transaction. */
 
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { enqueueSelected } from '#server/jobs/store.ts'
@@ -13,7 +13,7 @@ export const logoutQueue = 'logout'
 
 export interface EndedSession {
   readonly sid: string
-  /** Null, or the id of one who may be gone. */
+  /** Null, or the id of a user who may be deleted. */
   readonly user: string | null
 }
 

@@ -1,4 +1,4 @@
-/** The clients that sessions led to, and that are told when the session ends (OIDC Back-Channel Logout 1.0). */
+/** The clients of sessions, notified when the session ends (OIDC Back-Channel Logout 1.0). */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'

@@ -374,7 +374,7 @@ export const openSessions = ({
           eb.or([eb('expires_at', '<=', now), eb('last_access', '<=', idleSince(settings, now))]),
         )
       return [
-        // A session that ends by itself is told to nobody: clients have times of their own.
+        // Expired sessions cause no notification: clients have their own lifetimes.
         statement(db.deleteFrom('session_clients').where('sid', 'in', over)),
         statement(db.deleteFrom('sessions').where('sid', 'in', over)),
         ...tellClientsOfGone(db, realm, now),

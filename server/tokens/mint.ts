@@ -41,7 +41,7 @@ export interface Authentication {
 export interface AccessTokenRequest {
   readonly issuer: Issuer
   readonly client: TokenClient
-  /** Nobody where the client acts for itself. */
+  /** Undefined for a client without a user. */
   readonly user?: UserRow | undefined
   /** Whose service account it is about, where it is not the client's own. */
   readonly account?: TokenClient | undefined

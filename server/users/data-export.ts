@@ -203,7 +203,7 @@ export const createDataExport = ({
     realmMemberships: [{ realmId: user.realm, joinedAt: user.created_at }],
     organizations: [...(await membershipsOf(view, user.id)), ...(await invitationsOf(view, user))],
     credentials: await credentialsOf(user.id),
-    // Nobody is linked before there are providers to link with.
+    // No links exist before identity providers are served.
     federatedLinks: [],
     consents: await consentsOf(user.realm, user.id),
     loginEvents: await eventsOf(user.realm, user.id),

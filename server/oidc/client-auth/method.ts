@@ -16,7 +16,7 @@ export interface Presented {
 
 export interface Attempt {
   readonly issuer: Issuer
-  /** Nobody where there is no such client: as much work is done then, and refused. */
+  /** Undefined for an unknown client: the same work is done, and the request refused. */
   readonly client: TokenClient | undefined
   readonly credential: string
   /** The address that the request came to, without a query. */

@@ -18,7 +18,7 @@ export const privateKeyJwt = (parts: PrivateKeyJwtParts): ClientAuthMethod => {
     suits: ({ publicClient, tokenEndpointAuthMethod }) =>
       !publicClient && tokenEndpointAuthMethod === 'private_key_jwt',
     presented: (_request, form) => presentedAssertion(form, clientSigningAlgorithms),
-    // Nobody's signature is not worked at: the authorize endpoint tells which clients there are anyway.
+    // An unknown client costs no verification: the authorize endpoint reveals which clients exist anyway.
     verify: async (attempt) => {
       const { client } = attempt
       if (!client) return wrongCredentials

@@ -20,7 +20,7 @@ export const pointer = '/secret'
 const nobody = { realm: '', kind: 'client', id: '00000000-0000-0000-0000-000000000000' }
 const nothing: StoredSecret = { hmac: 'x'.repeat(43) }
 
-/** A secret is a secret, in a header or in the body: both suit whoever is registered for either. */
+/** client_secret_basic and client_secret_post are interchangeable: a client registered for one may use the other. */
 export const suitsSecret = ({ publicClient, tokenEndpointAuthMethod }: ClientDoc): boolean =>
   !publicClient &&
   (tokenEndpointAuthMethod === 'client_secret_basic' ||
@@ -35,7 +35,7 @@ export const createPreviousSecret =
 /**
  * Recognises the secret that a client proved last, which costs a fraction of opening or deriving what is stored. Kept is
  * a digest that means nothing outside of this process, for as long as the document is the same. How far two digests
- * agree tells nothing about their secrets, because nobody knows what else went into them: they are compared as texts.
+ * agree reveals nothing about their secrets, because they are keyed: they are compared as text.
  */
 const createRecognition = () => {
   const salt = randomToken()

@@ -1,4 +1,4 @@
-/** JWTs that somebody else signed: the one way to verify them, with one key or with any of several. */
+/** Verification of JWTs of other parties, with one key or with any of several. */
 
 import {
   type CryptoKey,

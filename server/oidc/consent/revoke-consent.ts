@@ -14,7 +14,7 @@ export interface RevokeConsentParts {
   readonly recorder: Recorder
 }
 
-/** The same for a client that is not there: who asks does not learn which clients the realm has. */
+/** The same for an unknown client: the caller does not learn which clients the realm has. */
 export const createRevokeConsent =
   ({ consents, recorder }: RevokeConsentParts) =>
   async (

@@ -1,4 +1,4 @@
-/** The page where a user sees who asks for them from elsewhere (CIBA), and allows it or not. */
+/** The page for pending CIBA requests of a user, to allow or deny them. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'

@@ -131,7 +131,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     return same ? user : undefined
   }
 
-  /** Whoever may not sign in is as unknown as who does not exist (CVE-2026-9798). */
+  /** A user who may not sign in is treated as an unknown user (CVE-2026-9798). */
   const userOf = async (
     issuer: Issuer,
     client: TokenClient,

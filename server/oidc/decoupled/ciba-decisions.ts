@@ -1,4 +1,4 @@
-/** Decisions on requests of clients for a user who is elsewhere: a client that wants to be told of them is. */
+/** Decisions on CIBA requests: clients in ping mode are notified. */
 
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Jobs } from '#server/jobs/queue.ts'

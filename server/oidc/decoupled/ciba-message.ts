@@ -1,8 +1,7 @@
 /**
- * How users learn that a client asks for them (CIBA Core §8): a message to their enrolled devices or, where none can be
- * reached, by mail. Both lead to the page for approvals, which names the client and what it asks for; a device is also told
- * which request it is, to decide on it with its key. The message decides nothing, so that whoever reads it allows nothing
- * by it.
+ * Notification of users about a CIBA request (CIBA Core §8): a message to their enrolled devices or, if none can be reached,
+ * a mail. Both lead to the page for approvals, which shows the client and the request; a device also gets the id of the
+ * request, to decide on it with its key. The message itself cannot approve anything.
  */
 
 import { displayNameOf } from '#schemas/kinds/client.ts'

@@ -1,4 +1,4 @@
-/** Requests by which a client asks a user who is not in front of it (CIBA Core §7): for one user, until they decide. */
+/** CIBA requests (CIBA Core §7): for one user, until a decision or expiry. */
 
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -15,7 +15,7 @@ import {
   pollInterval,
 } from './decoupled-requests.ts'
 
-/** How the client is told of the decision (§10.2). */
+/** Notification of the client about the decision (§10.2). */
 export interface Notification {
   readonly authReqId: string
   /** The client's own, sent back to it as a bearer token. */
@@ -43,7 +43,7 @@ export interface CibaRequests extends DecoupledRequests {
   /** For a transaction; the id goes to the client alone. */
   create(request: NewCibaRequest): {
     readonly authReqId: string
-    /** What users and their devices call it: whoever has it cannot redeem anything by it. */
+    /** The id for users and devices: it cannot be redeemed for tokens. */
     readonly id: string
     readonly expiresAt: number
     readonly statements: readonly Statement[]

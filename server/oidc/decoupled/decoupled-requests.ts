@@ -1,7 +1,7 @@
 /**
  * Requests that a user approves elsewhere than where they were made: on a device without a keyboard (RFC 8628), or by a
- * service that has no browser of the user at hand (CIBA). The handle is the client's, its digest is stored; whoever asks
- * too often waits longer, and what was approved is redeemed once.
+ * service without a browser of the user (CIBA). The client holds the handle, the server its digest; a client that polls too
+ * often waits longer (slow_down), and an approval is redeemed once.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
@@ -22,7 +22,7 @@ export const pollInterval = 5
 /** Two questions are never exactly as far apart on the network as they were sent. */
 const tolerance = 500
 
-/** Fail when somebody else was faster. */
+/** Fail after a concurrent decision. */
 export const decisionGuard = 'decision'
 export const redemptionGuard = 'redemption'
 
@@ -39,7 +39,7 @@ export type DecoupledRow = CibaRequestRow
 export interface DecoupledRequests {
   find(realm: string, handle: string): Promise<DecoupledRow | undefined>
   dataOf(row: DecoupledRow): DecoupledData
-  /** The client asks while nothing is decided: what it is told. */
+  /** The response to a poll before a decision. */
   poll(row: DecoupledRow): Promise<OAuthError>
   /** Makes the grant, which lives as long as the request until it is redeemed. */
   approve(issuer: Issuer, client: TokenClient, row: DecoupledRow, session: SessionRow): Statement[]

@@ -32,7 +32,7 @@ export interface DeviceRequests extends DecoupledRequests {
     clientId: string,
     data: DecoupledData,
   ): Promise<{ deviceCode: string; userCode: string }>
-  /** The request under a code that this user may decide on; from then on nobody else may. */
+  /** The request of a code, bound to this user from then on. */
   claim(realm: string, userCode: string, userId: string): Promise<DecoupledRow | undefined>
   /** As `claim`, where that was done before. */
   claimed(realm: string, userCode: string, userId: string): Promise<DecoupledRow | undefined>

@@ -1,6 +1,6 @@
 /**
- * The page where a person types the code that a device shows, sees who asks for what, and decides (RFC 8628 §3.3).
- * Signing in comes first; a link with the code in it leads to the question too, never past it (§3.3.1, §5.4).
+ * The page where a user enters the code of a device, sees the client and its request, and decides (RFC 8628 §3.3). Sign-in
+ * comes first; a link with the code leads to the same confirmation (§3.3.1, §5.4).
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -140,7 +140,7 @@ export const deviceVerification = (parts: DeviceVerificationParts) => {
     installErrors(app)
     app.get<RealmRoute>(
       urlOf('/device'),
-      // A HEAD must not tie the code to whoever only asks about it.
+      // A HEAD request must not bind the code to a user.
       { ...describeShow, exposeHeadRoute: false },
       forUser(asked, async (visit) => show(visit)),
     )

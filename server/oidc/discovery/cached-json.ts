@@ -1,4 +1,4 @@
-/** JSON that everybody may read and keep for a while: made once per realm and change, answered with an ETag. */
+/** Public, cacheable JSON: built once per realm and change, served with an ETag. */
 
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'

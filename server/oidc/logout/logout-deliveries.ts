@@ -1,6 +1,6 @@
 /**
- * Tells clients that a session has ended (OIDC Back-Channel Logout 1.0). Whom to tell is a job from the moment the
- * session ends. A client that does not answer is tried again, later and later, for a day.
+ * Notifies clients that a session has ended (OIDC Back-Channel Logout 1.0). The jobs are created in the transaction that ends
+ * the session. A client that does not answer is retried with growing delays for a day.
  */
 
 import { Client } from '#schemas/kinds/client.ts'
@@ -26,7 +26,7 @@ export interface LogoutDeliveryParts {
 }
 
 const minute = 60_000
-/** After the first failure, the second, and so on; after the last nobody tries any more. */
+/** Delays after the first failure, the second, and so on; no retry after the last. */
 const waits = [10_000, minute, 5 * minute, 30 * minute, 120 * minute, 360 * minute, 720 * minute]
 const tokenSeconds = 120
 const event = 'http://schemas.openid.net/event/backchannel-logout'

@@ -1,7 +1,7 @@
 /**
  * Requests to sign out that came by POST from another site: stored, because the cookies of this one do not travel with
- * them, and because an id token in an address would stay in logs and histories. A reload is no second use: who has the
- * handle has no more than who has the id token.
+ * them, and because an id token in an address would stay in logs and histories. The handle may be used again on reload: it
+ * gives no more than the id token.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

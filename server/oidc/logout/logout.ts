@@ -1,7 +1,7 @@
 /**
- * Signing out (OIDC RP-Initiated Logout 1.0, Front-Channel Logout 1.0), for clients and for the realm's own pages. Without
- * a question only on the word of an id token of this very session: one of another session, however it came here, is no
- * licence. Otherwise the user is asked, with a form that nobody else can send.
+ * Sign-out (OIDC RP-Initiated Logout 1.0, Front-Channel Logout 1.0), for clients and for the realm's own pages. Only an id
+ * token of the current session skips the confirmation; an id token of another session does not. Otherwise the user confirms
+ * in a form with a CSRF token.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -249,7 +249,7 @@ const createHandlers = (parts: LogoutParts) => {
     if (found) await end(visit, found)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
     browser.signOut(reply, realm)
-    // Nobody is signed in there any more: it says so.
+    // No session is left: the page says so.
     return reply.redirect(`/realms/${realm}${path}`, 303)
   }
 

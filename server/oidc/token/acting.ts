@@ -10,7 +10,7 @@ export interface Actor {
   readonly client_id: string
 }
 
-/** Nobody reads a longer chain, and each link makes the token larger. */
+/** Longest delegation chain: each link makes the token larger. */
 const deepest = 5
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -32,7 +32,7 @@ export interface IntrospectParts {
 
 export type Introspection = { readonly active: boolean; readonly [member: string]: unknown }
 
-/** Who asks, and where. */
+/** The calling client and the endpoint. */
 interface Question {
   readonly issuer: Issuer
   readonly caller: TokenClient
@@ -57,7 +57,7 @@ const isFor = ({ clientId }: TokenClient, { claims: { aud }, client }: VerifiedT
 export const introspect = (parts: IntrospectParts): Endpoint => {
   const { issuers, verifier, grantsStore, clock, recorder, subjects, authenticateClient } = parts
 
-  /** Who asks about a token that is good, and none of theirs, may have got it where it should not have been. */
+  /** Introspection of a valid token by an unrelated client may indicate a leak: it is audited. */
   const recordForeign = async (
     { issuer, caller, sourceIp }: Question,
     { client }: VerifiedToken,
@@ -82,7 +82,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
   /** The last answer about a token that is remembered; its user is the same object until something is committed. */
   const written = new WeakMap<Claims, { readonly user: unknown; readonly text: string }>()
 
-  /** The client that asks may be another one: what counts is whom the token was issued to. */
+  /** The client that the token was issued to, which may differ from the calling client. */
   const usernameOf = async (
     { view }: Issuer,
     client: TokenClient,

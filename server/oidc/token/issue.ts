@@ -19,7 +19,7 @@ export interface IssueParts {
   readonly metrics: Pick<Metrics, 'tokenIssued'>
 }
 
-/** Who asks for what where: known before the grant itself is looked at. */
+/** Client, grant type and endpoint: known before the grant is evaluated. */
 export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>
 
 export const grantEvent = (

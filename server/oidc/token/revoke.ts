@@ -95,7 +95,7 @@ export const revoke = (parts: RevokeParts): Endpoint => {
     ])
   }
 
-  /** Who has a token that is not theirs may have got it where it should not have been: that is recorded, and no more. */
+  /** Revocation of a token of another client may indicate a leak: it is audited and has no effect. */
   const foreign = (client: TokenClient, { clientId, detail }: Revocation): Revocation => ({
     clientId,
     doer: { actor: client.id },

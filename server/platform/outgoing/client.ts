@@ -82,7 +82,7 @@ export function createOutgoing({
   }
   let made: Promise<Agent> | undefined
   const agent = (): Promise<Agent> => {
-    // Loaded when it is needed: most starts never call anybody.
+    // Loaded on demand: most starts make no outgoing call.
     made ??= import('./agent.ts').then(({ createAgent }) => createAgent(resolve, timeoutMs, ca))
     return made
   }

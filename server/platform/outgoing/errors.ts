@@ -9,8 +9,8 @@ export type OutgoingErrorCode =
   | 'outgoing.network'
 
 /**
- * The message names the host and the reason and may be shown to whoever gave the URL: it holds no
- * path, query, credential, header or body, and not the address that a name stands for. For the same
+ * The message names the host and the reason and may be shown to the user who gave the URL: it contains no
+ * path, query, credential, header or body, and not the resolved address. For the same
  * reason there is no `cause`; the errors underneath carry pieces of the response.
  */
 export class OutgoingError extends Error {

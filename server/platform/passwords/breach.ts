@@ -1,6 +1,6 @@
 /**
  * Whether a password is known to attackers: by the file of common passwords that comes with the
- * package, by a corpus in the format of "Pwned Passwords" on disk, or by a service that is told only
+ * package, by a corpus in the format of "Pwned Passwords" on disk, or by a service that receives only
  * the first 5 hex digits of a digest (k-anonymity).
  */
 
@@ -142,9 +142,9 @@ async function firstLineFrom(
 
 /**
  * A service that answers GET `<url>/<5 hex digits>` with lines `SUFFIX:count`, asked to pad its answer
- * so that its length does not tell the prefix. When it fails the answer is "not breached", and
- * `warn` is told: the filter that comes with the package has been asked as well, and an outage of
- * a third party must not keep people from replacing a password that they know to be stolen.
+ * so that its length does not reveal the prefix. If it fails the result is "not breached", and
+ * `warn` is called: the filter that comes with the package has been checked as well, and an outage of
+ * a third party must not keep users from replacing a stolen password.
  */
 export function kAnonymityEndpoint(
   url: string,

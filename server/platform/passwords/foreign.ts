@@ -1,6 +1,6 @@
 /**
  * Password hashes as other products export them: bcrypt, PBKDF2 (RFC 8018) and scrypt (RFC 7914), each with a limit on what
- * one verification may cost. They are only ever verified; what matched is hashed anew by our own means.
+ * one verification may cost. They are only verified; a matching password is hashed again with Argon2id.
  */
 
 import { pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
@@ -119,7 +119,7 @@ const deriveScrypt = promisify<
   Buffer
 >(scrypt)
 
-/** The password as it was typed: nobody else normalizes as we do. bcrypt is done elsewhere, off this thread. */
+/** The password as typed: other products do not normalize it. bcrypt runs elsewhere, off this thread. */
 export async function verifyForeign(
   hash: ForeignHash,
   password: string,

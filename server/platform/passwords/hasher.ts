@@ -61,7 +61,7 @@ export function createHasher(
   const verify = (stored: string, password: string): Promise<boolean> => {
     if (parsePhc(stored) !== undefined) return verifyOwn(stored, password)
     const foreign = parseForeign(stored)
-    // A malformed hash costs as much as any other, so that time does not tell who has one.
+    // A malformed hash costs as much as any other, so that the response time does not reveal it.
     return foreign === undefined
       ? verifyDecoy(password)
       : queue.run(() => foreignQueue.run(() => verifyForeign(foreign, password, bcrypt.verify)))

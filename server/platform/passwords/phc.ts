@@ -30,9 +30,9 @@ const PHC =
 
 let last: { readonly text: string; readonly hash: Argon2Hash | undefined } | undefined
 
-/** Undefined for whatever is not an Argon2 hash of reasonable cost. Parameters may stand in any order. */
+/** Undefined unless it is an Argon2 hash of reasonable cost. Parameters may be in any order. */
 export function parsePhc(text: string): Argon2Hash | undefined {
-  // Whoever verifies one asks several things about it, one after the other.
+  // Cached: a verification reads several parameters one after the other.
   if (last?.text !== text) last = { text, hash: parse(text) }
   return last.hash
 }

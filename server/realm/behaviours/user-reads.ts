@@ -25,7 +25,7 @@ const rowsBy = (
       .execute(),
   )
 
-/** Of a document that exists, or that comes back, which is nobody else's then. */
+/** For a document that exists, or that is restored. */
 const knownId = ({ id, before, lastVersion }: Draft): string | undefined =>
   before?.id ?? (lastVersion === undefined ? undefined : id)
 
@@ -65,7 +65,7 @@ export const declaredKeys = async (
   return new Map(rows.map(({ id, key }) => [id, key]))
 }
 
-/** Who has these names now. */
+/** The current holders of these names. */
 export const ownersOf = async (
   names: readonly string[],
   { db, realm }: Tools,

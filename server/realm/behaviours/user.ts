@@ -1,6 +1,6 @@
 /**
- * Managed users. The document is the truth for the declared fields; the row in the users table, which everybody
- * has, and the memberships are made equal to it in the same transaction.
+ * Managed users. The document is authoritative for the declared fields; the row in the users table, which every user has,
+ * and the memberships are made equal to it in the same transaction.
  */
 
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
@@ -60,7 +60,7 @@ const taken = (fields: readonly string[], detail: string): Problem =>
     errors: fields.map((field) => ({ field, code: 'duplicate', message: 'is taken' })),
   })
 
-/** Somebody who asked to be forgotten does not come back because a file was forgotten. */
+/** An erased user is not created again because a file still declares the user. */
 const wasErased = (key: string, at: number, realm: string): Problem => {
   const day = new Date(at).toISOString().slice(0, 10)
   const message =
@@ -76,14 +76,14 @@ const namesIn = ({ username_key, email_key }: UserRow): { field: string; name: s
   ...(email_key === null ? [] : [{ field: '/email', name: email_key }]),
 ]
 
-/** Says which document cannot have its names: somebody has them and keeps them, or the list gives them twice. */
+/** Reports documents whose names are taken by other users, or given twice in the list. */
 const takenNames = async (
   changes: readonly Change[],
   tools: PrepareTools,
 ): Promise<ReadonlyMap<Draft, Problem>> => {
   const wanted = changes.flatMap(({ after }) => (after ? namesIn(after) : []))
   const owners = await ownersOf([...new Set(wanted.map(({ name }) => name))], tools)
-  // Who is only no longer declared keeps their names.
+  // A user who is no longer declared keeps the names.
   const rewritten = new Set(
     changes.flatMap(({ draft, before }) => (before && !draft.release ? [before.id] : [])),
   )
@@ -170,7 +170,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       const rowOf = await usersOf(drafts, tools)
       const view = await parts.copy.known(tools.realm)
       const refused = new Map<Draft, Problem>()
-      // Who is only carried along by a role's new name or end is not changed by the caller.
+      // A user whose roles follow a renamed or deleted role is not changed by the caller.
       const outranking = await outrankingAmong(
         drafts.flatMap((draft) => (draft.named ? (rowOf(draft)?.id ?? []) : [])),
         tools,
@@ -221,7 +221,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       const beyond = await beyondCaller(defaultRole, tools, { ranks: parts.ranks, view })
       for (const [i, { row }] of given.entries()) {
         const change = changes[i]
-        // A password for somebody who gets a role is a way to its permissions.
+        // A password for a user with a role gives access to the permissions of the role.
         if (beyond && change && row && !change.before)
           refused.set(
             change.draft,

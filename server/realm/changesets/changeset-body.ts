@@ -50,8 +50,8 @@ const isBlank = (bytes: Buffer): boolean => /^[ \t\r\n]*$/.test(bytes.toString('
 const listName = /"operations"[ \t\r\n]*:[ \t\r\n]*$/
 
 /**
- * Yields what stands between the commas of the list and returns the rest, with the list emptied. It only counts
- * brackets outside of strings: whatever is not well-formed stays so in the part it stands in, and is refused there.
+ * Yields the items of the list and returns the rest, with the list emptied. It only counts brackets outside of strings: a
+ * malformed item stays malformed, and is refused when it is parsed.
  */
 async function* partsOfJson(chunks: AsyncIterable<Buffer>, limit: number): Parts {
   const head = createPart('The fields beside the operations', limit)

@@ -100,7 +100,7 @@ const secretErrors = ({ secrets }: Checks, given: Readonly<Record<string, string
           message: 'is no secret of this kind',
         },
       ]
-    // As a field of the document: that is where it stands in a file.
+    // As a field of the document, as in a file.
     return check(value).map((error) => ({ ...error, field: `/doc${pointer}` }))
   })
 

@@ -8,7 +8,7 @@ import type { ChangesetChange, ChangesetReply } from '#schemas/wire/wire.ts'
 import { opOf } from '../write/commit.ts'
 import { type Effect, fieldsChangedBy, keyOf } from '../write/effects.ts'
 
-/** Fields of what is made or deleted are told by a dry run only: afterwards they are what was sent, or gone. */
+/** Only a dry run returns the fields of created and deleted documents. */
 const fieldsOf = (effect: Effect, dryRun: boolean): readonly FieldChange[] => {
   const { draft, before, after } = effect
   const seed = seedBefore(effect)

@@ -43,7 +43,7 @@ export interface Changesets {
   apply(
     input: ChangesetInput,
   ): Promise<{ readonly reply: ChangesetReply; readonly replayed: boolean }>
-  /** Forgets answers that nobody will ask for again. */
+  /** Deletes expired idempotent responses. */
   forgetStatement(): Statement
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whether a realm is what files say, without sending it: hashes of sections, and secrets, which are answered by nothing
- * but "differs". It could be used for guessing, so who asks must be allowed to write what they ask about.
+ * Compares a realm with files without sending it: hashes of sections, and secrets, whose only result is "differs". It could
+ * be used for guessing secrets, so it needs the write permission of each kind.
  */
 
 import { setImmediate as breathe } from 'node:timers/promises'

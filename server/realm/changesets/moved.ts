@@ -9,7 +9,7 @@ import { changesOf, keptIn } from '../history/history.ts'
 import { mayRead } from '../rules/access.ts'
 import { type Operation, placeOf } from '../write/operations.ts'
 
-/** The newest so many revisions are told, and of all of them together so many documents. */
+/** Limits of the reply: revisions, and documents over all of them. */
 const mostRevisions = 100
 const mostDocuments = 1000
 

@@ -1,6 +1,6 @@
 /**
- * The only CRUD router: every kind's routes, from its descriptor. Each shape has its verbs; the permission stands in
- * the route's config, where the admin guard finds it.
+ * The only CRUD router: every kind's routes, from its descriptor. Each shape has its verbs; the permission is in the
+ * config of the route, for the admin guard.
  */
 
 import type { FastifyInstance, HTTPMethods } from 'fastify'

@@ -186,7 +186,7 @@ export interface Deletion {
   readonly change: LastChange
 }
 
-/** The newest so many are told: who needs an older one looks into the revisions. */
+/** Most entries of the reply; older ones are in the revisions. */
 const mostDeletions = 10_000
 
 /** What was deleted up to a revision, newest first. */

@@ -63,7 +63,7 @@ export const listRevisions = async (
   return summariesOf(db, await query.orderBy('revision', 'desc').limit(max).execute(), caller)
 }
 
-/** Sealed anew under another master key, a secret looks different and is the same. */
+/** A secret that was re-encrypted under another master key is unchanged. */
 const isSame = (
   vault: Vault,
   place: Place,

@@ -1,7 +1,7 @@
 /**
  * Back to an earlier revision, as one changeset like any other: documents that were there come back under the ids they
  * had, those that were not go. Signing keys, credentials and users that no file declares are no configuration and stay;
- * so do the secrets of every document that exists. Secrets that cannot come back are told (`missing`).
+ * so do the secrets of every document that exists. Secrets that cannot be restored are reported (`missing`).
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -43,7 +43,7 @@ export interface RollbackParts {
 
 const door: Door = { source: 'rollback', origin: 'manual', owner: null }
 
-/** How often it begins anew because somebody else wrote meanwhile. */
+/** Attempts after concurrent writes. */
 const rounds = 10
 
 class MovedOnError extends Error {

@@ -6,7 +6,7 @@ import { Problem } from '#schemas/problems.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import type { Caller } from '#server/http/caller.ts'
 
-/** What is below a document is only seen by who may see the document. */
+/** Reading a child needs the read permission of its parent. */
 export const mayRead = (caller: Caller, kind: Kind): boolean =>
   caller.permissions.has(kind.permission.read) &&
   (kind.parentKind === null ||

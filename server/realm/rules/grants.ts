@@ -1,9 +1,9 @@
 /**
- * Nobody grants what they do not hold, or changes what holds more than they do: a client's secret is a way in, and
- * a role's name is what others grant it by. Permissions sit on roles and travel along references marked `grants`
- * (composites, a group's roles, a user's groups …) and down a tree, so one walk over the marks finds every way in.
- * What a reference meant before is looked up under the keys of before: one list of operations may swap names, and
- * a renamed role grants nothing new to whoever held it.
+ * A caller can grant only permissions that the caller holds, and cannot change documents that hold more: a client secret
+ * gives access, and a role is granted by its name. Permissions are on roles and propagate along references marked `grants`
+ * (composites, roles of a group, groups of a user …) and down a tree, so one walk over the marks finds every path. References
+ * are resolved under the keys before the write: one list of operations may swap names, and a renamed role grants nothing
+ * new to its holders.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -115,7 +115,7 @@ export const refuseEscalation = (
     [...needed].find((permission) => !permissions.has(permission))
   for (const draft of changed) {
     const name = `${draft.kind.kind} "${draft.key}"`
-    // Settings name a role for others; whatever else has permissions is not changed by who has less.
+    // Settings only refer to a role; any other document with permissions needs a caller who holds them.
     if (draft.named && draft.before && draft.kind.shape !== 'singleton') {
       const held = firstMissing(then.permissionsOf(draft))
       if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)

@@ -47,7 +47,7 @@ const loses = (before: Doc, after: Doc): boolean =>
 type Severity = 'gone' | 'disabled' | 'narrowed'
 
 const severityOf = ({ draft, before, after }: Effect): Severity | undefined => {
-  // Who is let go of stays, only no longer declared.
+  // A released user stays, no longer declared.
   if (!before || !draft.named || draft.release) return undefined
   if (!after) return 'gone'
   const [then, now] = [complete(draft.kind, before.body), complete(draft.kind, after.body)]
@@ -147,7 +147,7 @@ export const impactsOf = async (
     const { draft } = effect
     const gains = draft.named && !draft.seed ? gainsIn(draft) : []
     if (!severity && gains.length === 0) return []
-    // What the changeset names itself is told under its own name.
+    // Documents that the changeset names are reported under their own name.
     const along = [...drafts.along(effect.draft)].filter(({ named }) => !named)
     const gone = along.filter(({ body }) => body === null)
     return [{ effect, severity, gains, along, touched: [effect.draft, ...gone] }]

@@ -1,7 +1,7 @@
 /**
- * The master realm keeps somebody who can sign in and administers it: otherwise nobody could administer anything, nor
- * make another administrator. Asked before a write, so that a dry run tells it too, and again at its end, because two
- * writes at the same moment may each count on the administrator that the other one takes away.
+ * The master realm keeps at least one administrator who can sign in: otherwise no administrator could be created any more.
+ * Checked before a write, so that a dry run reports it too, and again at its end, because two concurrent writes may each
+ * rely on the administrator that the other one removes.
  */
 
 import { createClosure } from '#schemas/graph/closure.ts'
@@ -32,8 +32,8 @@ export interface LastAdmin {
     view: () => Promise<RealmView | undefined>,
   ): Promise<Statement[]>
   /**
-   * The statements of a write that shuts users out or, where a role or a group is named, takes that from them; with what
-   * makes sure that somebody is left. Throws a 409 where nobody is.
+   * The statements of a write that disables users, or removes a role or group from them, with a guard that an administrator
+   * is left. Throws a 409 otherwise.
    */
   aroundData(
     view: RealmView,
@@ -61,7 +61,7 @@ const grantsIn = async (
   ]
 }
 
-/** The roles and groups that make an administrator of whoever has them. */
+/** The roles and groups that make their holders administrators. */
 const giversAmong = (documents: readonly StoredDocument[]): readonly StoredDocument[] => {
   const byId = new Map(documents.map((one) => [one.id, one]))
   const byPlace = new Map(documents.map((one) => [placeOf(one.kind, one.key), one]))
@@ -77,7 +77,7 @@ const giversAmong = (documents: readonly StoredDocument[]): readonly StoredDocum
   return documents.filter((one) => permissionsOf(one).has(administers))
 }
 
-/** Whether it could take something from somebody who is there already. */
+/** Whether it could remove permissions of an existing user. */
 const takes = ({ draft, before, prepared }: Effect): boolean =>
   (before !== null && [Role, Group, User].includes(draft.kind)) ||
   (draft.kind === User && prepared.id !== undefined)

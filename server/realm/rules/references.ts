@@ -56,7 +56,7 @@ export const settleAllReferences = (drafts: Drafts): void => {
   for (const referrer of drafts.awaiting()) settleReferences(drafts, referrer)
 }
 
-/** Gives a document, and all below it, the new key; whoever names them is rewritten when references are settled. */
+/** Renames a document and its children; references to them are rewritten when references are settled. */
 export const followRename = (drafts: Drafts, draft: Draft, key: string): void => {
   const from = draft.key
   const below = drafts.below(draft)
@@ -125,7 +125,7 @@ const refuseProtected = (draft: Draft, doomed: readonly Draft[]): void => {
   })
 }
 
-/** Deletes a document with what goes along, once references are settled, or refuses and says who holds on to it. */
+/** Deletes a document with its dependents, once references are settled, or refuses and names the documents that refer to it. */
 export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] => {
   const { doomed, holders, detached } = collect(drafts, draft)
   refuseProtected(draft, doomed)

@@ -171,7 +171,7 @@ const refuseTooManyUsers = (sections: Doc): void => {
     ])
 }
 
-/** What is wrong is told where it stands in the body, not in the list of operations that was made of it. */
+/** Errors point into the body, not into the derived list of operations. */
 const atTheirPlaces = (error: unknown, placed: readonly Placed[]): unknown => {
   if (!(error instanceof Problem) || error.errors.length === 0) return error
   const errors = error.errors.map((one) => {
@@ -202,7 +202,7 @@ const refuseOther = (realm: string, from: unknown, asked: string | undefined): v
   ])
 }
 
-/** What was made up for documents that came without: nobody can read it later. */
+/** Secrets generated for documents without one: they are returned once. */
 const madeSecretsOf = ({ draft, prepared }: Effect): MadeSecret[] =>
   prepared.answer === undefined
     ? []

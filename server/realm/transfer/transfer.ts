@@ -1,7 +1,6 @@
 /**
  * A realm's configuration in ONE canonical shape: the sections and keys of a realm file, and in `meta` what is known
- * about each document. It is written out bit by bit: a large realm neither stands in memory twice nor keeps others
- * waiting.
+ * about each document. It is streamed: a large realm is neither in memory twice nor blocks other requests.
  */
 
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -29,7 +28,7 @@ import { appliedKeys } from './hand-renames.ts'
 import { unmanagedUsers } from './unmanaged-users.ts'
 
 export interface ExportOptions {
-  /** Also built-in documents that nobody changed and nobody owns. */
+  /** Also unchanged built-in documents without an owner. */
   readonly builtIns: boolean
   readonly users: 'managed' | 'all'
   readonly ids: boolean
@@ -57,7 +56,7 @@ const visibleTo = (caller: Caller, sections: readonly string[] | null) => {
   return {
     readable: wanted.filter((kind) => !missing.has(kind)),
     omittedSections: omitted
-      // Who may not see the parents has been told so by their section.
+      // A missing permission for the parents is reported by their section.
       .filter(
         ({ parentKind, kind }) =>
           parentKind === null || parentKind === kind || !missing.has(kindNamed(parentKind)),
@@ -98,8 +97,7 @@ const chosen = (
 }
 
 /**
- * As it stands in a file. What the document was born with and no longer has must be said: an entry that leaves it out
- * means what it was born with.
+ * As in a file. A built-in value that was removed must be written out: an entry that omits it means the built-in value.
  */
 const entryOf = (
   kind: Kind,

@@ -33,7 +33,7 @@ const namesById = async (db: Kysely<Tables>, realm: string): Promise<Map<string,
 
 type Field = 'roles' | 'clientRoles' | 'groups' | 'organizations'
 
-/** Who is in what, by user and field. */
+/** Memberships by user and field. */
 const membershipsOf = async (
   db: Kysely<Tables>,
   ids: readonly string[],

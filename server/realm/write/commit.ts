@@ -239,7 +239,7 @@ export const commitOf = (effects: readonly Effect[], context: CommitContext): Co
   return {
     statements,
     revision,
-    // What a realm is born with is told by the one event of its creation.
+    // The built-in documents of a new realm are covered by the event of its creation.
     events: effects
       .filter(({ draft }) => !draft.seed)
       .map((effect) => eventOf(context, effect, isConfiguration(effect) ? revision : undefined)),

@@ -347,7 +347,7 @@ const concerned = (drafts: Drafts, changed: readonly Draft[]): Draft[] => {
 
 const isGiven = ({ named, seed }: Draft): boolean => named && !seed
 
-/** Nobody gave the document whose fields these are: it must be said which it is. */
+/** The caller did not send the document of these fields: the error must name it. */
 const about = ({ kind, key }: Draft, errors: readonly FieldError[]): FieldError[] =>
   errors.map((error) => ({ ...error, message: `${nameOf(kind, key)}: ${error.message}` }))
 

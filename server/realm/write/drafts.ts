@@ -31,7 +31,7 @@ export interface Draft {
   stated: boolean
   /** Every realm is born with it, and nothing else was asked of it. */
   seed: boolean
-  /** Where the operation that names it stands in the request. */
+  /** Position of its operation in the request. */
   at: string | undefined
   /** What it is in every new realm, where the list that makes the realm says something else of it. */
   readonly born?: { readonly key: string; readonly body: Doc }
@@ -39,13 +39,13 @@ export interface Draft {
   figure?: Figure | null
   /** The version that it had when it was there before. */
   readonly lastVersion?: number
-  /** It goes, and what it stands for stays. */
+  /** The document is removed, and its user stays. */
   release?: boolean
   /** The list deletes it, by name or along with another one: it holds on to nothing. */
   leaving?: boolean
 }
 
-/** The value with every default in its place; typed by who knows the kind. */
+/** The value with all defaults; the caller knows its type by the kind. */
 export const draftValue = <T>({ kind, body }: Draft): T => complete(kind, body ?? {}) as T
 
 const draftOf = (document: StoredDocument): Draft => ({

@@ -20,7 +20,7 @@ export interface Effect {
 /** A key that a document has only while others take theirs. */
 const isStandIn = (key: string): boolean => key.startsWith('\u0001')
 
-/** The key by which it is told: of one that goes, below the name that its parent has afterwards. */
+/** The reported key: for a deleted child, below the new name of its parent. */
 export const keyOf = ({ draft, before, after }: Effect): string =>
   after?.key ?? (isStandIn(draft.key) ? (before?.key ?? draft.key) : draft.key)
 

@@ -1,11 +1,11 @@
 /**
- * What is wrong with a list of operations. Where they point into a body it is told all at once, so that a person
- * corrects a file once; of others the first fault ends the write.
+ * Errors of a list of operations. For operations that point into a body all errors are collected, so that a file can be
+ * corrected at once; otherwise the first error ends the write.
  */
 
 import { type FieldError, Problem, type ProblemCode, summaryOf } from '#schemas/problems.ts'
 
-/** More are not told: whoever has as many has one cause. */
+/** Most errors to report: more usually have one cause. */
 export const mostErrors = 1000
 
 /** Of several sorts of fault the first of these names the reply; what is not here comes last. */
@@ -16,7 +16,7 @@ const rankOf = ({ code }: Problem): number => {
   return rank === -1 ? ranks.length : rank
 }
 
-/** Fields of a document, as they stand in the body of the request. */
+/** Fields of a document, as in the body of the request. */
 export const fieldsAt = (at: string, errors: readonly FieldError[]): FieldError[] =>
   errors.map((error) => ({ ...error, field: `${at}/doc${error.field === '/' ? '' : error.field}` }))
 

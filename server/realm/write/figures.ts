@@ -1,6 +1,6 @@
 /**
- * As what each changed document counts. A person's change is told from what the server does because of it: a reference that follows
- * a rename is nobody's change, although the document is written; by value, so that it does not matter whether it was also named.
+ * Classifies each changed document. Changes of the caller are distinguished from their consequences: a reference that follows
+ * a rename is a consequence, although the document is written. Compared by value, also for documents that are named.
  */
 
 import { isDeepStrictEqual } from 'node:util'

@@ -122,7 +122,7 @@ class Gathering {
     }
   }
 
-  /** Notes whom the document refers to; says whether it must go with one of them. */
+  /** Records the references of the document; returns whether it must be deleted with one of them. */
   #link(document: StoredDocument, targets: ReadonlyMap<string, StoredDocument>): boolean {
     let cascades = false
     const { kind, body, key } = document

@@ -1,4 +1,4 @@
-/** Answers that are kept for whoever asks again with the same key, so that a repeated request is safe. */
+/** Responses stored under their idempotency key, so that a repeated request is safe. */
 
 import type { Kysely } from 'kysely'
 import { Problem } from '#schemas/problems.ts'

@@ -23,8 +23,8 @@ interface Target {
   /** The key it has now, below the key that its parent has afterwards. */
   readonly from?: string
   /**
-   * Where it stands in the body of the request, as a JSON pointer. What is wrong with such operations is told all at
-   * once and points there; without it the first fault ends the write, and fields are those of the document.
+   * Position in the body of the request, as a JSON pointer. Errors of such operations are collected and point there; without
+   * it the first error ends the write, and names fields of the document.
    */
   readonly at?: string
 }
@@ -35,7 +35,7 @@ export interface Lineage {
   readonly owner: string | null
   /** Every realm is born with it: the event of the realm's birth tells of it. */
   readonly seed?: true
-  /** The id and the sealed secrets of one that history gives back, where it is made anew. */
+  /** The id and the sealed secrets of a document that a rollback creates again. */
   readonly id?: string
   readonly secrets?: Readonly<Record<string, StoredSecret>>
   /** The version it had last, so that no ETag of then is good again. */
@@ -65,7 +65,7 @@ export interface Put extends Target {
 export interface Delete extends Omit<Target, 'from'> {
   readonly op: 'delete'
   readonly expect?: Expectation
-  /** What it stands for stays, and is no longer declared: a user goes on without the document. */
+  /** The user stays, and is no longer declared. */
   readonly release?: true
 }
 

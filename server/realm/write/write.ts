@@ -77,9 +77,9 @@ export interface WriterParts {
   readonly lastAdmin: Pick<LastAdmin, 'afterDocuments'>
 }
 
-/** How often a write decides anew before it reports the conflict; each round means somebody else got on. */
+/** Attempts of a write before it reports a conflict; each one means a concurrent write succeeded. */
 const rounds = 50
-/** Names of users are looked up beforehand; where they collide all the same, deciding anew tells whose they are. */
+/** Names of users are looked up beforehand; after a collision a new decision names the holder. */
 const roundsForNames = 3
 
 /** Whether the commit failed because something moved since the snapshot was read, and how often it may decide. */
@@ -185,7 +185,7 @@ export const createWriter = (parts: WriterParts): Writer => {
 
   return {
     write: (request) => {
-      // One at a time too: a large one takes memory, and nobody is served by two that take turns.
+      // One at a time too: a large one needs memory, and two in parallel are not faster.
       if (request.dryRun) return queue(`dry run\n${request.realm}`, () => attempt(request))
       if (request.door.origin === 'runtime') return persist(request)
       return queue(request.realm, () => persist(request))

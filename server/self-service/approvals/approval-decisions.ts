@@ -30,7 +30,7 @@ export type Kind = ApprovalRow['kind']
 export const createApprovalDecisions = ({ approvals, recorder, browser }: ApprovalParts) => {
   const find = async ({ realm, user }: Decider, kind: Kind, id: string): Promise<ApprovalRow> => {
     const row = await approvals.find(realm, id)
-    // A picture is anybody's who sees it; a question to a device that asks nobody is a decoy.
+    // Any user can scan a QR code; a push request without a device is a decoy.
     const isOpen = kind === 'qr' && row?.user_id === null
     if (row?.kind !== kind || (!isOpen && row.user_id !== user.id))
       throw new Problem('not-found', 'there is no such request')

@@ -1,7 +1,7 @@
 /**
- * Requests of clients for a user who is elsewhere (CIBA), decided by an enrolled device of the user. The app has neither
- * cookie nor token: its key signs, what the user was shown is part of what it signs, and a signature is good for one decision
- * on one request (docs/decisions/device-approvals.md). Whoever cannot sign as a device of that user learns nothing.
+ * CIBA requests, decided by an enrolled device of the user. The app has neither cookie nor token: its key signs the shown
+ * data, and a signature is valid for one decision on one request (docs/decisions/device-approvals.md). Without a valid
+ * signature of a device of that user the response reveals nothing.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -139,7 +139,7 @@ export const signInApprovals = (parts: SignInApprovalParts) => {
       return pages.done(visit.reply, { ...context, what: 'sign-in-denied' })
     }
 
-  /** Whoever is not signed in does that first and comes back. */
+  /** Redirects to the sign-in first, and back. */
   const handleFor = (kind: Kind) => (request: FastifyRequest) => {
     const handle = approvalHandle(kind, idOf(request))
     if (handle === undefined) throw new Problem('not-found', 'There is no such request.')

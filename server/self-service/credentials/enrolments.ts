@@ -78,7 +78,7 @@ export const createEnrolments = (parts: EnrolmentParts) => {
     return row
   }
 
-  /** As an app is told of it. */
+  /** The key URI for an app. */
   const shownOtp = ({ issuer, user }: Self, begun: BegunOtp) => {
     const parameters = otp.parametersOf(issuer.name, begun)
     const name = otpIssuer(issuer.name, issuer.settings.displayName)

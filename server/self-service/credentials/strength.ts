@@ -49,7 +49,7 @@ const refuseClientOfAdmin = async (
     )
 }
 
-/** Whether the sign-in is so young that nobody else sits at the user's screen by now. */
+/** Whether the sign-in is recent enough to exclude another person at an unattended screen. */
 export const isRecent = (clock: Clock, account: Account): boolean =>
   account.signedInAt !== undefined &&
   clock.now() - account.signedInAt <= recentSeconds(account) * 1000
@@ -60,8 +60,8 @@ const insistOnRecency = ({ clock }: StrengthParts, account: Account): void => {
 }
 
 /**
- * Throws a 403 where a user with a second factor has not used one, and where somebody else acts as the user. A token must
- * be of a recent sign-in too, whatever else is proved, and of a user who administers nothing.
+ * Throws a 403 if a user with a second factor has not used one, and for an impersonated session. A token must also come from
+ * a recent sign-in, and its user must not hold admin permissions.
  */
 export const insistOnStrength = async (
   parts: StrengthParts,

@@ -62,7 +62,7 @@ export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] =
       section: 'identities',
       name: 'identities-page',
       summary: 'Accounts elsewhere that the user signs in with',
-      // Nobody is linked before there are providers to link with.
+      // No links exist before identity providers are served.
       show: async (visit) =>
         pages.accountIdentities(visit.reply, {
           ...(await frame(visit, '/identities')),

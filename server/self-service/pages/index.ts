@@ -1,6 +1,6 @@
 /**
- * The account in the browser: pages of a user who is signed in, whose forms post and lead on. Who is not signed in does that
- * first and comes back; so does who is not signed in well enough for what a form asks for.
+ * The account pages for a signed-in user. A request without a session, or with a sign-in that is too weak for the form, is
+ * redirected to the sign-in and back.
  */
 
 import type { FastifyInstance } from 'fastify'
@@ -52,7 +52,7 @@ export const createAccountPages = (parts: AccountPageParts) => {
     ...dataPages({ pages, frame, browser, factors, data: own.data }),
   ]
 
-  /** Signs in anew, with the second factor where that is what lacks. */
+  /** Signs in again, with the second factor if that is missing. */
   const signInAgain = ({ reply, issuer }: UserVisit, section: AccountPath, { extra }: Problem) => {
     const handle = accountHandle(section, extra['acr_values'] !== undefined)
     const query = new URLSearchParams({ [pendingParameter]: handle })

@@ -10,7 +10,7 @@ import { describe, htmlReply } from '../description.ts'
 export interface AccountPage {
   /** Below the account. */
   readonly path: `/${string}`
-  /** Which section it belongs to: who has to sign in first comes back there. */
+  /** Its section, the return target after a sign-in. */
   readonly section: AccountPath
   /** Names the operations: `show-…` and `submit-…`. */
   readonly name: string

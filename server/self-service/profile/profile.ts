@@ -53,8 +53,8 @@ const shown = (user: UserRow) => ({
 })
 
 /**
- * Whoever has the address can reset the password: it changes only from a sign-in that could change that too. Throws a
- * problem that names the field.
+ * The mailbox of the address can reset the password: a change of the address needs the same sign-in as a change of the
+ * password. Throws a problem that names the field.
  */
 export const createChangeProfile =
   (parts: ProfileParts) =>

@@ -1,7 +1,7 @@
 /**
  * The old address undoes a change of it. The link shows a page first, as mail scanners follow links too; its form restores
- * the address and makes worthless what came in by the new one: sessions, tokens, credentials added since, and the
- * password, which is chosen anew by mail to the restored address. Links that are unknown, used or expired get one answer.
+ * the address and revokes all access gained since: sessions, tokens, new credentials, and the password, which is reset by
+ * mail to the restored address. Unknown, used and expired links get the same response.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
 /**
- * Transactions over HTTP (`/tx`): made by a client for a user, signed by that user, used once by that client. To everybody
- * else they do not exist.
+ * Transactions over HTTP (`/tx`): created by a client for a user, signed by that user, consumed once by that client. Other
+ * callers get 404.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -60,7 +60,7 @@ const fieldError = (field: string, message: string): Problem =>
 
 const isOf = ({ user }: BearerCaller, row: TransactionRow): boolean => user?.id === row.user_id
 
-/** The client that made it, for itself or for the user whom it is about. */
+/** The client that created it, with or without a user token. */
 const hasMade = (caller: BearerCaller, row: TransactionRow): boolean =>
   caller.client.id === row.client_id && (caller.user === undefined || isOf(caller, row))
 
@@ -137,7 +137,7 @@ export const transactionRoutes = (parts: TransactionParts) => {
     return find(turn, row.id, () => true)
   }
 
-  /** Users name nobody but themselves; clients have to name somebody. */
+  /** With a user token the signer is that user; a client without a user must name one. */
   const signerOf = async ({ issuer, user }: Turn, userId: string | undefined): Promise<UserRow> => {
     if (user && (userId === undefined || userId === user.id)) return user
     if (userId === undefined) throw fieldError('/userId', 'is missing: name the user who signs')

@@ -53,7 +53,7 @@ export const takeNewPassword = async (
     const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
     return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
   }
-  // Whoever reads the mail of an address that was only claimed has the account to themselves from now on.
+  // A reset by mail to an unverified address ends all other access: only the owner of the mailbox has the account afterwards.
   const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
   const isByLinkAlone = context.state.amr.every((method) => method === 'mca')
   const endsOthers = isTakenOver || form('signOutOthers') === 'true'

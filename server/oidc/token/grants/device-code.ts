@@ -1,4 +1,4 @@
-/** The device grant (RFC 8628 §3.4): the device asks until somebody has decided on another screen. */
+/** The device grant (RFC 8628 §3.4): the device polls until the user has decided on another screen. */
 
 import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
 import { type ApprovedParts, createIssueApproved } from './approved.ts'

@@ -33,7 +33,7 @@ export const idTokenType = 'urn:ietf:params:oauth:token-type:id_token'
 export const badToken = (name: TokenName, detail: string): OAuthError =>
   invalidRequest(`the ${name} is not good`, { detail })
 
-/** Whose token it is, or whom it is for: nobody else has any business with it. */
+/** The client or audience of the token: other clients may not exchange it. */
 const isHeldBy = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): boolean =>
   client.clientId === clientId || [claims['aud']].flat().includes(clientId)
 

@@ -1,6 +1,6 @@
 /**
  * A grant: what a client exchanges for tokens. The token endpoint owns the phases (client authentication, permission,
- * proof of possession, scope policy, issue, durable write, answer); a grant only says what is to be issued to whom.
+ * proof of possession, scope policy, issue, durable write, response); a grant only decides what is issued for which subject.
  */
 
 import type { FastifyRequest } from 'fastify'
@@ -32,7 +32,7 @@ export interface GrantContext {
 
 /** What is to be issued. */
 export interface Issuance {
-  /** Nobody where the client acts for itself. */
+  /** Undefined for a client without a user. */
   readonly user?: UserRow
   /** Whose service account the token is about, where it is not the client's own. */
   readonly account?: TokenClient
@@ -51,7 +51,7 @@ export interface Issuance {
   readonly idToken?: { readonly nonce?: string; readonly requestedClaims?: readonly string[] }
   /** Written together with the audit event, after signing and before the answer. */
   readonly statements?: readonly Statement[]
-  /** A guard or a unique rule of the statements did not hold: what the client is told, after whatever must be done. */
+  /** Called if a guard or unique constraint of the statements fails: performs follow-ups and returns the error. */
   readonly onConflict?: (error: GuardFailedError | ConstraintError) => Promise<Error>
   /** Of the audit event. */
   readonly detail?: string

@@ -1,8 +1,7 @@
 /**
- * A name and a password for tokens (RFC 6749 §4.3): for old clients that list it, and nobody else. It goes through the one
- * door for passwords, so that it feeds the same counters as the sign-in page, and obeys the flow of the realm
- * (`directGrantFlow`, else `browserFlow`): where that asks for more, there is no grant. The client learns nothing of why it
- * failed: it could try passwords out otherwise.
+ * The password grant (RFC 6749 §4.3), for legacy clients that list it. It uses the same password verification and counters as
+ * the sign-in page, and follows the flow of the realm (`directGrantFlow`, else `browserFlow`): if that needs more than a
+ * password, the grant is refused. The client does not learn the reason of a failure, which would help guessing.
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'

@@ -33,14 +33,14 @@ interface Found {
   readonly grant: TokenGrantRow
 }
 
-/** The token that comes next, and the statements that see to it that nobody was faster. */
+/** The next token, and the statements that guard against concurrent use. */
 type Succession = (
   context: GrantContext,
   found: Found,
   until: number,
 ) => { refreshToken: string; statements: readonly Statement[] }
 
-/** The client is told the same whatever the reason is. */
+/** The same error for every reason. */
 const refused = (detail: string): OAuthError =>
   invalidGrant('the refresh token is not good', { detail })
 

@@ -8,7 +8,7 @@ import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import { doerWith } from '../acting.ts'
 import type { GrantContext } from './grant.ts'
 
-/** Nothing happens where the grant is gone already: it was signed out, or somebody else noticed first. */
+/** No effect if the grant has ended already, by sign-out or by a concurrent detection. */
 export const recordReuse = async (
   { grantsStore, recorder }: { readonly grantsStore: GrantsStore; readonly recorder: Recorder },
   { issuer, client, sourceIp }: GrantContext,

@@ -1,10 +1,10 @@
 /**
  * Token exchange (RFC 8693): a client that holds the token of a user or a service gets one for itself, or for a service
- * behind it. Nothing grows by it: not the scope, not the lifetime, not who may act. What is issued hangs on the same
- * grant as the token that was shown, so that it ends with it.
+ * behind it. It never extends scope, lifetime or delegation. The issued token belongs to the same grant as the subject
+ * token, so that both end together.
  *
- * With an actor token the new token says who acts for the subject (delegation, §1.1), and where `may_act` names the
- * client; without either it is the subject's alone (impersonation).
+ * With an actor token, or if `may_act` names the client, the new token names the actor (delegation, §1.1); without either it
+ * is a token of the subject alone (impersonation).
  */
 
 import type { Clock } from '#server/platform/clock.ts'
@@ -89,7 +89,7 @@ export const tokenExchange = (parts: {
 }): Grant => {
   const read = createReadExchangedToken(parts)
 
-  /** Whoever the client has a token for that was issued to itself: its service account, or a user of its. */
+  /** The subject of a token that was issued to the client itself: its service account, or a user. */
   const actorToken = async (context: GrantContext): Promise<ExchangedToken | undefined> => {
     const { client, form } = context
     if (form.get('actor_token') === undefined) return undefined
