@@ -87,7 +87,7 @@ export function keyringFrom(keys: readonly Uint8Array[]): Keyring {
 
 /**
  * Under a key of its own, for values whose key is to be destroyed one day: base64 of iv | tag | ciphertext. A key object
- * is worth it where one key is used often: bytes are read anew each time.
+ * is faster where one key is used often: raw bytes are imported at each use.
  */
 export function encrypt(key: Uint8Array | KeyObject, plain: string, context: string): string {
   const iv = randomBytes(IV_BYTES)
@@ -148,7 +148,7 @@ function decodeKey(word: string): Uint8Array | undefined {
 
 /**
  * A key for one purpose from a root secret (HKDF-SHA-256, RFC 5869). Digests made under a derived key
- * cannot be made anew, so their root must outlive master keys: keep a root secret sealed in the
+ * cannot be computed again, so their root must outlive master keys: keep a root secret sealed in the
  * database, where rotation seals it again without changing it.
  */
 export function deriveKey(root: Uint8Array, purpose: string): Uint8Array {

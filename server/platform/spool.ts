@@ -22,7 +22,7 @@ const chunkSize = 256 * 1024
 const tooLarge = (limit: number): Problem =>
   new Problem('too-large', `The body is larger than ${limit} bytes.`)
 
-/** Whoever sent it is gone: nothing that an operator could look into. */
+/** The client has disconnected: nothing for an operator to investigate. */
 const isBrokenOff = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
 

@@ -1,7 +1,7 @@
 /**
- * The page that the link of an invitation leads to. Opening it changes nothing, as mail scanners follow links too: it says
- * who invites, and leads to signing in or registering; who is signed in with the address that was invited accepts there.
- * Nobody else can, whoever has got hold of the link.
+ * The page of an invitation link. Opening it changes nothing, as mail scanners follow links too: it names the organization and
+ * leads to sign-in or registration; a user with the invited address accepts there. Possession of the link alone is not
+ * enough.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -58,7 +58,7 @@ const refusals = {
 const isInvited = ({ user }: FoundSession, { email_key }: InvitationRow): boolean =>
   user.email_key === email_key
 
-/** What a managed user belongs to stands in a file; and who acts as somebody else accepts nothing for them. */
+/** Memberships of a managed user come from a file, and an impersonated session cannot accept an invitation. */
 const mayAccept = ({ user, session }: FoundSession): boolean =>
   user.managed !== 1 && session.impersonator === null
 
@@ -80,7 +80,7 @@ const createHandlers = (parts: InvitationRouteParts) => {
       backUrl: signInPath(realm, undefined),
     })
 
-  /** Where the address that was invited signs in, or registers where nobody has it. */
+  /** The sign-in page for the invited address, or the registration page if there is no account. */
   const wayOf = async ({ realm, email, email_key }: InvitationRow) => {
     const found = await users.findByLogin(realm, email, { withEmail: true })
     return found?.user.email_key === email_key
@@ -123,7 +123,7 @@ const createHandlers = (parts: InvitationRouteParts) => {
       ...pageContext(pages, request, realm, settings),
       ...step,
       organization: organization.name,
-      // Who is signed in as somebody else need not learn whose it is.
+      // Another signed-in user does not learn the invited address.
       email:
         step.what === 'other-account'
           ? maskedRecipient('EMAIL', invitation.email)

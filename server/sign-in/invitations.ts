@@ -1,6 +1,6 @@
 /**
- * The invitation that a browser has opened. Its token is kept in a cookie while its owner signs in or registers, so that it
- * stands in no address but that of the link, and in no table.
+ * The invitation that a browser has opened. Its token is kept in a cookie during sign-in or registration, so that it is in no
+ * other address than the link, and in no table.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'

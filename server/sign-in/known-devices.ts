@@ -1,7 +1,7 @@
 /**
  * The browsers that users have signed in with. A browser is known by a long-lived cookie; what is stored is a digest of it
- * for each user, so that the table does not tell who shares a browser. The first browser of a user is no news; of any
- * other the user is told by mail.
+ * for each user, so that the table does not reveal which users share a browser. The first browser of a user causes no
+ * notice; each other one causes a mail to the user.
  */
 
 import type { FastifyRequest } from 'fastify'

@@ -56,7 +56,7 @@ export interface Storage {
    * realm, or words with a space between them, which no realm is called.
    */
   announce(topic: string): Statement | undefined
-  /** Whether `subscribe` hears of every commit at this moment; whoever must not be late looks by itself otherwise. */
+  /** Whether `subscribe` currently receives every commit; otherwise time-critical callers poll. */
   listening(): boolean
   /**
    * A mark of what is committed: as long as it is the same, whatever was read since it was first seen is still so, but for
@@ -89,7 +89,7 @@ export interface StorageLogger {
   error(details: object, message: string): void
 }
 
-/** A guard of the list did not hold: somebody else was faster. Decide again, or answer a conflict. */
+/** A guard of the list failed after a concurrent write. Decide again, or answer a conflict. */
 export class GuardFailedError extends Error {
   override readonly name = 'GuardFailedError'
   readonly guard: string
@@ -122,7 +122,7 @@ export class StorageUnavailableError extends Error {
 
 /**
  * The connection (or the writer) was lost after the commit was asked for and before it was confirmed. The list
- * is there as a whole or not at all, but nobody knows which: only a caller with an idempotency key may repeat it.
+ * is there as a whole or not at all, but which is unknown: only a caller with an idempotency key may repeat it.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError'

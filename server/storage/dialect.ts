@@ -10,7 +10,7 @@ export interface Dialect {
   readonly needsByteCollation: boolean
   /** A failed statement aborts the transaction until a savepoint is rolled back. */
   readonly errorAbortsTransaction: boolean
-  /** Other processes are told of a commit by the database itself. */
+  /** The database notifies other processes of a commit. */
   readonly notifies: boolean
   /** Rows that another transaction is about to change can be passed over (`for update skip locked`). */
   readonly skipsLocked: boolean

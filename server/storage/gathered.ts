@@ -1,6 +1,6 @@
 /**
- * One query for what many ask at the same moment. Those who ask within one turn of the event loop, or while a query is
- * under way, share the next one: it begins after they asked, so that nobody is told what was true before.
+ * One query for many concurrent reads. Reads within one turn of the event loop, or during a query, share the next query: it
+ * starts after them, so that no read gets an older state.
  */
 
 interface Asking<K, V> {

@@ -36,7 +36,7 @@ function withHost(url: string): string {
 
 function postgresLocation(url: string): Location {
   const readable = withHost(url)
-  // A slash that stands in a password as it is ends the host: the rest would be told as the name of the database.
+  // An unescaped slash in a password ends the host: the rest would be printed as the name of the database.
   if (!URL.canParse(readable) || new URL(readable).pathname.includes('@')) {
     throw new StorageUnavailableError(
       `the database URL is not valid (special characters in a password are written as %XX): ${FORMS}`,

@@ -1,6 +1,6 @@
 /**
  * Queries and statements that are made once and used many times: building and compiling one costs several times what
- * SQLite needs to run it, and PostgreSQL plans a text anew unless it has a name.
+ * SQLite needs to run it, and PostgreSQL plans a text again unless it has a name.
  */
 
 import type { CompiledQuery, Kysely } from 'kysely'
@@ -14,7 +14,7 @@ interface Compilable<R> {
   compile(): CompiledQuery<R>
 }
 
-/** Stands for a value where the query is built. */
+/** Placeholder of a value while the query is built. */
 class Slot {
   readonly name: string
   constructor(name: string) {

@@ -22,7 +22,7 @@ export function checkStatements(statements: readonly Statement[]): void {
   }
 }
 
-/** Text that cannot be stored, wherever it stands in a body: better refused there than failed on here. */
+/** Text that cannot be stored, anywhere in a body: refused at validation instead of failing here. */
 export function textErrors(value: unknown, pointer = ''): FieldError[] {
   if (typeof value === 'string') {
     const reason = refusal(value)

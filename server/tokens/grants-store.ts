@@ -67,7 +67,7 @@ export interface Prolongation {
   readonly expiresAt: number
 }
 
-/** Guards of the statements below; a failed one means that somebody else was faster. */
+/** Guards of the statements below; a failed one means a concurrent write. */
 export const codeGuard = 'authorization-code'
 export const refreshGuard = 'refresh-token'
 export const grantGuard = 'token-grant'

@@ -202,7 +202,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     const { may_act, ...mapped } = collectClaims(mappers, 'access', input, roleClaims(input.roles))
     return {
       ...mapped,
-      // Not said twice: whom the token that was exchanged allows to act goes on to the new one (RFC 8693 §4.4).
+      // `may_act` of the exchanged token is copied to the new one (RFC 8693 §4.4).
       ...(may_act === undefined || request.claims?.['may_act'] !== undefined ? {} : { may_act }),
       ...(await organizationClaim(issuer, user, scope, request.authentication)),
       iss: issuer.url,

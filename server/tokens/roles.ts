@@ -148,7 +148,7 @@ export const rolesOfServiceAccount = (view: RealmView, client: TokenClient): Pro
     return { ...(await closure(view, start)), groups: [] }
   })
 
-/** What of it may stand in tokens for the client: realm roles and its own, unless it may have all. */
+/** The roles in tokens for the client: realm roles and its own, unless it may have all. */
 export const visibleTo = (
   { clientId, doc }: { readonly clientId: string; readonly doc: ClientDoc },
   held: HeldRoles,

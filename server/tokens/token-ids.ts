@@ -1,6 +1,6 @@
 /**
- * `jti` of what the realm signs: an id of its own and, behind dots, the grant that the token hangs on and the grant of who
- * acts. To everybody else it is one opaque word (RFC 7519 §4.1.7), so that tokens need no claims of our own.
+ * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token and the grant of the actor. For other
+ * parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private claims.
  */
 
 export interface TokenId {

@@ -45,7 +45,7 @@ export interface ReadIdToken {
 }
 
 export interface Verifier {
-  /** An access token of this realm that is good now, whoever it is for: the audience is the caller's to judge. */
+  /** A valid access token of this realm, for any audience: the caller checks the audience. */
   accessToken(issuer: Issuer, token: string): Promise<VerifiedToken | undefined>
   /** A grant whose session and user are there and may be used, and which nothing has revoked. */
   grant(issuer: Issuer, grantId: string): Promise<LiveGrant | undefined>
@@ -137,7 +137,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     return account?.doc.enabled ? account : undefined
   }
 
-  /** Until when the grant lasts that whoever acts for the subject has shown; nothing once it is over. */
+  /** End of the grant of the actor; undefined if it has ended. */
   const actorEnd = async (
     issuer: Issuer,
     grantId: string | undefined,

@@ -1,7 +1,7 @@
 /**
  * Informs users at their old address that they have another one, no matter who changed it, and lets them undo it there. No
- * link goes to users whom a file declares, as the file would set the address again; nor to an address that was never
- * shown to be the user's, where the realm asks for that: it may be a stranger's, from a typing mistake.
+ * link goes to managed users, as the file would set the address again; nor to an address that was never verified in a realm
+ * that requires verification: it may belong to another person, after a typing mistake.
  */
 
 import { maskedRecipient } from '#server/messaging/recipients.ts'

@@ -1,6 +1,6 @@
 /**
- * Declared users who were erased (GDPR article 17) and still stand in files: a plan or an import must not bring them back
- * unnoticed. What is kept of them is a keyed hash of their names, which tells nothing without the key of the server.
+ * Managed users who were erased (GDPR article 17) and are still in files: a plan or an import must not restore them unnoticed.
+ * Only a keyed hash of their names is kept, which reveals nothing without the key of the server.
  */
 
 import { hmacSha256 } from '#server/platform/sealing.ts'

@@ -1,6 +1,6 @@
 /**
- * Wishes to be erased of users who cannot do it themselves: what declares them would make them anew. They wait for an
- * administrator, and go with the user.
+ * Erasure requests of managed users, whom the next apply would create again. They wait for an administrator, and are deleted
+ * with the user.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

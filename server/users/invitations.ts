@@ -24,7 +24,7 @@ export interface NewInvitation {
 }
 
 export interface Invitations {
-  /** The token goes into the link and is told nobody else. */
+  /** Only the link contains the token. */
   create(invitation: NewInvitation): {
     readonly row: InvitationRow
     readonly token: string
@@ -45,7 +45,7 @@ export interface Invitations {
 }
 
 const made = /^[A-Za-z0-9_-]{43}$/
-/** For how long who comes too late is told so. */
+/** Time for which an expired invitation is reported as expired. */
 const rememberedMs = 7 * 24 * 60 * 60 * 1000
 
 export const createInvitations = ({

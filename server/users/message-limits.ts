@@ -19,11 +19,11 @@ import { guarded, statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { foldName } from './names.ts'
 
-/** Who is the reason that a message is sent. */
+/** The cause of a message. */
 export type Cause =
-  /** A request of somebody who has proved nothing, or whose address is not proved. */
+  /** An unauthenticated request, or one with an unverified address. */
   | { readonly by: 'visitor'; readonly source: string }
-  /** A request of a user who has proved a factor. */
+  /** A request of a user after a factor. */
   | { readonly by: 'user'; readonly source: string }
   /** A request of an authenticated client, whose users are asked elsewhere (CIBA). */
   | { readonly by: 'client'; readonly clientId: string }

@@ -85,7 +85,7 @@ const mailDomain = ({ email_key, email_verified }: UserRow): string =>
     ? domainKey(email_key.slice(email_key.lastIndexOf('@') + 1))
     : ''
 
-/** Those that the user belongs to by address, member or not. What a managed user belongs to stands in a file. */
+/** Organizations of the user's mail domain, member or not. Memberships of a managed user come from a file. */
 export const organizationsByDomain = async (
   view: RealmView,
   user: UserRow,

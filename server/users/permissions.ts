@@ -1,7 +1,6 @@
 /**
  * What a user may administer: the permissions of the realm roles they hold directly, through their groups and
- * the groups above, and through composites. Asked anew on every admin request, so that a grant or its loss
- * takes effect on the next one.
+ * the groups above, and through composites. Evaluated on every admin request, so that a change takes effect on the next one.
  */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'

@@ -1,11 +1,11 @@
 /**
- * Messages to users, by the queue: written in the transaction that causes them, sent by whatever node, tried again while
- * that makes sense. What a message says and where it goes is encrypted in the queue: it holds codes, links and addresses.
- * The lane of a message is its user, or the address where that is nobody's yet, so that everything on its way to an erased
- * user can be removed. What became of a message is an event: by which way, not to which address and not with what words.
+ * Messages to users, by the queue: written in the transaction that causes them, sent by any node, retried while useful. Content
+ * and recipient are encrypted in the queue: they contain codes, links and addresses. The lane of a message is its user, or
+ * the address if there is no user yet, so that pending messages of an erased user can be removed. The result of a message is
+ * an audit event with the channel, without address and text.
  *
  * Whether a limit keeps a message back is decided when it is about to leave: a request that causes one takes as long and is
- * answered the same. A request for a user that does not exist writes a letter to nowhere.
+ * answered the same. A request for an unknown user writes a decoy message.
  */
 
 import { User } from '#schemas/kinds/user.ts'
@@ -30,16 +30,16 @@ const queue = messageQueue
 
 export interface Letter extends Pick<Delivery, 'channel' | 'templateKey' | 'values'> {
   readonly realm: string
-  /** Nowhere where there is nobody to be reached, and nobody is to notice that. */
+  /** A decoy for an unknown user, which must not be noticeable. */
   readonly to: string | undefined
   /** For the limits. */
   readonly cause: Cause
-  /** Nobody where all that is known is an address. */
+  /** Undefined if only an address is known. */
   readonly user?: UserRow | undefined
   readonly locale?: string | undefined
   readonly driver?: string | undefined
   readonly data?: Delivery['data']
-  /** After that nobody needs it any more: a code that has expired is not sent. */
+  /** Expiry: an expired code is not sent. */
   readonly expiresAt: number
 }
 
@@ -57,7 +57,7 @@ interface Sealed {
 
 interface Content extends Omit<Letter, 'user' | 'realm' | 'expiresAt'> {
   readonly user: MessageUser
-  /** Of a user whom we know. */
+  /** For a known user. */
   readonly userId?: string | undefined
 }
 
@@ -81,7 +81,7 @@ const minute = 60_000
 
 const contextOf = (realm: string, lane: string): string => `${realm}/message/${lane}`
 
-/** The lane of messages to an address. It tells nobody which. */
+/** The lane of messages to an address: a digest, which does not show the address. */
 export const addressLane = (realm: string, address: string): string =>
   sha256(`${realm}\n${foldName(address)}`)
 

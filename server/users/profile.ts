@@ -1,4 +1,4 @@
-/** What users may say about themselves: name and address. A new address has to be verified anew. */
+/** What users may say about themselves: name and address. A new address must be verified again. */
 
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { UserFields } from './user-record.ts'

@@ -26,7 +26,7 @@ export interface UserPage {
 
 export interface Users {
   find(realm: string, idOrUsername: string): Promise<UserRow | undefined>
-  /** One query, whether or not somebody has the name. */
+  /** One query, whether or not the name exists. */
   findByLogin(
     realm: string,
     name: string,
@@ -38,7 +38,7 @@ export interface Users {
     options: { search?: string | undefined; first?: number; max?: number },
   ): Promise<UserPage>
   createStatements(user: UserRow): Statement[]
-  /** Fails the guard `user:<id>` when somebody else has changed the user since `before` was read. */
+  /** Fails the guard `user:<id>` if the user was changed since `before` was read. */
   updateStatements(before: UserRow, after: UserRow): Statement[]
   /** Makes and changes many at once; names that one of them gives up may be another's in the same list. */
   saveStatements(

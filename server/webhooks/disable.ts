@@ -39,7 +39,7 @@ export const createDisableWebhook =
             expect: { exists: true },
           },
         ],
-        // Somebody else may have disabled it already.
+        // It may have been disabled concurrently.
         alongside: (effects) => ({ statements: [], events: effects.length > 0 ? [event] : [] }),
       })
     } catch (error) {

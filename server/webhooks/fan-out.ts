@@ -45,7 +45,7 @@ const deliveryOf = (webhook: StoredDocument, event: OutboxEvent): NewJob => ({
 
 export const startFanOut = ({ storage, copy, outbox, jobs, logger }: FanOutParts): Follower => {
   const enabledIn = async (realm: string): Promise<readonly StoredDocument[]> => {
-    // A realm that is gone has nobody to tell.
+    // A deleted realm has no webhooks.
     const view = await copy.fresh(realm)
     const all = view ? await view.list(Webhook.kind) : []
     return all.filter((webhook) => contentOf<WebhookDoc>(webhook).enabled)

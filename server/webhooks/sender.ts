@@ -50,7 +50,7 @@ export interface SenderParts {
 export const secretPointer = '/secret'
 
 const defaultTimeoutMs = 10_000
-/** Nobody reads the answer; one that does not end is not waited for. */
+/** The body of the response is ignored; an endless one is cut off. */
 const longestAnswer = 64 * 1024
 const mostWebhooks = 100
 

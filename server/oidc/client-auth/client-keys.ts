@@ -33,7 +33,7 @@ const mostSets = 1000
 interface Fetched {
   /** When it was asked for. */
   readonly at: number
-  /** Until when nobody asks again who is content with it. */
+  /** Time until which the cached set is used without a new fetch. */
   until: number
   readonly keys: Promise<JWTVerifyGetKey>
 }

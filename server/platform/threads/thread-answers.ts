@@ -5,8 +5,8 @@ import { parentPort } from 'node:worker_threads'
 import type { Reply } from './thread-calls.ts'
 
 /**
- * Who waits for whom where there are more threads than cores. Everybody waits for the event loop, which has the next
- * work for all of them; what people wait for at a keyboard gives way to what machines sign.
+ * Priorities of threads where there are more threads than cores. The event loop comes first, because it distributes the
+ * work; interactive password hashing yields to signing.
  */
 const priorities = {
   signatures: constants.priority.PRIORITY_BELOW_NORMAL,

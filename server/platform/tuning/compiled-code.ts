@@ -8,8 +8,8 @@ import { setV8Flags } from './v8-flags.ts'
  * second, was still at its slower code after eight thousand.
  *
  * It throws code away as well when no object of a layout that the code counts on is alive at a collection that is to
- * save memory. That is so for requests and all that is made for them whenever nobody asks anything for some seconds: the
- * next thousands of sign-ins were slow again.
+ * save memory. That happens to requests and their objects when the server is idle for some seconds: the next thousands of
+ * sign-ins were slow again.
  *
  * Called when the server has started: what a start runs once is not worth the work.
  */

@@ -46,7 +46,7 @@ export const boundNewObjects = (): (() => void) => {
   }
 }
 
-/** Whoever waited for the start has its first answers by then. */
+/** By then the first requests after the start are answered. */
 export const SETTLED_MS = 500
 
 type Collect = (options: Readonly<Record<'type' | 'execution' | 'flavor', string>>) => void

@@ -24,7 +24,7 @@ export interface PrepareTools {
 
 /** Server-made values of one changed document. */
 export interface Prepared {
-  /** Another id than the one drawn, where the document stands for a row that exists. */
+  /** The id of the existing row of the document, instead of the generated one. */
   readonly id?: string
   /** Secrets to keep, instead of those given. */
   readonly secrets?: Readonly<Record<string, string>>

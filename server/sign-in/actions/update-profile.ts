@@ -1,4 +1,4 @@
-/** Name and address of the user, to be looked at and completed. A new address has to be verified anew. */
+/** Name and address of the user, to be looked at and completed. A new address must be verified again. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { FieldErrors, Pages } from '#server/http/pages/pages.ts'

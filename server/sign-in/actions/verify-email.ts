@@ -1,6 +1,6 @@
 /**
- * Shows that the address is the user's: by a code that is sent there, so that it does not matter where the mail is read,
- * and nobody is signed in by opening it.
+ * Verifies the address of the user by a code that is sent to it: the mail can be read on any device, and opening it signs
+ * no one in.
  */
 
 import type { Pages } from '#server/http/pages/pages.ts'
@@ -43,7 +43,7 @@ export const verifyEmail = (parts: Parts): RequiredAction => {
       const to = addressOf(user)
       const values = { code, ttl: codeMinutes }
       const expiresAt = clock.now() + codeLifetimeMs
-      // Whatever the user has proved, nobody has shown that the address is theirs.
+      // The address is unverified, whichever factors the user has proved.
       const cause = { by: 'visitor', source: request.ip } as const
       const letter = { realm, user, channel: 'EMAIL', templateKey, values, expiresAt } as const
       return to === undefined ? [] : post.statements({ ...letter, to, cause })

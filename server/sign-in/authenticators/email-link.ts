@@ -1,7 +1,7 @@
 /**
- * A link sent to the email address. It is good once and for ten minutes. It ends a sign-in only in the browser that the
- * sign-in began in, so that nobody can be made to finish what another began; a forgotten password may be set anew
- * wherever the mail is read, and then belongs to that browser alone. Opening it asks first: mail scanners follow links too.
+ * A link sent to the email address, valid once and for ten minutes. It completes a sign-in only in the browser that started
+ * it, so that a victim cannot complete the sign-in of an attacker; a forgotten password may be reset in any browser, which
+ * then owns the link. The link shows a confirmation first: mail scanners follow links too.
  */
 
 import type { Factors } from '#server/credentials/factors.ts'
@@ -67,7 +67,7 @@ export const emailLink = (parts: Parts): Step => {
   const templateOf = ({ state }: StepContext) =>
     state.withoutSession ? 'reset-password' : 'magic-link-email'
 
-  /** For a name that nobody has everything is the same, but that the message goes nowhere. */
+  /** For an unknown username everything is the same, except that no message is sent. */
   const send = async (context: StepContext) => {
     const { realm, handle, user } = context
     const before = context.notes as Notes | undefined

@@ -1,4 +1,4 @@
-/** Asks who is signing in. A name that nobody has goes on like any other: what comes next fails for it. */
+/** Asks for the username. An unknown name continues like any other: the next step fails for it. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
 import type { Pages } from '#server/http/pages/pages.ts'
@@ -21,7 +21,7 @@ export const identify = (parts: Parts): Step => {
   return {
     id: 'identify',
     identifies: true,
-    // Asked only while nothing is proved (questions.ts): the proofs are of the user who is known.
+    // Asked only before the first proof (questions.ts): proofs belong to the identified user.
     isDone: ({ user, state }) => user !== undefined && state.amr.length > 0,
     show: async (context) => {
       const modelOf = await firstPage(context)

@@ -1,6 +1,6 @@
 /**
- * The organization for which a user of several signs in; `optional` lets the user choose none. Asked of nobody else: with
- * one organization there is nothing to choose, and a request that names one has chosen.
+ * The organization for which a member of several signs in; `optional` lets the user choose none. Members of one organization
+ * are not asked, nor is a request that names one.
  */
 
 import type { Pages } from '#server/http/pages/pages.ts'

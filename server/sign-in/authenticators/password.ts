@@ -1,4 +1,4 @@
-/** The password of somebody whose name was given before, whether or not anybody has that name. */
+/** The password for the name that was given before, whether or not the name exists. */
 
 import type { Pages } from '#server/http/pages/pages.ts'
 import { loginError, refused, type Step } from '../flow/step.ts'

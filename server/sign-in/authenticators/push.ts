@@ -1,8 +1,7 @@
 /**
- * A question on a device of the user. The page shows a number, and whoever allows the sign-in on the device has to tell it.
- * Somebody who knows a password could otherwise ask until the user gives in: so one question waits at a time, and there are
- * only so many. Where only a name was given, the page is the same whether a question was sent or not: nobody learns who has
- * a device, or who exists.
+ * A push request to a device of the user. The page shows a number that the user enters on the device (number matching).
+ * Against MFA fatigue by an attacker with the password, one request is pending at a time and their number is limited. If only
+ * a name was given, the page is the same whether or not a request was sent: it reveals neither devices nor users.
  */
 
 import type { Approvals } from '#server/credentials/approvals.ts'
@@ -82,7 +81,7 @@ export const push = (parts: Parts): Step => {
     return { row, notes, statements: [...statements, ...(await send(context, row.id))] }
   }
 
-  /** A question that nobody is asked, and nobody can answer. */
+  /** A decoy request without a device, which cannot be answered. */
   const decoy = async (context: StepContext, sendings: number) => {
     const asked = await ask({ ...context, user: undefined }, 'push', sendings)
     return { ...asked, statements: [...asked.statements, ...toNowhere(context)] }

@@ -1,8 +1,7 @@
 /**
- * A picture that the user reads with a phone on which they are signed in: who confirms there is who signs in here. The
- * browser that shows the picture cannot confirm it itself. Whoever only looks at the first page leaves nothing in the
- * database: a picture is made once the user asks for it, a page that is loaded again shows the one that it has, and a
- * browser and an address get only so many.
+ * A QR code that the user scans with a signed-in phone: the user of the phone signs in here. The browser that shows the code
+ * cannot confirm it itself. The first page writes nothing to the database: a code is created on request, a reload shows the
+ * same code, and their number is limited per browser and IP address.
  */
 
 import type { Approvals } from '#server/credentials/approvals.ts'
@@ -32,7 +31,7 @@ interface Parts {
 
 /** Pictures that one address may ask for; an office has one address. */
 const perAddress = { limit: 60, seconds: 600 }
-/** Twice as many as a page asks for that nobody looks at; one browser does not use up what its office has. */
+/** Twice the number that an unattended page requests; a single browser cannot exhaust the limit of its network. */
 const perBrowser = { limit: 15, seconds: 600 }
 
 export const qr = (parts: Parts): Step => {

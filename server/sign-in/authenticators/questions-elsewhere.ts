@@ -1,4 +1,4 @@
-/** What push and QR share: a question that somebody answers elsewhere, while the page waits. */
+/** Shared by push and QR: a request that is answered on another device while the page waits. */
 
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
 import type { ApprovalStatus, Approvals } from '#server/credentials/approvals.ts'

@@ -57,7 +57,7 @@ export const register = (parts: Parts): Step => {
     return role ? [{ user_id: userId, role_id: role.id, by_default: 1 }] : []
   }
 
-  /** Nothing where nobody was invited; throws where the invitation is over. */
+  /** Undefined without an invitation; throws if the invitation has ended. */
   const invitationOf = async ({
     realm,
     view,
@@ -115,7 +115,7 @@ export const register = (parts: Parts): Step => {
   return {
     id: 'register',
     identifies: true,
-    // In whatever flow it stands: who is invited may register where others may not.
+    // In every flow: an invited person may register where registration is off.
     isOffered: ({ settings, state }) =>
       settings.registrationAllowed || state.invitation !== undefined,
     show: async (context) => {

@@ -1,4 +1,4 @@
-/** A new password for somebody who has shown to be the user by other means. */
+/** A new password for a user who was authenticated by other means. */
 
 import type { Passwords } from '#server/credentials/passwords.ts'
 import type { Pages } from '#server/http/pages/pages.ts'

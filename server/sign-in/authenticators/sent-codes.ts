@@ -58,7 +58,7 @@ export const sentCodeStep = (parts: SentCodeParts, way: Way): Step => {
     ownerOf: ({ user, state }) =>
       user ? `${user.id} ${addressOf(user) ?? ''}` : `name:${state.name ?? ''}`,
     mayPass: maySend,
-    /** For a name that nobody has everything is the same, but that the message goes nowhere. */
+    /** For an unknown username everything is the same, except that no message is sent. */
     letter: async (context, code) => {
       const { realm, user } = context
       const to = user && (await maySend(context)) ? addressOf(user) : undefined

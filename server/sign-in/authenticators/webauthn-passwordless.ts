@@ -25,7 +25,7 @@ export const webauthnPasswordless = ({ pages, passkeys, users }: Parts): Step =>
   identifies: true,
   suits: async ({ user }) => user !== undefined && (await passkeys.of(user.id)).length > 0,
   show: async ({ realm, user, state, settings }) => {
-    // The keys of a user are told to nobody who has only given a name.
+    // The keys of a user are not revealed for a name alone.
     const known = state.amr.length > 0 ? user : undefined
     const options = await passkeys.requestOptions(settings, known, passkeyAudience(realm))
     return {

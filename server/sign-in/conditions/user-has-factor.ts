@@ -1,7 +1,7 @@
 /**
  * Holds for users who have a second factor; `types` narrows which, separated by commas. Every enrolled factor counts, also a
- * device that no message reaches now: whoever can remove the push provider could otherwise remove the second factor of
- * its users. See docs/decisions/unreachable-factors.md.
+ * device that no message reaches now: otherwise an administrator who removes the push provider would remove the second
+ * factor of its users. See docs/decisions/unreachable-factors.md.
  */
 
 import type { Factors } from '#server/credentials/factors.ts'

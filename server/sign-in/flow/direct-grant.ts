@@ -1,7 +1,7 @@
 /**
  * What the realm would ask of a user beyond a username and a password. A password grant (RFC 6749 §4.3) shows no page: where
- * the flow, or what is required of the user, asks for more, there is no grant. Otherwise the grant would be a way around
- * a second factor that everybody has to set up.
+ * the flow, or a required action of the user, needs more, the grant is refused. Otherwise the grant would bypass a mandatory
+ * second factor.
  */
 
 import type { FastifyRequest } from 'fastify'

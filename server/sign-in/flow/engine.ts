@@ -54,7 +54,7 @@ export interface EngineParts {
 /** Seconds after which a sign-in that found no free place is worth another try. */
 export const retryAfter = 5
 
-/** The status of what nobody waits for any more. */
+/** The status of an abandoned sign-in. */
 export const over = 'EXPIRED'
 
 export const createEngine = (parts: EngineParts) => {
@@ -224,7 +224,7 @@ export const createEngine = (parts: EngineParts) => {
     return {
       ...context,
       pass: async (passed) => {
-        // A step that gives a name without a user leaves nobody known.
+        // A step that gives an unknown name leaves the user unidentified.
         const who = passed.name === undefined ? (passed.user ?? user) : passed.user
         const accepted = await onwards(visitor, asked, passed, who)
         const { kind } = accepted.value
@@ -296,7 +296,7 @@ export const createEngine = (parts: EngineParts) => {
       return newSignIn(visitor.realm, newState(flow, { ...known, done }))
     },
 
-    /** What is asked now; nothing where nobody could go on. Throws an OutageError where only the moment is wrong. */
+    /** The next question; undefined if the flow is stuck. Throws an OutageError for a temporary failure. */
     async ask(visitor: Visitor, signIn: SignIn): Promise<Asked | undefined> {
       const next = await nextFor(visitor, signIn, await userOf(signIn))
       const outage = outageOf(next)

@@ -24,7 +24,7 @@ export const signInEntry: Entry = {
 export const registerEntry: Entry = {
   name: 'register',
   path: 'login/register',
-  // Who is invited may register where others may not, with the address that is invited.
+  // An invited person may register with the invited address where registration is off.
   flowOf: ({ registrationAllowed }, pending) =>
     registrationAllowed || pending?.invitation ? 'registration' : undefined,
 }
@@ -33,7 +33,7 @@ export const forgotEntry: Entry = {
   name: 'forgot',
   path: 'login/forgot',
   flowOf: ({ resetPasswordAllowed }) => (resetPasswordAllowed ? 'reset-credentials' : undefined),
-  // Whoever reads the user's mail must not get past the second factor by it.
+  // Access to the mailbox must not bypass the second factor.
   withoutSession: true,
 }
 

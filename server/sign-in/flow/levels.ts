@@ -9,7 +9,7 @@ export const levels: readonly string[] = [singleFactor, twoFactors]
 const classOf = (method: string): 'knowledge' | 'possession' =>
   method === 'pwd' || method === 'pin' || method === 'kba' ? 'knowledge' : 'possession'
 
-/** `mfa` is said by a method that is two by itself: a passkey that has asked for a finger or a PIN. */
+/** `mfa` marks a method with two factors: a passkey with user verification. */
 export const levelOf = (amr: readonly string[]): string =>
   amr.includes('mfa') || new Set(amr.map(classOf)).size > 1 ? twoFactors : singleFactor
 

@@ -18,7 +18,7 @@ import type { SignIn } from './sign-ins.ts'
 import type { SignInState } from './state.ts'
 import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
 
-/** Who asks, from where, and with what. */
+/** The caller: IP address, browser and state. */
 export interface Visitor {
   readonly request: FastifyRequest
   readonly realm: string
@@ -112,13 +112,13 @@ export const createQuestions = ({
     notes: state.notes[execution.path],
   })
 
-  /** What a session proved long ago does not let anybody set up a factor: the user may have left the screen. */
+  /** An old session does not allow the enrolment of a factor: the screen may be unattended. */
   const isRecent = ({ current }: Visitor): boolean =>
     current !== undefined && clock.now() - current.session.created_at <= recentInSession * 1000
 
   /**
-   * A name is no proof: whoever gave it would set up a factor for somebody else (CVE-2025-3910, CVE-2026-3429). Setting one
-   * up by a password alone is for users who have none yet.
+   * A name is no proof: it would allow enrolment of a factor for another user (CVE-2025-3910, CVE-2026-3429). A password alone
+   * allows enrolment only for users without a factor.
    */
   const mayEnrol = async (
     visitor: Visitor,
@@ -146,7 +146,7 @@ export const createQuestions = ({
         return step.identifies || (step.blind && signIn.state.name !== undefined)
           ? asked()
           : 'unavailable'
-      // Nobody who has only given a name learns what the user has: it looks as it does for a name that nobody has.
+      // A name alone does not reveal the factors of the user: the page is the same as for an unknown name.
       if (signIn.state.amr.length === 0 && (step.identifies || step.blind)) return asked()
       if (signIn.state.amr.length === 0 && step.afterProof) return 'unavailable'
       if (await step.isDone?.(context)) return 'done'
@@ -203,7 +203,7 @@ export const createQuestions = ({
     // Before anything is asked, or set up, of the user.
     if (await administrators.needsMore({ user, state, view: visitor.view }))
       return { kind: 'stuck' }
-    // Whoever sets a forgotten password anew has not passed the factors: nothing else is asked, or set up, of them.
+    // A reset of a forgotten password has not passed the factors: nothing else is asked or enrolled.
     if (state.withoutSession) return { kind: 'passed' }
     const action = await nextAction(visitor, signIn, user)
     if (!action) return { kind: 'passed' }

@@ -1,10 +1,10 @@
 /**
  * What a sign-in asks next: the nodes of its flow in their order.
  *
- * REQUIRED must pass. ALTERNATIVE nodes that stand next to each other are one choice, of which one must pass. A CONDITIONAL
- * sub-flow runs when all its conditions hold; a CONDITIONAL execution when its user has what it asks for. What a
- * condition said once stays said for this sign-in. A node that nobody could pass makes the flow stuck: nothing is skipped,
- * and no other factor is set up instead, because a message cannot be sent at the moment.
+ * REQUIRED must pass. Adjacent ALTERNATIVE nodes are one choice, of which one must pass. A CONDITIONAL sub-flow runs if all
+ * its conditions hold; a CONDITIONAL execution if the user has the factor. The result of a condition is fixed for the
+ * sign-in. A node that cannot pass makes the flow stuck: nothing is skipped, and no other factor is enrolled instead,
+ * because a message cannot be sent at the moment.
  */
 
 import {

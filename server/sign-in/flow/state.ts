@@ -7,9 +7,9 @@ export interface SignInState extends Progress {
   readonly flow: PinnedFlow
   /** Where it began; the sign-in page unless told. */
   readonly entry?: string
-  /** Who is signing in, once that is known. */
+  /** The identified user. */
   readonly userId?: string
-  /** The name that was given, whether or not anybody has it. */
+  /** The name that was given, known or not. */
   readonly name?: string
   /** The session, by sid, that is strengthened rather than replaced: its user is the one that signs in. */
   readonly strengthens?: string

@@ -32,9 +32,9 @@ export type Form = (field: string) => string
 /** Why the page is shown again. */
 export type StepRefusal = StepError | LoginError
 
-/** What every page of a sign-in is told. */
+/** The data of every page of a sign-in. */
 export interface AskedPage extends FormPage, SignInPage {
-  /** Who is signing in, or the name that was given. */
+  /** The identified user, or the given name. */
   readonly username?: string | undefined
   readonly canRestart: boolean
   readonly hasOthers: boolean
@@ -70,10 +70,10 @@ export type Answered =
       /** A letter about the sign-in waits to be sent. */
       readonly hasMail: boolean
     }
-  /** The flow has ended and was not meant to end with a session: a forgotten password was set anew. */
+  /** The flow has ended without a session by design: a forgotten password was reset. */
   | { readonly kind: 'finished'; readonly state: SignInState }
   | Refusal
-  /** The page is shown anew, without a complaint: a code was sent again. */
+  /** The page is shown again without an error: a code was sent again. */
   | { readonly kind: 'again'; readonly signIn: SignIn }
 
 export interface Opened {
@@ -125,7 +125,7 @@ export interface StepContext {
   /** Whether the sign-in is stored; one that was only looked at is not, and looking costs no row. */
   readonly stored: boolean
   readonly state: SignInState
-  /** Who is signing in, once that is known. */
+  /** The identified user. */
   readonly user: UserRow | undefined
   readonly address: string
   /** The cookie that ties the sign-in to its browser, and the session that this browser has already. */
@@ -139,11 +139,11 @@ export interface AnswerContext extends StepContext {
   pass(passed: Passed): Promise<Answered>
   /** A name and a password. */
   attempt(name: string, password: string, passed?: Passed): Promise<Answered>
-  /** A proof by the user who is known; `method` names it in the audit event. */
+  /** A proof by the identified user; `method` names it in the audit event. */
   prove(method: string, check: () => Promise<Checked>, passed?: Passed): Promise<Answered>
   /** Stores notes before the answer is looked at: a try is used up whatever comes of it. */
   keep(notes: unknown): Promise<AnswerContext>
-  /** Stores notes and shows the page anew. */
+  /** Stores notes and shows the page again. */
   again(notes: unknown, statements?: readonly Statement[]): Promise<Answered>
 }
 
@@ -153,7 +153,7 @@ export interface Shown {
   readonly notes?: unknown
   readonly statements?: readonly Statement[]
   readonly events?: readonly AuditEvent[]
-  /** Called once that is done: wakes whoever sends messages. */
+  /** Called after the commit: wakes the sender of messages. */
   readonly stored?: () => void
 }
 
@@ -161,11 +161,11 @@ export interface Step {
   readonly id: string
   /** The method that makes asking again needless within one session (RFC 8176). */
   readonly amr?: string
-  /** Asked of a user who is known, beyond the first: counted and audited as a challenge. */
+  /** A further factor of an identified user: counted and audited as a challenge. */
   readonly factor?: boolean
-  /** Works while nobody is known. */
+  /** Works before a user is identified. */
   readonly identifies?: boolean
-  /** Works the same for a name that nobody has, so that nobody learns which names exist. */
+  /** Works the same for an unknown name, so that it does not reveal which names exist. */
   readonly blind?: boolean
   /** Its proof is what a messaging provider carries, and can read. */
   readonly isMessage?: true
@@ -177,7 +177,7 @@ export interface Step {
   isOffered?(context: StepContext): boolean
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
-  /** Whether it can be asked now, of those whom it suits; a message that cannot be sent is not waited for. */
+  /** Whether it is available now; a message that cannot be sent makes it unavailable. */
   works?(context: StepContext): Promise<boolean>
   /** The page for users who have it and nothing else to go on with, while it does not work. */
   readonly outage?: PageError

@@ -39,7 +39,7 @@ export interface Turn {
   readonly csrf: string
 }
 
-/** The name on record is shown to nobody who has proved nothing yet. */
+/** The stored name is shown only after a proof. */
 const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
   state.amr.length > 0 ? user?.username : state.name
 
@@ -151,7 +151,7 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     asked: Asked | undefined,
     refusal?: Refusal,
   ): Promise<FastifyReply> => {
-    // A flow that nobody can go on with is the administrator's to mend.
+    // Only an administrator can correct a flow that is stuck.
     if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
     if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
     return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))

@@ -1,6 +1,6 @@
 /**
- * What a message opens of an administrator: nothing by itself. Its provider, its template and the flow around it belong to
- * holders of manage-realm and manage-authorization, who would read a link or a code and be that administrator. So for a
+ * A message alone never authenticates an administrator. Its provider, its template and the flow around it are configured by
+ * holders of manage-realm and manage-authorization, who could read a link or a code and sign in as that administrator. So for a
  * user who holds any admin permission a message counts only beside a proof that no messaging provider reads: a password, an
  * authenticator app, a passkey, a recovery code, an enrolled device. See docs/decisions/messages-and-administrators.md.
  */
@@ -39,7 +39,7 @@ const credentialsIn = (nodes: readonly PinnedNode[]): string[] =>
     )
 
 export interface Administrators {
-  /** Whether nothing but messages has been proved so far, of a user for whom that is not enough. */
+  /** Whether an administrator has proved nothing but messages so far. */
   needsMore(context: Context): Promise<boolean>
   /** Whether a message can become part of a sign-in of this user that ends well. Otherwise none is sent. */
   mayBeSent(context: Context): Promise<boolean>

@@ -1,8 +1,8 @@
 /**
- * Addresses that an account has without anybody having shown that they are its user's. Whoever they belong to gets in by a
- * new password (mail-proof.ts). Where that is not to be had, because something else would go on to let the claimant in or
- * the realm does not offer it, the owner registers beside the account and takes the address from it by reading the mail.
- * Never the account: it may be of somebody who mistyped an address.
+ * Unverified addresses of accounts. The owner of the address gets access by a password reset (mail-proof.ts). Where that is
+ * not possible, because another credential would still admit the claimant or because the realm does not offer it, the owner
+ * registers a second account, which takes over the address after verification by mail. It never takes over the account,
+ * which may belong to a person who mistyped an address.
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'
@@ -107,7 +107,7 @@ export const mayHave = async (
   address: string,
 ): Promise<boolean> => (await holderOf({ users }, realm, address)).yields
 
-/** For who has read the mail: the address is theirs from now on. Nothing where somebody else has shown it meanwhile. */
+/** Assigns the address to the user who verified it by mail; no effect if another user has verified it concurrently. */
 export const takeAddress = async (
   parts: Parts,
   context: StepContext,

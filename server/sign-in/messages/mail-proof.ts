@@ -1,7 +1,7 @@
 /**
- * What mail alone opens. Anybody can claim an address; so one that nobody has shown to be theirs opens an account only where
- * nothing else does. Whoever claimed it first would otherwise share the account with the owner of the address, who takes it
- * for their own (GHSA-g38m-r43w-p2q7 and its like).
+ * Access by mail alone. Anyone can claim an address, so an unverified address gives access only to an account without other
+ * credentials. Otherwise the claimant would share the account with the owner of the address (pre-hijacking,
+ * GHSA-g38m-r43w-p2q7).
  */
 
 import type { Factors } from '#server/credentials/factors.ts'
@@ -22,7 +22,7 @@ interface Parts {
   readonly administrators: Administrators
 }
 
-/** What lets somebody in by itself. */
+/** Credentials that are sufficient for a sign-in. */
 const waysIn = ['password', passkeyType]
 
 /** Whether the mail is the only proof so far, of an address that is not known to be the user's. */
@@ -49,7 +49,7 @@ export const mayOpen = async (
   )
 }
 
-/** Who has read the message has shown the address to be theirs; whoever else is in is out. */
+/** Reading the message verifies the address and ends all other sessions. */
 export const openedByMail = (parts: Parts, context: StepContext): Passed => {
   const { user, state } = context
   if (!user || state.withoutSession || !isClaimed(context)) return {}

@@ -14,15 +14,15 @@ const firstPath = (realm: string, handle: string | undefined, { path }: Entry): 
   return `/realms/${realm}/${path}${query}`
 }
 
-/** Where somebody signs in for what waits under the handle. */
+/** The sign-in page for the pending request of the handle. */
 export const signInPath = (realm: string, handle: string | undefined): string =>
   firstPath(realm, handle, signInEntry)
 
-/** Where somebody registers for it. */
+/** The registration page for it. */
 export const registerPath = (realm: string, handle: string | undefined): string =>
   firstPath(realm, handle, registerEntry)
 
-/** Where somebody who has forgotten the password for it sets another; nothing where the realm does not offer that. */
+/** The page for a forgotten password for it; undefined if the realm does not offer that. */
 export const resetPath = (
   settings: SettingsDoc,
   realm: string,

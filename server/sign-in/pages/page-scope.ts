@@ -1,4 +1,4 @@
-/** What the routes of pages have in common: forms come in, and what goes wrong is told on a page of the realm. */
+/** Shared by the routes of pages: form bodies, and errors as pages of the realm. */
 
 import formbody from '@fastify/formbody'
 import type { FastifyInstance } from 'fastify'

@@ -1,4 +1,4 @@
-/** A sign-in that somebody waits for, as the sign-in page sees it: who that is, the page need not know. */
+/** A pending request that waits for a sign-in, independent of its protocol. */
 
 import type { FastifyRequest } from 'fastify'
 

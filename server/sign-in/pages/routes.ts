@@ -178,7 +178,7 @@ const createHandlers = (parts: LoginParts) => {
     return state?.withoutSession && opensSignIn(state.notes, token) ? found : undefined
   }
 
-  /** The sign-in that the address names, where it is of this browser and goes on; else the way to begin anew. */
+  /** The sign-in of the address if it belongs to this browser and is active; otherwise a redirect to a new one. */
   const later = async (request: SignInRequest, reply: FastifyReply) => {
     const visit = await visits(request)
     const { realm, signIn: handle } = request.params

@@ -1,4 +1,4 @@
-/** What a request to a realm's pages finds: the realm, whether it is open, and who is signed in already. */
+/** Context of a request to the pages of a realm: the realm, whether it is enabled, and the session. */
 
 import type { FastifyRequest } from 'fastify'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
@@ -18,7 +18,7 @@ export interface Visit {
   /** As of the beginning of the request. */
   readonly view: RealmView
   readonly settings: SettingsDoc
-  /** Whether anybody may sign in. */
+  /** Whether sign-in is enabled. */
   readonly isOpen: boolean
   readonly current: FoundSession | undefined
 }

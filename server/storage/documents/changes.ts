@@ -4,10 +4,10 @@ import { sql } from 'kysely'
 import type { Statement, Storage } from '../contract.ts'
 import { inSlices, statement } from '../statements.ts'
 
-/** A node that is further behind than this forgets its copy and reads anew. */
+/** A node that is further behind than this discards its copy and reads all documents again. */
 const keptChanges = 1000
 
-/** The log takes the sequence number that the realm's row has by now, whoever counted it up. */
+/** The log takes the current sequence number of the realm's row. */
 export const changeStatements = (
   { db }: Storage,
   realm: string,
@@ -35,7 +35,7 @@ export const changeStatements = (
   ]
 }
 
-/** For data that caches hold: the realm counts up, the log names what changed, other nodes are told. */
+/** For cached data: increments the sequence number, logs the change, notifies other nodes. */
 export const touchStatements = (
   storage: Storage,
   realm: string,
@@ -53,6 +53,6 @@ export const touchStatements = (
   ]
 }
 
-/** Empties the log of a realm: every node that followed it reads the realm anew. */
+/** Empties the log of a realm: every node that follows it reads the realm again. */
 export const forgetChanges = ({ db }: Pick<Storage, 'db'>, realm: string): Statement =>
   statement(db.deleteFrom('changes').where('realm', '=', realm))

@@ -306,7 +306,7 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     const row = await readPosition(realm)
     const view = positions.get(realm)
     const isThere = row && view?.seq === row.seq && view.createdAt === row.created_at
-    // While one catches up, what it reads anew is not there yet: others would read all of it.
+    // During a catch-up its documents are missing: concurrent readers would read all of them.
     if (!isThere || running.has(realm)) return caughtUp(realm)
     const marked = { view, mark: row.mark, realmsMark: row.realmsMark }
     seen.set(realm, marked)

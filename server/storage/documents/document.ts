@@ -67,7 +67,7 @@ export const rowOf = (document: StoredDocument): DocumentRow => ({
 
 const completed = new WeakMap<StoredDocument, Doc>()
 
-/** The document's value with every default in its place; typed by who knows the kind. */
+/** The document's value with all defaults; the caller knows its type by the kind. */
 export const contentOf = <T = Doc>(document: StoredDocument): T => {
   let value = completed.get(document)
   if (!value) {
@@ -77,6 +77,6 @@ export const contentOf = <T = Doc>(document: StoredDocument): T => {
   return value as T
 }
 
-/** Changes whenever the document is written, also when one of the same key is made anew. */
+/** Changes with every write of the document, also if it is deleted and created again. */
 export const etagOf = (document: Pick<StoredDocument, 'hash' | 'version'>): string =>
   `"${document.version}-${document.hash.slice(0, 12)}"`

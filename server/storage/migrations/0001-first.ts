@@ -21,7 +21,7 @@ export const first: Migration = {
     `create unique index documents_key on documents (realm, kind, key)`,
     `create index documents_parent on documents (parent_id)`,
 
-    // PostgreSQL checks to_id row by row while a delete cascades. So whoever deletes documents that refer to each
+    // PostgreSQL checks to_id row by row while a delete cascades. So a deletion of documents that refer to each
     // other, or a whole realm, deletes their references first.
     `create table document_refs (
       from_id ${text} not null references documents (id) on delete cascade,

@@ -7,7 +7,7 @@ export const changesets: Migration = {
   statements: ({ text, json }) => [
     `alter table documents add column protected bigint not null default 0`,
 
-    // Who asks what is gone, and since when, does not read all that ever changed.
+    // For queries for deletions since a revision, without a scan of all changes.
     `create index revision_operations_deleted on revision_operations (realm, revision, n) where op = 'delete'`,
 
     `create table idempotency_keys (

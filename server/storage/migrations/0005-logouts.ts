@@ -7,7 +7,7 @@ export const logouts: Migration = {
   statements: ({ text }) => [
     `alter table refresh_tokens add column uses bigint not null default 0`,
 
-    // No reference to the session and its user: both may be gone when the client is told.
+    // No reference to the session and its user: both may be deleted when the client is notified.
     `alter table session_clients add column user_id ${text}`,
     `alter table session_clients add column attempts bigint not null default 0`,
     `alter table session_clients add column next_at bigint`,

@@ -39,7 +39,7 @@ export const jobs: Migration = {
           `alter table audit_events add column xact ${commitOrder}`,
           `create index audit_events_xact on audit_events (xact, id)`,
         ]),
-    // Whether anybody anywhere wants to hear of events is asked often.
+    // For the frequent check whether any webhook exists.
     `create index documents_webhooks on documents (realm) where kind = 'webhook'`,
     // The secret a webhook had before, while deliveries are signed with both.
     `create table webhook_secrets (

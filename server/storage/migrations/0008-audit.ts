@@ -7,11 +7,11 @@ export const audit: Migration = {
   statements: ({ text, json }) => [
     `alter table audit_events add column sealed ${json}`,
 
-    // Few events hold words about somebody else; whether any is left is asked before a key goes.
+    // Few events have a subject other than the actor; checked before a key is deleted.
     `create index audit_events_words on audit_events (resource_id)
       where sealed is not null and resource_type = 'users'`,
 
-    // No reference to the user: whoever is deleted keeps the key until erasure or retention ends it.
+    // No reference to the user: the key of a deleted user stays until erasure or retention.
     `create table personal_keys (
       user_id ${text} primary key,
       realm ${text} not null references realms (name) on delete cascade,

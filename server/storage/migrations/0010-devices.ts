@@ -31,7 +31,7 @@ export const devices: Migration = {
       ip_address ${text} not null,
       created_at bigint not null,
       expires_at bigint not null)`,
-    // Nobody is asked twice at a time, however many sign-ins somebody begins.
+    // One pending request per user, for any number of sign-ins.
     `create unique index approvals_pending on approvals (user_id)
       where kind = 'push' and status = 'PENDING'`,
     `create index approvals_user on approvals (user_id, created_at)`,

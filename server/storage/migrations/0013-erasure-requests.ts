@@ -1,4 +1,4 @@
-/** Users who have asked to be erased, and are erased by whoever declares them. */
+/** Erasure requests of managed users, which an administrator carries out. */
 
 import type { Migration } from './migration.ts'
 

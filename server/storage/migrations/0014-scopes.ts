@@ -1,7 +1,6 @@
 /**
- * The scopes `organization` and `account`, for realms that were born without them. They stand in the first revision, as
- * if they had always been there: what every realm has cannot go again in a rollback to before, and no plan is outdated.
- * A scope that somebody made under the name stays theirs.
+ * The scopes `organization` and `account`, for realms that were created without them. They are added to the first revision, as
+ * if they had always existed: a rollback does not remove them, and no plan becomes stale. An existing scope of that name stays.
  */
 
 import type { Migration } from './migration.ts'

@@ -1,8 +1,8 @@
 /**
  * The built-in flow `browser-second-factor` offers enrolled devices, in realms that were born without: it counted them as a
- * second factor and asked for none, so that their users could not sign in. The flow stands in the history as if it had
- * always been so: a rollback does not bring the old one back, and no plan is outdated. A flow that was changed, or that a
- * file declares, stays as it is.
+ * second factor and asked for none, so that their users could not sign in. The history contains the flow as if it had always
+ * been so: a rollback does not restore the old one, and no plan becomes stale. A flow that was changed, or that a file
+ * declares, stays as it is.
  */
 
 import type { Migration } from './migration.ts'

@@ -1,7 +1,7 @@
 /**
- * The client that `iamctl login` signs people in with, for realms that were born without it. It stands in the first
- * revision, as if it had always been there: a rollback to before does not delete it, and no plan is outdated. A client
- * that somebody made under the name stays theirs, and people then sign in to the realm with a password or through another.
+ * The client of `iamctl login`, for realms that were created without it. It is added to the first revision, as if it had always
+ * existed: a rollback does not delete it, and no plan becomes stale. An existing client of that name stays, and users then
+ * sign in to the realm with a password or through another realm.
  */
 
 import type { Migration } from './migration.ts'

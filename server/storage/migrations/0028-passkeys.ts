@@ -1,10 +1,10 @@
 /**
- * The built-in flow `browser` takes a passkey instead of a password, in realms that were born without. What it asked before
- * becomes the flow `browser-by-password`, which every realm gets unless somebody made a flow of that name.
+ * The built-in flow `browser` accepts a passkey instead of a password, in realms that were created without that. Its old
+ * content becomes the flow `browser-by-password`, unless a flow of that name exists.
  *
  * A realm keeps its old `browser` where that, or `browser-second-factor`, was changed or is declared by a file: a passkey
- * would pass by a second factor that somebody decided on. History says what migration 0017 says of its flow: a rollback does
- * not bring the old flow back, and no plan is outdated.
+ * would bypass a second factor that an administrator chose. As in migration 0017, a rollback does not restore the old flow,
+ * and no plan becomes stale.
  */
 
 import type { Migration } from './migration.ts'

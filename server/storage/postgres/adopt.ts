@@ -1,7 +1,7 @@
 /**
- * A database that was restored by PostgreSQL's own means into another cluster: transactions count anew there, so that
- * events and the cursors of who follows them tell of transactions that are still to come. Before anything is written,
- * everything that is there is put before every transaction of this cluster, in the order of ids.
+ * A database that was restored with PostgreSQL tools into another cluster: transaction ids restart there, so that stored events
+ * and cursors refer to future transactions. Before the first write all stored events are placed before every transaction of
+ * this cluster, in the order of ids.
  */
 
 import type pg from 'pg'
@@ -14,8 +14,8 @@ const IS_FOREIGN = `select 1 where
   exists (select 1 from outbox_cursors where split_part(position, ':', 1)::xid8 > ${NEXT})`
 
 /**
- * How far a follower of the audit table is, counted by ids alone: transactions mean nothing in another database. Rather
- * some events are told twice than one not at all.
+ * The position of a follower of the audit table by ids only: transaction ids mean nothing in another database. Some events may
+ * be delivered twice, but none is lost.
  */
 export async function portablePosition(
   client: Pick<pg.Client, 'query'>,

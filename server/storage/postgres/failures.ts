@@ -34,7 +34,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return !(error instanceof RangeError || error instanceof TypeError)
 }
 
-/** A connection that is of no use any more is told of as lost, whatever the reason. */
+/** A broken connection is reported as lost, whatever the reason. */
 export function classified(error: unknown): unknown {
   if (error instanceof pg.DatabaseError && READ_ONLY.includes(error.code ?? ''))
     return new ReadOnlyServerError(error.message)

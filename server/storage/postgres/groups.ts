@@ -97,7 +97,7 @@ const asItIs = (statements: readonly Statement[]): Merged => ({
 
 async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
   const list = group.flatMap((job) => job.statements)
-  // Of one that is alone the caller is told the first thing that failed: it stays in its order.
+  // A single list keeps its order: the caller gets its first failure.
   const { statements, split } = group.length > 1 && isOn('merge') ? merge(list) : asItIs(list)
   const [first, ...others] = statements
   // Audit events alone, which are most of what is appended, are one insert. Whoever is told that its outcome is unknown
@@ -107,7 +107,7 @@ async function runAtOnce(database: Database, group: readonly Job[]): Promise<Sta
   return transact(database, async (run) => split(await run(statements)))
 }
 
-/** Each in a transaction of its own, in which it may wait for locks; nobody else waits with it. */
+/** Each in its own transaction, in which it may wait for locks without delaying others. */
 export const inTransactions =
   (database: Database): Apart =>
   async (group) => {

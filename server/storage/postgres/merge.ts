@@ -5,7 +5,7 @@
  * Only plain inserts, and guards that look at other tables than those, are merged and moved, and only past one another:
  * they do not see each other's rows, except that a foreign key may now be checked too early. That is an error, after
  * which the group is run as it was. Guards come behind the inserts: what they saw is to be so at the commit.
- * Announcements are heard after the commit, wherever they stand: they are in nobody's way, and equal ones are one.
+ * Notifications are delivered after the commit, independent of their position, and equal ones are merged.
  */
 
 import { GuardFailedError, type Statement, type StatementResult } from '../contract.ts'
@@ -107,7 +107,7 @@ export function merge(list: readonly Statement[]): Merged {
 function plainInsert({ sql, parameters }: Statement): PlainInsert | undefined {
   const [, head, table] = PLAIN_INSERT.exec(sql) ?? []
   if (head === undefined || table === undefined) return undefined
-  // A parameter used twice could not be numbered anew.
+  // A parameter used twice could not be renumbered.
   return sql === head + tuple(1, parameters.length) ? { head, table } : undefined
 }
 

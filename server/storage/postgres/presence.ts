@@ -94,7 +94,7 @@ export class Presence {
     this.#looking = true
     const answered = this.#ask().then(
       () => true,
-      // Whoever wants a connection hears of a refusal; only silence has to be found out.
+      // A refusal fails the connection attempt; only a missing response needs a probe.
       () => !this.#silent,
     )
     const patience = sleep(PATIENCE_MS).then(() => sleep(PATIENCE_MS, false))

@@ -1,8 +1,8 @@
 /**
- * A node that alone writes to the database knows by itself whether anything has changed, and need not ask. It puts its
- * name into the row of `sole_writer`; every transaction that writes ends by looking there (`fence`), and is rolled back
- * when it finds another's name. Whoever wants to write then asks the holder to go and waits until it has gone. A holder
- * that says nothing is waited for: it trusts itself for `LEASE_MS` after it last saw that nobody asks, and no longer.
+ * A node that is the only writer of the database knows about every change and need not query for changes. It holds a lease in
+ * the row of `sole_writer`; every writing transaction ends with a check of that row (`fence`), and is rolled back if another
+ * node holds it. A node that wants to write asks the holder to release the lease and waits. If the holder does not respond,
+ * the lease ends `LEASE_MS` after the holder last confirmed it.
  *
  * Nothing here depends on notifications, on the clocks of two machines being the same, or on which connection of a
  * pooler a statement gets. Audit events are outside of it (see `Storage.mark`).
@@ -13,7 +13,7 @@ import { newId } from '#server/platform/ids.ts'
 import { ALONE, type Alone, GuardFailedError, type Statement } from '../contract.ts'
 import { WriteCount } from '../write-count.ts'
 
-/** How long a holder trusts what it has seen; whoever starts after one that died waits that long. */
+/** Duration of the lease; a node that starts after a crash of the holder waits that long. */
 const LEASE_MS = 1_000
 /** When a holder in use looks again. */
 const RENEW_MS = 400
@@ -41,7 +41,7 @@ const FIND_TABLE = `select 1 where to_regclass('sole_writer') is not null`
 const IS_FENCED_OFF = `select 1 from sole_writer
   where holder is not null and pg_current_xact_id_if_assigned() is not null`
 
-/** What a holder is told, so that it goes at once instead of when it looks again. */
+/** Notification of the holder, so that it releases the lease at once instead of at its next check. */
 export const ASKED_TOPIC = 'sole writer'
 
 export type Query = (
@@ -69,7 +69,7 @@ export async function isFencedOff(query: Query): Promise<boolean> {
   return (await query(IS_FENCED_OFF, [])).length > 0
 }
 
-/** Asks whoever holds the database, but `own`, to go; resolves when it is free. */
+/** Asks another holder than `own` to release the lease; resolves when it is free. */
 export async function freeOf(
   own: string,
   { read, write, tell }: Omit<SoleWriterOptions, 'mayHold'>,
@@ -102,7 +102,7 @@ export class SoleWriter {
   readonly #writes = new WriteCount()
   #mark: string | undefined
   #markedAt = ''
-  /** Until when it is trusted that nobody else writes: by the clock that never steps, and by the one that a sleeping machine keeps. */
+  /** End of the lease: by the monotonic clock, and by the wall clock, which advances while the machine sleeps. */
   #until = 0
   #wallUntil = 0
   #nextLook = 0
@@ -117,7 +117,7 @@ export class SoleWriter {
     if (!options.mayHold) this.#nextLook = Number.POSITIVE_INFINITY
   }
 
-  /** The mark of the moment as long as nobody else writes; see `Storage.mark`. */
+  /** The current mark while the lease is held; see `Storage.mark`. */
   mark(): string | undefined {
     const now = performance.now()
     if (now >= this.#nextLook && this.#looking === undefined && !this.#closed) this.#look(now)
@@ -182,7 +182,7 @@ export class SoleWriter {
     this.#claim = undefined
     this.#mark = undefined
     this.#until = 0
-    // A name that stays is taken away by whoever wants to write.
+    // The next writer removes a name that stays.
     if (claim !== undefined) await this.#options.write(LEAVE, [claim.name]).catch(() => undefined)
   }
 
@@ -203,7 +203,7 @@ export class SoleWriter {
   #look(now: number): void {
     this.#nextLook = now + RENEW_MS
     const look = this.#claim === undefined ? this.#take() : this.#renew(this.#claim)
-    // A database that does not answer is noticed by whoever has a question; until then nothing is trusted.
+    // The next query reports a database that does not respond; until then the lease is not trusted.
     this.#looking = look
       .catch(() => undefined)
       .finally(() => {

@@ -1,12 +1,12 @@
 /**
- * Names for the statements that are sent again and again: PostgreSQL parses and plans a text anew at every use unless it
- * has a name, which costs more than a small write itself. A text gets one when it has shown that it comes back; lists of
- * varying length make ever new texts, which mostly do not.
+ * Names of repeated statements: PostgreSQL parses and plans a text at every use unless it has a name, which costs more than a
+ * small write itself. A text gets a name after several uses; lists of varying length produce many texts, most of which are
+ * not repeated.
  */
 
 /** Every connection keeps what has a name for as long as it lives. */
 const NAMED = 200
-/** Texts whose uses are counted; when there are more the count begins anew. */
+/** Most texts whose uses are counted; beyond that the counts are reset. */
 const COUNTED = 1_000
 const USES = 3
 

@@ -40,7 +40,7 @@ const READERS = 8
 const LONG_READERS = 2
 const WRITERS = 6
 const SHARED = 2
-/** Longer lists would hold their rows, and everybody else of the group, for too long. */
+/** Longer lists would lock their rows, and delay the others of the group, for too long. */
 const SHORT = 20
 /** On a connection that writes; never so on a standby. */
 const WRITABLE = `select 1 where current_setting('transaction_read_only') = 'off'`
@@ -51,7 +51,7 @@ const growingProbe = (table: string): string =>
   `create table ${table} (filler text);
    insert into ${table} select repeat('x', 1000) from generate_series(1, 64);
    drop table ${table}`
-/** Any number will do as long as nobody else uses it: "iamctl" in hexadecimal. */
+/** The key of the advisory lock: "iamctl" in hexadecimal. */
 const MIGRATION_LOCK = 0x69616d63746c
 
 export interface PostgresOptions {

@@ -66,8 +66,8 @@ export async function transact<T>(database: Database, work: (run: Run) => Promis
 }
 
 /**
- * One statement that is a transaction by itself: one round trip instead of two. Nobody knows what became of it when the
- * connection is lost, so it is repeated only where the server has refused it.
+ * One statement as its own transaction: one round trip instead of two. If the connection is lost its outcome is unknown, so it
+ * is repeated only after a refusal by the server.
  */
 export async function runAlone(
   database: Database,

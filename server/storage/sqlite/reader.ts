@@ -46,7 +46,7 @@ export function preparedReader(file: string): { run: RunPrepared; close: () => v
   }
 }
 
-/** SQLite plans a statement anew at every use whose LIMIT or OFFSET is bound, because the plan may depend on its value. */
+/** SQLite plans a statement with a bound LIMIT or OFFSET at every use, because the plan may depend on its value. */
 export class ReaderCompiler extends SqliteQueryCompiler {
   protected override visitLimit({ kind, limit }: LimitNode): void {
     super.visitLimit({ kind, limit: written(limit) })

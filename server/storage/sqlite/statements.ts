@@ -37,7 +37,7 @@ export function statementCache(database: DatabaseSync): Prepare {
   }
 }
 
-/** For parameters that nobody has checked yet. */
+/** For unchecked parameters. */
 export function bindChecked(parameters: readonly unknown[]): SQLInputValue[] {
   return parameters.map((value, index) => {
     const reason = refusal(value)

@@ -15,11 +15,11 @@ export interface JobRow {
   idempotency_key: string | null
   payload: string
   state: 'waiting' | 'done' | 'dead'
-  /** How often somebody began it. */
+  /** Number of attempts. */
   attempts: number
-  /** Not before that time; while somebody is at it, when that one's time is over. */
+  /** Earliest time of the next attempt; during an attempt, the end of the lease. */
   next_at: number
-  /** Names the claim under which somebody is at it. */
+  /** Id of the current lease. */
   lease: string | null
   created_at: number
   finished_at: number | null

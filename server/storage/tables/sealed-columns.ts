@@ -1,6 +1,6 @@
 /**
  * THE list of columns that hold sealed values, for the rotation of the master key. Each holds JSON text in which
- * `{ kid, v }` objects stand at any depth; text that is not a JSON object (a PHC hash in `credentials.secret`, a
+ * `{ kid, v }` objects are at any depth; text that is not a JSON object (a PHC hash in `credentials.secret`, a
  * plain `meta` value) and null are left alone.
  */
 

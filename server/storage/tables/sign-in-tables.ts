@@ -23,7 +23,7 @@ export interface KnownDeviceRow {
   last_seen: number
 }
 
-/** Somebody asked by mail to become a member of an organization. */
+/** An invitation by mail to an organization. */
 export interface InvitationRow {
   id: string
   realm: string
@@ -70,7 +70,7 @@ export interface ApprovalRow {
   id: string
   realm: string
   kind: 'push' | 'qr'
-  /** Who is asked; of a QR code who has answered. */
+  /** The asked user; for a QR code the user who answered. */
   user_id: string | null
   /** USED: the sign-in has gone on by it. */
   status: 'PENDING' | 'APPROVED' | 'DENIED' | 'EXPIRED' | 'USED'
@@ -107,7 +107,7 @@ export interface TransactionRow {
   expires_at: number
 }
 
-/** Somebody who wants to be erased, and is not erased by themselves. */
+/** The erasure request of a managed user. */
 export interface ErasureRequestRow {
   user_id: string
   realm: string

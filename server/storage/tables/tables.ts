@@ -231,7 +231,7 @@ export interface AuditEventRow {
   category: string
   type: string
   actor: string
-  /** The user as whom the actor acted. */
+  /** The user whom the actor impersonated. */
   on_behalf_of?: string | null
   /** Empty where it is sealed. */
   source_ip: string
@@ -250,7 +250,7 @@ export interface OrganizationMemberRow {
   joined_at: number
 }
 
-/** A bearer that lets somebody provision: shown once, stored as its digest. */
+/** A bearer token for provisioning: shown once, stored as a digest. */
 export interface ProvisioningTokenRow {
   id: string
   realm: string
@@ -309,7 +309,7 @@ export interface AuditTotalRow {
   events: number
 }
 
-/** The answer to a changeset, for whoever asks again with the same key. */
+/** The response to a changeset, by idempotency key. */
 export interface IdempotencyKeyRow {
   realm: string
   key: string

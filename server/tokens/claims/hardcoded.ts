@@ -1,4 +1,4 @@
-/** A value that is the same for everybody. */
+/** A constant value. */
 
 import { type ClaimMapper, named } from './mapper.ts'
 

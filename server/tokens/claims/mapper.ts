@@ -20,7 +20,7 @@ export interface MapperInput {
   readonly config: MapperConfig
   /** Nobody where a client acts for itself. */
   readonly user: MappedUser | undefined
-  /** What may stand in tokens for the client. */
+  /** What tokens for the client may contain. */
   readonly roles: HeldRoles
   readonly client: TokenClient
 }
@@ -43,7 +43,7 @@ export interface ClaimMapper {
   audiences?(input: MapperInput): readonly string[]
 }
 
-/** Stands for each client in turn, as Keycloak spells it. */
+/** Placeholder for the client id, in the spelling of Keycloak. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text that people write
 export const eachClient = '${client_id}'
 

@@ -1,6 +1,6 @@
 /**
- * Claims that a request names one by one (OIDC Core §5.5). A name is another way to ask for what a scope means: it goes
- * no further than the scopes that the client may have, and whoever allows the claim allows that scope.
+ * Claims that a request names one by one (OIDC Core §5.5). A claim is limited to the allowed scopes of the client, and consent
+ * to the claim is consent to its scope.
  */
 
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -10,7 +10,7 @@ import { type ActiveMapper, mappersOfScope, ofTheProtocol } from './collect.ts'
 import { pathOf } from './mapper.ts'
 
 export interface NamedClaim {
-  /** What the name stands for. */
+  /** The scope of the claim. */
   readonly scope: string
   readonly mappers: readonly ActiveMapper[]
 }

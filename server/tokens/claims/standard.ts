@@ -1,4 +1,4 @@
-/** What the standard scopes mean (OIDC Core §5.4), and `groups` and `roles` beside them: mappers that nobody configures. */
+/** Claims of the standard scopes (OIDC Core §5.4), and of `groups` and `roles`: fixed mappers. */
 
 import type { ClaimMapperId } from '#schemas/drivers/claim-mappers.ts'
 import { eachClient, type MapperConfig } from './mapper.ts'
@@ -69,7 +69,7 @@ export const standardScopes: Readonly<Record<string, readonly StandardClaim[]>> 
   ],
 }
 
-/** Whose claims are told at userinfo, and in an id token only where they are asked for one by one (OIDC Core §5.4). */
+/** Scopes whose claims are at userinfo, and in an id token only if requested one by one (OIDC Core §5.4). */
 export const userinfoScopes: ReadonlySet<string> = new Set(['profile', 'email', 'address', 'phone'])
 
 /** By the name of the claim. */
