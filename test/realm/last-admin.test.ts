@@ -29,7 +29,7 @@ describe.each(backends)('the last administrator of master on $name', (backend) =
     status: 409,
     body: {
       code: 'conflict',
-      detail: expect.stringContaining('nobody who can sign in would administer master any more'),
+      detail: expect.stringContaining('master would have no administrator who can sign in'),
     },
   }
   const expectRefused = async (attempts: Record<string, () => Promise<Answer>>): Promise<void> => {

@@ -118,7 +118,7 @@ describe('adopt', () => {
     await execa('git', ['apply'], { cwd: folder, input: trial.stdout })
     expect(readFileSync(join(folder, 'realm.yaml'), 'utf8')).toBe(after)
     expect((await run('plan --detailed-exitcode')).code).toBe(0)
-    expect((await run('adopt')).stderr).toBe('Nothing to adopt: the files say what is live.\n')
+    expect((await run('adopt')).stderr).toBe('Nothing to adopt: the realm matches the files.\n')
   })
 
   it('takes in what was made by hand when it is named or asked for, with what it needs', async () => {

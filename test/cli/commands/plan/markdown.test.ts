@@ -30,7 +30,7 @@ describe.each(['plan', 'drift'])('%s -o markdown', (command) => {
         { IAMCTL_SERVER: server, IAMCTL_CLIENT_ID: 'nobody', IAMCTL_CLIENT_SECRET: 'not-told' },
       )
     const denied = await failed(4, as(world().server.url).run)
-    expect(denied).toContain('the client nobody gets no token')
+    expect(denied).toContain('refused a token to client nobody')
     expect(denied).not.toContain('not-told')
     expect(await failed(5, as('http://127.0.0.1:9').run)).toContain('127.0.0.1')
   })
