@@ -138,7 +138,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     assignUserRole(user),
     unassignUserRole(user),
     setUserPassword(user),
-    importUsers(user),
+    importUsers({ ...user, keyring }),
     ...credentialActions({ ...user, keyring }),
     ...requiredActionActions(user),
     listConsents(user, needs.oidc.consents),

@@ -1,5 +1,6 @@
 /** Users as a Keycloak export has them, in our own form: their credentials are rewritten as PHC strings. */
 
+import { Secret } from 'otpauth'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { requiredActions } from '#schemas/kinds/user.ts'
 import { formats } from '#schemas/text/formats.ts'
@@ -98,6 +99,35 @@ const passwordOf = (credentials: readonly Doc[]): Doc | undefined => {
   return value === undefined ? undefined : { type: 'password', value }
 }
 
+const appAlgorithms = ['HmacSHA1', 'HmacSHA256', 'HmacSHA512']
+
+/** An authenticator app, by time; undefined for codes by counter, and for algorithms that are not known. */
+const appOf = (credential: Doc): Doc | undefined => {
+  const { type, userLabel, value, hashedSaltedValue = value } = credential
+  // Before Keycloak 8 all stood on the credential itself, the secret under the name of a hash.
+  const isOld = type === 'totp'
+  if (!isOld && type !== 'otp') return undefined
+  const secret = isOld ? hashedSaltedValue : inner(credential['secretData'])['value']
+  const {
+    algorithm = 'HmacSHA1',
+    digits,
+    period,
+    subType = 'totp',
+    secretEncoding,
+  } = isOld ? credential : inner(credential['credentialData'])
+  if (typeof secret !== 'string' || subType !== 'totp') return undefined
+  if (!appAlgorithms.includes(String(algorithm))) return undefined
+  return {
+    type: 'otp',
+    // Keycloak takes the bytes of its text for the key, unless the credential says otherwise.
+    secret: secretEncoding === 'BASE32' ? secret : Secret.fromUTF8(secret).base32,
+    algorithm,
+    digits: digits || 6,
+    period: period || 30,
+    ...(typeof userLabel === 'string' && userLabel !== '' ? { userLabel } : {}),
+  }
+}
+
 /** `{ web: [reader] }` as `web/reader`; old exports name it after applications. */
 const clientRolesOf = (row: Doc): string[] =>
   [row['clientRoles'], row['applicationRoles']]
@@ -122,9 +152,15 @@ export const converted = (row: Doc, miss: (field: string) => void): Doc => {
   for (const field of taken) if (row[field] !== undefined) user[field] = row[field]
   if (isObject(row['attributes'])) user['attributes'] = attributesOf(row['attributes'])
   const credentials = objectsIn(row['credentials'])
-  const password = passwordOf(credentials)
-  if (password !== undefined) user['credentials'] = [password]
-  if (credentials.length > (password === undefined ? 0 : 1)) miss('credentials')
+  const first = credentials.find(({ type }) => type === 'password')
+  const lost = new Set<string>()
+  const takenOver = credentials.flatMap((credential) => {
+    const mine = credential === first ? passwordOf(credentials) : appOf(credential)
+    if (mine === undefined) lost.add(String(credential['type']))
+    return mine ?? []
+  })
+  if (takenOver.length > 0) user['credentials'] = takenOver
+  for (const type of lost) miss(`credentials (${type})`)
   const actions = textsIn(row['requiredActions'])
   const known = new Set(actions.filter((action) => requiredActions.some((one) => one === action)))
   if (known.size < new Set(actions).size) miss('requiredActions')

@@ -29,7 +29,7 @@ const keycloakUser = (username: string, algorithm: string, digest: string, size:
       }),
       credentialData: JSON.stringify({ hashIterations: 1000, algorithm }),
     },
-    { type: 'otp', secretData: '{"value":"x"}', credentialData: '{}' },
+    { type: 'webauthn', secretData: '{}', credentialData: '{}' },
   ],
 })
 
@@ -103,7 +103,7 @@ describe('users to be imported', () => {
       expect(found.leftOut).toEqual(
         new Map([
           ['requiredActions', 3],
-          ['credentials', 3],
+          ['credentials (webauthn)', 3],
         ]),
       )
       for (const [index, user] of (await collected(found.users())).entries()) {

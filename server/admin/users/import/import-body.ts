@@ -15,6 +15,7 @@ import { textErrors } from '#server/storage/values.ts'
 import type { UserFields } from '#server/users/user-record.ts'
 import { type ActionContext, bodyOf } from '../../action.ts'
 import { userFields } from '../users.ts'
+import { type ImportedCredential, importedCredentials } from './import-credentials.ts'
 
 export const importTypes = ['application/json', 'application/x-ndjson'] as const
 
@@ -25,16 +26,9 @@ const lineLimit = 256 * 1024
 /** Most errors to report. */
 export const maxErrors = 100
 
-export interface ImportedPassword {
-  /** A hash that was made elsewhere. */
-  readonly value?: string
-  /** Or the password itself. */
-  readonly password?: string
-}
-
 export type ImportedUser = Partial<UserFields> &
   Pick<UserFields, 'username'> & {
-    readonly credentials?: readonly ImportedPassword[]
+    readonly credentials?: readonly ImportedCredential[]
     /** Keys of documents; unknown ones are reported and not assigned. */
     readonly roles?: readonly string[]
     readonly clientRoles?: readonly string[]
@@ -59,24 +53,7 @@ const keys = (description: string) => ({
 const importedUser = bodyOf(
   {
     ...userFields,
-    credentials: {
-      type: 'array',
-      maxItems: 1,
-      items: bodyOf(
-        {
-          type: { type: 'string', enum: ['password'] },
-          value: { type: 'string', format: 'password-hash' },
-          password: {
-            type: 'string',
-            minLength: 1,
-            maxLength: 1024,
-            writeOnly: true,
-            description: 'The password itself, instead of a hash; it is stored as a hash.',
-          },
-        },
-        ['type'],
-      ),
-    },
+    credentials: importedCredentials,
     roles: keys('Names of realm roles; unknown ones are reported as missing.'),
     clientRoles: keys('Client roles as client/role; unknown ones are reported as missing.'),
     groups: keys('Paths of groups; unknown ones are reported as missing.'),

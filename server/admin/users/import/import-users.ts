@@ -3,6 +3,7 @@
  * named by its place; then everything is written in one transaction of few, large statements.
  */
 
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { insertCredentials } from '#server/credentials/credentials.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -13,8 +14,9 @@ import { insertUserGroups, insertUserRoles } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
 import { type Action, type ActionContext, bodyOf } from '../../action.ts'
+import type { CredentialParts } from '../../credentials/credential-type.ts'
 import { defaultRoleIn } from '../create-user.ts'
-import { endOtherSessions, type UserParts, userEvent } from '../users.ts'
+import { endOtherSessions, settingsIn, type UserParts, userEvent } from '../users.ts'
 import {
   bodyLimit,
   type ImportedUser,
@@ -25,6 +27,7 @@ import {
   readImport,
   type UserImport,
 } from './import-body.ts'
+import { openCredentials, passwordIn } from './import-credentials.ts'
 import { inSlices, openNames } from './import-names.ts'
 import { joinStatements, openMemberships } from './memberships.ts'
 import { withHashes } from './plain-passwords.ts'
@@ -80,16 +83,9 @@ const refuse = (errors: readonly FieldError[]): Problem => {
     : invalid(told)
 }
 
-export const importUsers = (parts: UserParts): Action => {
+export const importUsers = (parts: CredentialParts): Action => {
+  const credentialsOf = openCredentials(parts)
   const { users, passwords, storage, recorder, clock, ranks, lastAdmin, addressNotice } = parts
-
-  const credentialOf = (row: UserRow, user: ImportedUser): CredentialRow[] => {
-    const hash = user.credentials?.[0]?.value
-    if (hash === undefined) return []
-    const { row: credential, errors } = passwords.firstOf(row, hash, '/credentials/0/value')
-    if (!credential) throw invalid(errors)
-    return [credential]
-  }
 
   /** A password for a user with a role gives access to the permissions of the role. */
   const refuseWaysIn = async (
@@ -112,29 +108,39 @@ export const importUsers = (parts: UserParts): Action => {
   /** The statements, and the user's row as it will be. */
   const overwrite = async (
     context: ActionContext,
+    settings: SettingsDoc,
     before: UserRow,
     user: ImportedUser,
-  ): Promise<{ readonly after: UserRow; readonly statements: readonly Statement[] }> => {
+  ): Promise<{
+    readonly after: UserRow
+    readonly hasNewApps: boolean
+    readonly statements: readonly Statement[]
+  }> => {
     if (before.managed === 1)
       throw new Problem('conflict', `user "${before.username}" is managed by a file`)
     await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
-    const { credentials, roles: _, clientRoles: __, groups: ___, ...fields } = user
+    const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
     const after = changedUserRow(before, fields, clock.now())
-    const hash = credentials?.[0]?.value
-    const settings = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
+    const found = passwordIn(user)
+    const hash = found?.given.value
+    const withoutHistory = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
       typeof passwords.acceptHash
     >[0]
     const password =
       hash === undefined
         ? { statements: [], errors: [] }
-        : passwords.acceptHash(settings, before, hash, '/credentials/0/value')
+        : passwords.acceptHash(withoutHistory, before, hash, `/credentials/${found?.at}/value`)
     if (password.errors.length > 0) throw invalid(password.errors)
-    const shutOut = hash !== undefined || (before.enabled === 1 && after.enabled === 0)
+    const apps = await credentialsOf.appStatements(settings, before, user)
+    const shutOut =
+      hash !== undefined || apps.length > 0 || (before.enabled === 1 && after.enabled === 0)
     return {
       after,
+      hasNewApps: apps.length > 0,
       statements: [
         ...users.updateStatements(before, after),
         ...password.statements,
+        ...apps,
         ...(await addressNotice.statements(context.view, [{ before, after }])),
         ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
       ],
@@ -145,6 +151,7 @@ export const importUsers = (parts: UserParts): Action => {
   const decide = async (context: ActionContext, given: UserImport) => {
     const { realm } = context
     const { ifResourceExists, placeOf } = given
+    const settings = await settingsIn(context)
     const existing = await existingUsers(parts, realm, given.users)
     const isSkipped = ({ username }: ImportedUser): boolean =>
       ifResourceExists === 'SKIP' && existing.has(foldName(username))
@@ -162,6 +169,8 @@ export const importUsers = (parts: UserParts): Action => {
     const results: Result[] = []
     /** Users whose password is replaced. */
     const reset: string[] = []
+    /** Users who have other apps than before. */
+    const equipped: string[] = []
     /** Users who cannot sign in afterwards. */
     const out: UserRow[] = []
     const pace = createPace()
@@ -181,7 +190,9 @@ export const importUsers = (parts: UserParts): Action => {
         return
       }
       if (before) {
-        const change = await collect(errors, place, () => overwrite(context, before, user))
+        const change = await collect(errors, place, () =>
+          overwrite(context, settings, before, user),
+        )
         statements.push(
           ...(change?.statements ?? []),
           ...joinStatements(
@@ -193,13 +204,14 @@ export const importUsers = (parts: UserParts): Action => {
         )
         if (change?.after.enabled === 0 || change?.after.locked === 1) out.push(before)
         results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
-        if (user.credentials?.[0]) reset.push(before.id)
+        if (passwordIn(user)) reset.push(before.id)
+        if (change?.hasNewApps) equipped.push(before.id)
         return
       }
       const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
       const made = await collect(errors, place, async () => {
         const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
-        return { row, credential: credentialOf(row, user) }
+        return { row, credential: credentialsOf.rowsOf(settings, row, user) }
       })
       if (!made) return
       rows.push(made.row)
@@ -218,6 +230,7 @@ export const importUsers = (parts: UserParts): Action => {
       statements: await lastAdmin.aroundData(context.view, out, statements),
       results,
       reset,
+      equipped,
       roles: joined.map(({ id, user }) => ({ id, roles: memberships.rolesOf(user) })),
       groups: joined.flatMap(({ id, user }) =>
         memberships.groupsOf(user).map((group_id) => ({ user_id: id, group_id })),
@@ -230,7 +243,7 @@ export const importUsers = (parts: UserParts): Action => {
 
   const commit = async (
     context: ActionContext,
-    { rows, credentials, statements, results, reset, roles, groups }: Decided,
+    { rows, credentials, statements, results, reset, equipped, roles, groups }: Decided,
     defaults: readonly string[],
   ): Promise<void> => {
     const roleRows = roles.flatMap(({ id, roles: given }) =>
@@ -253,6 +266,7 @@ export const importUsers = (parts: UserParts): Action => {
       [
         ...results.filter(({ action }) => action !== 'SKIPPED').map(eventOf),
         ...reset.map((id) => userEvent(context, 'RESET_PASSWORD', id, 'imported')),
+        ...equipped.map((id) => userEvent(context, 'UPDATE_CREDENTIAL', id, 'otp')),
       ],
     )
     addressNotice.wake()
@@ -261,7 +275,7 @@ export const importUsers = (parts: UserParts): Action => {
   return {
     operationId: 'import-users',
     method: 'POST',
-    events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'RESET_PASSWORD'],
+    events: ['ADMIN_CREATE', 'ADMIN_UPDATE', 'RESET_PASSWORD', 'UPDATE_CREDENTIAL'],
     path: '/users/import',
     permission: 'manage-users',
     resourceType: 'users',

@@ -6,12 +6,21 @@
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import { type ImportedUser, maxErrors, type UserImport } from './import-body.ts'
+import { credentialErrors, type ImportedCredential, passwordIn } from './import-credentials.ts'
 
 /** Argon2id takes a core for about 10 ms each: more would keep the request waiting for minutes. */
 export const mostPlain = 2000
 const atOnce = 8
 
-const plainOf = ({ credentials }: ImportedUser): string | undefined => credentials?.[0]?.password
+const plainOf = (user: ImportedUser): string | undefined => passwordIn(user)?.given.password
+
+/** With a hash in the place of the password; without the password where there is no hash. */
+const withHash = (user: ImportedUser, value: string | undefined): ImportedUser => ({
+  ...user,
+  credentials: (user.credentials ?? []).flatMap((one): readonly ImportedCredential[] =>
+    one.type !== 'password' ? [one] : value === undefined ? [] : [{ type: 'password', value }],
+  ),
+})
 
 /** The same users, with a hash where they had a password; a dry run needs none. */
 export const withHashes = async (
@@ -23,20 +32,12 @@ export const withHashes = async (
     const password = plainOf(user)
     return password === undefined ? [] : [{ index, password }]
   })
-  const unclear: FieldError[] = users.flatMap(({ credentials: [given] = [] }, index) =>
-    given && (given.value === undefined) === (given.password === undefined)
-      ? [
-          {
-            field: `${placeOf(index)}/credentials/0`,
-            code: 'exclusive',
-            message: 'needs a value (a hash) or a password, and not both',
-          },
-        ]
-      : [],
+  const unclear: FieldError[] = users.flatMap((user, index) =>
+    credentialErrors(user, placeOf(index)),
   )
   if (unclear.length > 0) throw invalid(unclear.slice(0, maxErrors))
   const tooMany: FieldError[] = plain.slice(mostPlain, mostPlain + 1).map(({ index }) => ({
-    field: `${placeOf(index)}/credentials/0/password`,
+    field: `${placeOf(index)}/credentials`,
     code: 'too-many',
     message: `at most ${mostPlain} passwords can come as text at once; import the users in parts`,
   }))
@@ -46,8 +47,7 @@ export const withHashes = async (
     await Promise.all(
       plain.slice(start, start + atOnce).map(async ({ index, password }) => {
         const user = users[index] as ImportedUser
-        const credentials = given.dryRun ? [] : [{ value: await passwords.hashOf(password) }]
-        hashed[index] = { ...user, credentials }
+        hashed[index] = withHash(user, given.dryRun ? undefined : await passwords.hashOf(password))
       }),
     )
   return hashed
