@@ -31,7 +31,6 @@ export type Refusal =
   | 'digest'
   /** Parameters of the redirect binding that are missing, doubled or escaped in an ambiguous way. */
   | 'query'
-  | 'decryption'
 
 export class XmlRefused extends Error {
   override readonly name = 'XmlRefused'

@@ -37,7 +37,8 @@ const find = (node: Node, id: string): Node | undefined =>
         .map((child) => find(child, id))
         .find(Boolean)
 
-const canonical = (xml: string): string => canonicalize(parse(xml, LIMIT), { limit: LIMIT })
+export const canonicalForm = (xml: string): string =>
+  canonicalize(parse(xml, LIMIT), { limit: LIMIT })
 
 const method = (name: string, algorithm: string, inside = ''): string =>
   `<ds:${name} Algorithm="${algorithm}">${inside}</ds:${name}>`
@@ -59,7 +60,7 @@ export const handSigned = (xml: string, id: string, parts: Parts = {}): string =
   const signedInfo = `<ds:SignedInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">${
     parts.canonicalization ?? method('CanonicalizationMethod', c14n)
   }${parts.method ?? method('SignatureMethod', rsa256)}${(parts.references ?? ((one) => one))(reference)}</ds:SignedInfo>`
-  const data = Buffer.from(canonical(signedInfo))
+  const data = Buffer.from(canonicalForm(signedInfo))
   const value =
     parts.hmac === undefined
       ? sign(parts.hash ?? 'sha256', data, {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { childOf, readSigned, xmlName } from '#server/xml/index.ts'
-import { handSigned, method, type Parts, transform } from './hand-signed.ts'
+import { canonicalForm, handSigned, method, type Parts, transform } from './hand-signed.ts'
 import { curved, sender, stranger, weak } from './keys.ts'
 import {
   assertion,
@@ -208,8 +208,14 @@ describe('a signature', () => {
     expect(refusalOf(() => read(handSigned(authnRequest('_1'), '_1', parts)))).toBe(refusal)
   })
 
-  it('over an element without an ID is refused', () => {
-    const xml = handSigned(authnRequest('_1'), '_1', { uri: '#' }).replace(' ID="_1"', '')
+  it.each([
+    ['no ID', '#undefined', ''],
+    ['an empty ID', '#', ' ID=""'],
+  ])('over an element with %s is refused', (_name, uri, id) => {
+    const other = authnRequest('_1').replace(' ID="_1"', id)
+    const digest = createHash('sha256').update(canonicalForm(other)).digest('base64')
+    const parts: Parts = { uri, digestValue: () => digest }
+    const xml = handSigned(authnRequest('_1'), '_1', parts).replace(' ID="_1"', id)
     expect(refusalOf(() => read(xml))).toBe('reference')
   })
 
