@@ -18,6 +18,7 @@ import { measureLists } from './measurements/lists.ts'
 import { measureMemory } from './measurements/memory.ts'
 import { measureNeighbours } from './measurements/neighbours.ts'
 import { measurePages } from './measurements/pages.ts'
+import { measureSaml } from './measurements/saml.ts'
 import { measureSignIns } from './measurements/sign-ins.ts'
 import { measureStartUp } from './measurements/start-up.ts'
 import { measureStorm } from './measurements/storm.ts'
@@ -40,6 +41,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   import: measureImport,
   events: measureEvents,
   neighbours: measureNeighbours,
+  saml: measureSaml,
   'sign-ins': measureSignIns,
   storm: measureStorm,
   pages: measurePages,
