@@ -43,3 +43,80 @@ export const templates = templatesWith(valuesWith([...awkward, ...otherLineEnds]
 
 /** Elements that xml-crypto reads as they are. */
 export const plainTemplates = templatesWith(valuesWith(awkward))
+
+const uris = ['urn:one', 'urn:two', 'urn:Three']
+
+/** Text as senders may write it: escaped, by number, or in CDATA. */
+const rawText = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '&amp;',
+        '&lt;',
+        '&#13;',
+        '&#x1F600;',
+        '\r\n',
+        '\t',
+        'x',
+        'é',
+        '\u2028',
+        '"',
+        '>',
+      ),
+      fc.constantFrom('<![CDATA[<&]]>', '<![CDATA[]]>'),
+    ),
+    { maxLength: 5 },
+  )
+  .map((parts) => parts.join(''))
+
+const rawValue = fc
+  .array(
+    fc.constantFrom('&amp;', '&lt;', '&#10;', '&#9;', '\n', '\t', ' ', '&quot;', "'", '>', 'é'),
+    {
+      maxLength: 4,
+    },
+  )
+  .map((parts) => parts.join(''))
+
+const between = fc.constantFrom('', ' ', '\n', '<!-- - -->', ' <!--x--> ')
+
+/** Declarations that bind the prefixes again, to the same or to another namespace. */
+const declarations = fc
+  .record(
+    {
+      xmlns: fc.constantFrom('', ...uris),
+      'xmlns:p': fc.constantFrom(...uris),
+      'xmlns:Q': fc.constantFrom(...uris),
+    },
+    { requiredKeys: [] },
+  )
+  .map((given) => Object.entries(given).map(([name, uri]) => ` ${name}="${uri}"`))
+
+const rawAttributes = fc
+  .dictionary(fc.constantFrom('x', 'y', 'xmlnsx', 'p:one', 'Q:two', 'xml:lang'), rawValue)
+  .map((given) => Object.entries(given).map(([name, value]) => ` ${name}="${value}"`))
+
+const rawElements: fc.Arbitrary<string> = fc.letrec<{ element: string }>((tie) => ({
+  element: fc
+    .tuple(
+      fc.constantFrom('a', 'p:b', 'Q:c'),
+      declarations,
+      rawAttributes,
+      fc.oneof(
+        { depthSize: 'small' },
+        rawText,
+        fc
+          .array(fc.tuple(between, tie('element')), { maxLength: 3 })
+          .map((children) => children.flat().join('')),
+      ),
+    )
+    .map(
+      ([name, declared, given, content]) =>
+        `<${name}${[...declared, ...given].join('')}>${content}</${name}>`,
+    ),
+})).element
+
+/** Documents as other software may send them, with every prefix bound at the root. */
+export const documents = rawElements.map(
+  (inside) => `<p:root xmlns:p="urn:one" xmlns:Q="urn:two" ID="_1">${inside}</p:root>`,
+)

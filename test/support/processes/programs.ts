@@ -29,6 +29,8 @@ const programs = {
   zsh: { files: ['/usr/bin/zsh'], packages: ['zsh'] },
   fish: { files: ['/usr/bin/fish'], packages: ['fish'] },
   curl: { files: ['/usr/bin/curl'], packages: ['curl'] },
+  xmlsec1: { files: ['/usr/bin/xmlsec1'], packages: ['xmlsec1'] },
+  xmllint: { files: ['/usr/bin/xmllint'], packages: ['libxml2-utils'] },
   groff: { files: ['/usr/bin/groff'], packages: ['groff-base'] },
 } satisfies Record<string, Program>
 
