@@ -5,11 +5,12 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import type { LandingPage } from '#server/http/pages/pages.ts'
 import { installPageScope, type PageScopeParts } from '#server/sign-in/pages/page-scope.ts'
 import { pageContext, type RealmRoute } from '#server/sign-in/pages/visit.ts'
+import type { LandingPage, LandingPages } from './landing-page.ts'
 
 export interface LandingParts extends PageScopeParts {
+  readonly pages: LandingPages
   readonly master: string
 }
 

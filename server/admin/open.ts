@@ -15,6 +15,7 @@ import { createAdminTokens } from './bearer.ts'
 import { insistOnDescriptions, installGuard } from './guard.ts'
 import { createHealth } from './health.ts'
 import { landingRoutes } from './landing.ts'
+import { landingPages } from './landing-page.ts'
 import { monitoringRoutes } from './monitoring.ts'
 import { interactiveDocs } from './openapi/interactive-docs.ts'
 import { openapiRoutes } from './openapi/openapi.ts'
@@ -66,7 +67,7 @@ export const openAdmin = (needs: AdminNeeds) => {
   const routes: FastifyPluginAsync = async (app) => {
     app.register(openapiRoutes)
     app.register(interactiveDocs)
-    app.register(landingRoutes({ settingsOf, pages, mapError, master }))
+    app.register(landingRoutes({ settingsOf, pages: pages.with(landingPages), mapError, master }))
     app.register(monitoringRoutes({ health, siblings }))
     app.register(adminResourceRoutes({ baseUrl, master }))
     app.register(api)

@@ -38,6 +38,7 @@ import type { Lists } from './discovery/metadata.ts'
 import { protectedResource } from './discovery/protected-resource.ts'
 import type { Endpoint } from './endpoint.ts'
 import { logout } from './logout/logout.ts'
+import { oidcPages } from './page-definitions.ts'
 import { createRecordRefusal } from './record-refusal.ts'
 import { createCodes } from './token/codes.ts'
 import type { Dpop } from './token/dpop.ts'
@@ -82,7 +83,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { realmKeys, signingKeys } = needs.keys
   const { store: users, post } = needs.users
   const { authenticator, devices } = needs.credentials
-  const { pages, mapError } = needs.http
+  const { mapError } = needs.http
+  const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
   const { consents, dpop, preflights, userPages, authorizations, cibaRequests } = shared

@@ -26,6 +26,7 @@ import { createChangePassword } from './credentials/password.ts'
 import { createOwnData } from './data.ts'
 import { createJsonErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
+import { selfServicePages } from './pages/definitions.ts'
 import { createAccountPages } from './pages/index.ts'
 import { createChangeProfile } from './profile/profile.ts'
 import { restoreAddress } from './profile/restore-address.ts'
@@ -112,7 +113,8 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
   const { devices, factors, passkeys, transactions, approvals, authenticator } = needs.credentials
   const { issuers, verifier, subjects } = needs.tokens
   const { settingsOf } = needs.realm
-  const { pages, mapError } = http
+  const { mapError } = http
+  const pages = http.pages.with(selfServicePages)
   const { dpop, preflights, userPages, cibaRequests } = needs.oidc
   const { own, exportData } = createOwnAccount(needs)
   const callerOf = createAccountCaller({ verifier, dpop, sessions, users, browser })

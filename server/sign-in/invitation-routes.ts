@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { InvitationPage, PageError } from '#server/http/pages/pages.ts'
+import type { PageError } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
@@ -25,6 +25,8 @@ import {
 } from './invitations.ts'
 import { joined } from './organizations.ts'
 import { registerPath, signInPath } from './pages/addresses.ts'
+import type { InvitationPage } from './pages/definitions/choices.ts'
+import type { SignInPages } from './pages/definitions/index.ts'
 import { describeAcceptInvitation, describeInvitation } from './pages/description.ts'
 import { FORM_LIMIT, readForm } from './pages/form.ts'
 import { installPageScope, type PageScopeParts } from './pages/page-scope.ts'
@@ -37,6 +39,7 @@ import {
 } from './pages/visit.ts'
 
 export interface InvitationRouteParts extends VisitParts, PageScopeParts {
+  readonly pages: SignInPages
   /** The invitation that a browser has opened. */
   readonly opened: OpenedInvitations
   readonly invitations: Invitations

@@ -25,6 +25,7 @@ import { createKnownDevices } from './known-devices.ts'
 import { createAdministrators } from './messages/administrators.ts'
 import { createSignInOrganizations } from './organizations.ts'
 import { createBrowser } from './pages/browser.ts'
+import { type SignInPages, signInPages } from './pages/definitions/index.ts'
 import type { FindPending } from './pages/pending.ts'
 import { loginRoutes } from './pages/routes.ts'
 
@@ -48,10 +49,10 @@ export interface SignInNeeds {
   readonly master: string
 }
 
-const createSignInFlow = (needs: SignInNeeds) => {
+const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
   const { storage, clock, keyring, recorder, metrics, messaging, users, credentials } = needs
   const { sessions, baseUrl } = needs
-  const { cookies, pages } = needs.http
+  const { cookies } = needs.http
   const { post } = users
   const { factors, authenticator, bruteForce } = credentials
   const administrators = createAdministrators({ ranks: users.ranks, factors })
@@ -106,10 +107,11 @@ const createSignInFlow = (needs: SignInNeeds) => {
 export const openSignIn = (needs: SignInNeeds) => {
   const { copy, clock, recorder, metrics, users, sessions, master } = needs
   const { settingsOf } = needs.realm
-  const { cookies, csrf, pages, mapError } = needs.http
+  const { cookies, csrf, mapError } = needs.http
+  const pages = needs.http.pages.with(signInPages)
   const browser = createBrowser(cookies, csrf)
   const invitations = createOpenedInvitations({ invitations: users.invitations, copy, cookies })
-  const { engine, signIns, directLack } = createSignInFlow(needs)
+  const { engine, signIns, directLack } = createSignInFlow(needs, pages)
   return {
     browser,
     invitations,

@@ -6,11 +6,13 @@ import { Problem } from '#schemas/problems.ts'
 import { type Branding, brandStyle, cardColors } from '#server/http/pages/branding.ts'
 import { contrast, isColor, readableOn, textOn } from '#server/http/pages/colors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
-import { createPages, findTemplates, type LoginPage } from '#server/http/pages/pages.ts'
+import { createPages, findTemplates } from '#server/http/pages/pages.ts'
+import { signInPages } from '#server/sign-in/pages/definitions/index.ts'
+import type { LoginPage } from '#server/sign-in/pages/definitions/login.ts'
 import { bareServer } from './bare-server.ts'
 
 const templates = findTemplates()
-const pages = createPages()
+const pages = createPages().with(signInPages)
 
 /** What a browser would get for a login page. */
 const login = async (page: Partial<LoginPage> = {}) => {

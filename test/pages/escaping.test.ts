@@ -1,7 +1,8 @@
 /** Whatever a model holds, it becomes text: every string of every example is replaced by an attack. */
+
 import { afterAll, describe, expect, it } from 'vitest'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { bareServer } from '../http/bare-server.ts'
+import type { AllPages } from './all-pages.ts'
 import { examples } from './examples.ts'
 import { exampleServer } from './server.ts'
 
@@ -33,7 +34,7 @@ describe('a page', () => {
         ? (reply: unknown, page: unknown) => show(reply, attacked(page))
         : show
     },
-  }) satisfies Pages
+  }) satisfies AllPages
   app.get<{ Params: { example: string } }>('/:example', (request, reply) => {
     const show = examples[request.params.example]
     return show

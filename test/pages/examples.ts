@@ -1,8 +1,9 @@
 /** One filled-in example of every page, or several where it can look quite different; with a server that shows them. */
 import type { FastifyReply } from 'fastify'
-import type { FormPage, Impersonation, Pages } from '#server/http/pages/pages.ts'
+import type { FormPage, Impersonation } from '#server/http/pages/pages.ts'
+import type { AllPages } from './all-pages.ts'
 
-type Show = (pages: Pages, reply: FastifyReply, page: FormPage) => FastifyReply
+type Show = (pages: AllPages, reply: FastifyReply, page: FormPage) => FastifyReply
 
 const time = 1_700_000_000_000
 const username = 'alice@nordwind.example'

@@ -7,6 +7,7 @@ import { createCookies } from '#server/http/cookies/cookies.ts'
 import type { Branding } from '#server/http/pages/branding.ts'
 import { createPages, findTemplates } from '#server/http/pages/pages.ts'
 import { bareServer } from '../http/bare-server.ts'
+import { allPages } from './all-pages.ts'
 import { examples, impersonation } from './examples.ts'
 
 /** Stands for the languages that are written from right to left; all but its name is English. */
@@ -24,7 +25,7 @@ export const exampleServer = (brandings: Readonly<Record<string, Branding>>) => 
   const templatesDir = withRtl()
   const { app } = bareServer()
   const cookies = createCookies('http://127.0.0.1')
-  const pages = createPages({ templatesDir, cookies })
+  const pages = createPages({ templatesDir, cookies }).with(allPages)
   const posted: unknown[] = []
   pages.routes(app, async (realm) => brandings[realm] ?? null)
   app.register(formbody)

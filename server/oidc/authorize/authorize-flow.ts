@@ -7,7 +7,6 @@ import type { FastifyReply } from 'fastify'
 import { Client, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
@@ -19,6 +18,7 @@ import type { Consents } from '../consent/consents.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { shownApplication } from '../consent/shown-application.ts'
 import { accessDenied, OAuthError, oauthError } from '../errors.ts'
+import type { OidcPages } from '../page-definitions.ts'
 import type { Codes } from '../token/codes.ts'
 import type { Answer, Visit } from './answer.ts'
 import { askedScopes } from './asked-scopes.ts'
@@ -31,7 +31,7 @@ import type { PushedRequests } from './pushed-requests.ts'
 export interface FlowParts {
   readonly recorder: Recorder
   readonly sessions: Sessions
-  readonly pages: Pages
+  readonly pages: OidcPages
   readonly browser: Browser
   readonly authorizations: Authorizations
   readonly consents: Consents

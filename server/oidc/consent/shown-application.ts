@@ -1,8 +1,8 @@
 /** What the consent page tells of an application beside its name: above all where the answer goes (RFC 6749 §10.16). */
 
 import { logoOf } from '#schemas/rules/client-logo.ts'
-import type { ShownApplication } from '#server/http/pages/pages.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { ShownApplication } from '../page-definitions.ts'
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 

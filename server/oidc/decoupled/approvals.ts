@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { ApprovalWish, Pages } from '#server/http/pages/pages.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
@@ -13,6 +12,7 @@ import { describe } from '../description.ts'
 import { urlOf } from '../endpoint.ts'
 import type { RealmRoute } from '../issuer.ts'
 import { approvalsHandle } from '../own-pages.ts'
+import type { ApprovalWish, OidcPages } from '../page-definitions.ts'
 import { formOf } from '../parameters.ts'
 import type { UserPages, UserVisit } from '../user-pages.ts'
 import { createCibaDecisions } from './ciba-decisions.ts'
@@ -57,7 +57,7 @@ export interface ApprovalPageParts {
   readonly clock: Clock
   readonly recorder: Recorder
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
-  readonly pages: Pages
+  readonly pages: OidcPages
   readonly userPages: UserPages
   readonly requests: CibaRequests
 }

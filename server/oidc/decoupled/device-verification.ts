@@ -7,7 +7,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -17,6 +16,7 @@ import { describe } from '../description.ts'
 import { urlOf } from '../endpoint.ts'
 import type { RealmRoute } from '../issuer.ts'
 import { deviceHandle } from '../own-pages.ts'
+import type { OidcPages } from '../page-definitions.ts'
 import { formOf, queryOf } from '../parameters.ts'
 import type { UserPages, UserVisit } from '../user-pages.ts'
 import { createDecisions } from './decoupled-decisions.ts'
@@ -59,7 +59,7 @@ const describeDecide = describe({
 export interface DeviceVerificationParts {
   readonly clock: Clock
   readonly recorder: Recorder
-  readonly pages: Pages
+  readonly pages: OidcPages
   readonly userPages: UserPages
   readonly requests: DeviceRequests
 }

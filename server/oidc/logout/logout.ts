@@ -10,7 +10,6 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
@@ -28,6 +27,7 @@ import { withQuery } from '../authorize/response-modes/query.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
+import type { OidcPages } from '../page-definitions.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
 import { createLogoutRequests } from './logout-requests.ts'
@@ -40,7 +40,7 @@ export interface LogoutParts {
   readonly storage: Storage
   readonly recorder: Recorder
   readonly browser: Browser
-  readonly pages: Pages
+  readonly pages: OidcPages
   readonly mapError?: MapError | undefined
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
 }

@@ -7,7 +7,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { xsrfHeader } from '#server/http/cookies/cookies.ts'
 import type { MapError } from '#server/http/errors.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { freshIssuer } from '#server/oidc/issuer.ts'
 import { approvalHandle } from '#server/oidc/own-pages.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'
@@ -19,6 +18,7 @@ import type { Issuers } from '#server/tokens/realm.ts'
 import { bodyReader } from '../description.ts'
 import { createJsonErrors } from '../errors.ts'
 import { wantsPage } from '../operation.ts'
+import type { SelfServicePages } from '../pages/definitions.ts'
 import {
   type ApprovalParts,
   createApprovalDecisions,
@@ -44,7 +44,7 @@ const idOf = ({ params }: FastifyRequest): string => (params as ApprovalRoute['P
 export interface SignInApprovalParts extends ApprovalParts {
   readonly issuers: Issuers
   readonly sessions: Sessions
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly userPages: UserPages
   readonly mapError?: MapError | undefined
 }

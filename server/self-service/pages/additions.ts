@@ -1,15 +1,19 @@
 /** The pages where a method is added. What has begun is in the address of the form, sealed: nothing waits on the server. */
 
-import type { ConfigureTotpPage, Pages, RegisterPasskeyPage } from '#server/http/pages/pages.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type {
+  ConfigureTotpPage,
+  RegisterPasskeyPage,
+} from '#server/sign-in/pages/definitions/enrolment.ts'
 import type { Enrolments } from '../credentials/enrolments.ts'
+import type { SelfServicePages } from './definitions.ts'
 import { additionPath, factorsPath } from './factors.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface AdditionParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly enrolments: Enrolments
 }

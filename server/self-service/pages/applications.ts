@@ -2,16 +2,16 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/realm.ts'
+import type { SelfServicePages } from './definitions.ts'
 import { type Frame, goTo } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface ApplicationsPageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly consents: Consents
   readonly revoke: RevokeConsent

@@ -2,17 +2,17 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'
-import type { AccountDeletePage, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
 import { passwordType } from '../credentials/password.ts'
 import type { OwnData } from '../data.ts'
+import type { AccountDeletePage, SelfServicePages } from './definitions.ts'
 import { type Frame, goTo, pathIn, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface DataPageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly browser: Browser
   readonly factors: Pick<Factors, 'has'>

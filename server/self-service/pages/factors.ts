@@ -1,15 +1,15 @@
 /** How the user signs in, and where methods are added and removed. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { AccountFactorsPage, OwnFactor, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { codesLeft, type OwnCredentials } from '../credentials/credentials.ts'
+import type { AccountFactorsPage, OwnFactor, SelfServicePages } from './definitions.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface FactorsPageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly credentials: OwnCredentials
 }

@@ -1,13 +1,13 @@
 /** What the pages of an account have in common: the menu, the banner of an impersonation, what was just done. */
 
 import type { FastifyReply } from 'fastify'
-import type { AccountSection, AccountSectionPage } from '#server/http/pages/pages.ts'
 import { accountOf } from '#server/oidc/account-caller.ts'
 import type { AccountPath } from '#server/oidc/own-pages.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Self } from '../self.ts'
+import type { AccountSection, AccountSectionPage } from './definitions.ts'
 
 /** THE list of sections, in the order of the menu, and where they are below the account. */
 export const sections: readonly { readonly id: AccountSection; readonly at: AccountPath }[] = [

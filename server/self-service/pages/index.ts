@@ -6,7 +6,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { RealmRoute } from '#server/oidc/issuer.ts'
 import { type AccountPath, accountHandle } from '#server/oidc/own-pages.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'
@@ -19,6 +18,7 @@ import type { OwnAccount } from '../own-account.ts'
 import { additionPages } from './additions.ts'
 import { applicationsPages } from './applications.ts'
 import { dataPages } from './data.ts'
+import type { SelfServicePages } from './definitions.ts'
 import { factorsPage } from './factors.ts'
 import { createFrame, goTo } from './frame.ts'
 import { type AccountPage, describeEntry, describeShow, describeSubmit } from './page.ts'
@@ -30,7 +30,7 @@ const firstSection = 'profile'
 
 export interface AccountPageParts {
   readonly storage: Storage
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly userPages: UserPages
   readonly browser: Browser
   readonly factors: Pick<Factors, 'has'>

@@ -2,16 +2,16 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
-import { type AccountPasswordPage, passwordErrors } from '#server/http/pages/pages.ts'
+import { passwordErrors } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import { type ChangePassword, passwordType } from '../credentials/password.ts'
+import type { AccountPasswordPage, SelfServicePages } from './definitions.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface PasswordPageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly factors: Pick<Factors, 'has'>
   readonly change: ChangePassword

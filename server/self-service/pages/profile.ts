@@ -1,14 +1,14 @@
 /** The page of the user's name and address. */
 
-import type { AccountProfilePage, Pages } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/user-pages.ts'
 import { profileErrors } from '#server/sign-in/actions/update-profile.ts'
 import type { ChangeProfile } from '../profile/profile.ts'
+import type { AccountProfilePage, SelfServicePages } from './definitions.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface ProfilePageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly change: ChangeProfile
 }

@@ -1,13 +1,13 @@
 /** Where the user is signed in. */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { ListedSession, OwnSessions } from '../sessions.ts'
 import { browserName } from './browser-name.ts'
+import type { SelfServicePages } from './definitions.ts'
 import { type Frame, goTo, selfOf } from './frame.ts'
 import type { AccountPage } from './page.ts'
 
 export interface SessionsPageParts {
-  readonly pages: Pages
+  readonly pages: SelfServicePages
   readonly frame: Frame
   readonly own: OwnSessions
 }

@@ -35,8 +35,10 @@ import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, htmlReply } from '../description.ts'
+import type { SelfServicePages } from '../pages/definitions.ts'
 
 export interface RestoreAddressParts extends PageScopeParts {
+  readonly pages: SelfServicePages
   readonly issuers: Issuers
   readonly storage: Storage
   readonly users: Users

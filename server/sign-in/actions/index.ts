@@ -1,7 +1,6 @@
 /** THE list of what can be required of a user at a sign-in, in the order in which it is asked. */
 
 import type { CredentialsArea } from '#server/credentials/open.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
@@ -9,6 +8,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import type { RequiredAction } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { configureTotp } from './configure-totp.ts'
 import { configureRecoveryCodes } from './recovery-codes.ts'
 import { registerPasskey } from './register-passkey.ts'
@@ -18,7 +18,7 @@ import { updateEmail, updateProfile, verifyProfile } from './update-profile.ts'
 import { verifyEmail } from './verify-email.ts'
 
 export interface RequiredActionNeeds {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly keyring: Keyring

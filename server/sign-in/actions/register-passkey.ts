@@ -2,15 +2,15 @@
 
 import { passkeyEnrolment } from '#server/credentials/enrolment.ts'
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
 import { type RequiredAction, refused } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly users: Users
   readonly clock: Clock

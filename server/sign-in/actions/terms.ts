@@ -1,15 +1,15 @@
 /** The terms of the realm. When they were accepted is kept as an attribute of the user, as Keycloak does it. */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Attributes } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import type { AnswerContext, Answered, Form, RequiredAction } from '../flow/step.ts'
 import { refused } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly users: Users
   readonly clock: Clock
 }

@@ -1,7 +1,6 @@
 import { deleteCredentials } from '#server/credentials/credentials.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
@@ -17,10 +16,11 @@ import type {
   StepContext,
 } from '../flow/step.ts'
 import { refused } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly passwords: Passwords
   readonly sessions: Sessions

@@ -1,7 +1,7 @@
 /** Name and address of the user, to be looked at and completed. A new address must be verified again. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { FieldErrors, Pages } from '#server/http/pages/pages.ts'
+import type { FieldErrors } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
@@ -9,10 +9,11 @@ import { profileChange } from '#server/users/profile.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Form, type Refusal, type RequiredAction, refused } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly users: Users
   readonly clock: Clock
   readonly addressNotice: AddressNotice

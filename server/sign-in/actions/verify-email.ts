@@ -3,7 +3,6 @@
  * no one in.
  */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -15,10 +14,11 @@ import { type RequiredAction, refused, stepError } from '../flow/step.ts'
 import { mayHave, pendingAddress, takeAddress } from '../messages/claims.ts'
 import { createCodeExchange, wasResent } from '../messages/code-exchange.ts'
 import { codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly users: Users
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>

@@ -5,7 +5,6 @@
  */
 
 import type { Factors } from '#server/credentials/factors.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -18,9 +17,10 @@ import type { Administrators } from '../messages/administrators.ts'
 import { sendAgain, wasResent } from '../messages/code-exchange.ts'
 import { causeOf, mayOpen, openedByMail } from '../messages/mail-proof.ts'
 import { codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>

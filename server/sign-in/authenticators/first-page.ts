@@ -1,10 +1,10 @@
 /** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { FirstPage } from '#server/http/pages/pages.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
 import { type AskedPage, loginError, type StepContext } from '../flow/step.ts'
 import { registerPath } from '../pages/addresses.ts'
+import type { FirstPage } from '../pages/definitions/login.ts'
 import { passkeyAudience, passwordlessId } from './webauthn-passwordless.ts'
 
 const notices = ['signed-out', 'password-changed', 'registered'] as const

@@ -1,15 +1,15 @@
 /** Asks for the username. An unknown name continues like any other: the next step fails for it. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import { refused, type Step } from '../flow/step.ts'
 import { signInPath } from '../pages/addresses.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { createFirstPage } from './first-page.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly passkeys: Passkeys
   readonly users: Users
 }

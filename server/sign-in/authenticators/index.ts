@@ -1,7 +1,6 @@
 /** THE list of authenticators. */
 
 import type { CredentialsArea } from '#server/credentials/open.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
@@ -11,6 +10,7 @@ import type { UsersArea } from '#server/users/open.ts'
 import type { Step } from '../flow/step.ts'
 import type { Administrators } from '../messages/administrators.ts'
 import type { SignInOrganizations } from '../organizations.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { emailCode } from './email-code.ts'
 import { emailLink } from './email-link.ts'
 import { identify } from './identify.ts'
@@ -29,7 +29,7 @@ import { webauthn } from './webauthn.ts'
 import { webauthnPasswordless } from './webauthn-passwordless.ts'
 
 export interface AuthenticatorNeeds {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly keyring: Keyring

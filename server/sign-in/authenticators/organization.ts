@@ -3,12 +3,12 @@
  * are not asked, nor is a request that names one.
  */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import { refused, type Step, type StepContext, stepError } from '../flow/step.ts'
 import type { SignInOrganizations } from '../organizations.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly organizations: SignInOrganizations
 }
 

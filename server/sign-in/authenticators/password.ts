@@ -1,10 +1,10 @@
 /** The password for the name that was given before, whether or not the name exists. */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import { loginError, refused, type Step } from '../flow/step.ts'
 import { resetPath } from '../pages/addresses.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
-export const password = ({ pages }: { readonly pages: Pages }): Step => ({
+export const password = ({ pages }: { readonly pages: SignInPages }): Step => ({
   id: 'password',
   amr: 'pwd',
   blind: true,

@@ -8,7 +8,6 @@ import type { Approvals } from '#server/credentials/approvals.ts'
 import { type ApprovalStatus, approvalMs } from '#server/credentials/approvals.ts'
 import type { DeviceAddress, Devices } from '#server/credentials/devices.ts'
 import { reachableDevices } from '#server/credentials/reachable-devices.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
@@ -25,10 +24,11 @@ import {
 } from '../flow/step.ts'
 import { causeOf } from '../messages/mail-proof.ts'
 import { maySendAgain } from '../messages/sent-code.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>

@@ -5,7 +5,6 @@
  */
 
 import type { Approvals } from '#server/credentials/approvals.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Users } from '#server/users/users.ts'
@@ -19,10 +18,11 @@ import {
   type StepContext,
   stepError,
 } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly clock: Clock
   readonly users: Users
   readonly approvals: Approvals

@@ -4,13 +4,13 @@ import type { Checked } from '#server/credentials/authenticate.ts'
 import { changeSecret } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly factors: Factors
 }

@@ -9,7 +9,6 @@ import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
@@ -31,9 +30,10 @@ import { type Form, type Refusal, refused, type Step, type StepContext } from '.
 import { claimantOf, giveUp, waitingFor } from '../messages/claims.ts'
 import { joined } from '../organizations.ts'
 import { signInPath } from '../pages/addresses.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly users: Users

@@ -1,7 +1,6 @@
 /** A new password for a user who was authenticated by other means. */
 
 import type { Passwords } from '#server/credentials/passwords.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -9,9 +8,10 @@ import type { Users } from '#server/users/users.ts'
 import { signOutBox, takeNewPassword } from '../actions/update-password.ts'
 import type { Step } from '../flow/step.ts'
 import type { Administrators } from '../messages/administrators.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly passwords: Passwords
   readonly sessions: Sessions

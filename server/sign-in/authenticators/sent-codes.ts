@@ -3,7 +3,6 @@
 import type { FastifyReply } from 'fastify'
 import type { Channel } from '#schemas/drivers/messaging.ts'
 import type { Factors } from '#server/credentials/factors.ts'
-import type { Pages, SentCodePage } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -16,9 +15,11 @@ import type { Administrators } from '../messages/administrators.ts'
 import { createCodeExchange, wasResent } from '../messages/code-exchange.ts'
 import { causeOf, mayOpen, openedByMail } from '../messages/mail-proof.ts'
 import { codeDigits, codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
+import type { SentCodePage } from '../pages/definitions/factors.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 export interface SentCodeParts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>

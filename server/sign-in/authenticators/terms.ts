@@ -1,14 +1,14 @@
 /** The terms as a step of the flow: asked of users who have not accepted them since `since` (seconds), or ever. */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Attributes } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import { takeTerms, termsAttribute } from '../actions/terms.ts'
 import type { Step, StepContext } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly users: Users
   readonly clock: Clock
 }

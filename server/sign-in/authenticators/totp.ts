@@ -4,15 +4,15 @@ import type { Checked } from '#server/credentials/authenticate.ts'
 import { advanceCredential, credentialContext } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { type OtpParameters, timeStepOf } from '#server/credentials/otp.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly keyring: Keyring

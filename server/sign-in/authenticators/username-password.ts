@@ -1,13 +1,13 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Step } from '../flow/step.ts'
 import { resetPath } from '../pages/addresses.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import { createFirstPage } from './first-page.ts'
 
 export const usernamePassword = (parts: {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly passkeys: Passkeys
 }): Step => {
   const firstPage = createFirstPage(parts)

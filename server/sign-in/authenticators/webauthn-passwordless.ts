@@ -4,12 +4,12 @@
  */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Users } from '#server/users/users.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly passkeys: Passkeys
   readonly users: Users
 }

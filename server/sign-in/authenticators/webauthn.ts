@@ -1,12 +1,12 @@
 /** A security key or passkey as second factor. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 
 interface Parts {
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly passkeys: Passkeys
 }
 

@@ -10,18 +10,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Checked } from '#server/credentials/authenticate.ts'
-import type {
-  FieldErrors,
-  FormPage,
-  LoginError,
-  PageError,
-  SignInPage,
-  StepError,
-} from '#server/http/pages/pages.ts'
+import type { FieldErrors, FormPage, PageError } from '#server/http/pages/pages.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import type { LoginError } from '../pages/definitions/login.ts'
+import type { SignInPage, StepError } from '../pages/definitions/step.ts'
 import type { PinnedExecution } from './pinned-flow.ts'
 import type { SignIn } from './sign-ins.ts'
 import type { SignInState } from './state.ts'

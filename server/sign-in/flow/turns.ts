@@ -3,12 +3,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { stepPath } from '../pages/addresses.ts'
 import type { Browser } from '../pages/browser.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
 import type { FindPending, PendingSignIn } from '../pages/pending.ts'
 import { pageContext, type RealmRoute, type Visit } from '../pages/visit.ts'
 import { type Engine, retryAfter } from './engine.ts'
@@ -20,7 +20,7 @@ import type { AskedPage, Refusal } from './step.ts'
 
 export interface TurnParts {
   readonly browser: Browser
-  readonly pages: Pages
+  readonly pages: SignInPages
   readonly engine: Engine
   /** Finds what waits for a sign-in. */
   readonly findPending?: FindPending | undefined

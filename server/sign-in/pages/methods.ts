@@ -1,7 +1,7 @@
 /** The ways to go on that a user chooses among, as the page names them. */
 
-import type { Method, MethodKind } from '#server/http/pages/pages.ts'
 import type { Option } from '../flow/runner.ts'
+import type { Method, MethodKind } from './definitions/factors.ts'
 
 const kinds: Readonly<Record<string, MethodKind>> = {
   identify: 'password',

@@ -18,6 +18,7 @@ import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { type Form, type Refusal, refused } from '../flow/step.ts'
 import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
 import { afterReset, pathOf, startPath, stepPath } from './addresses.ts'
+import type { SignInPages } from './definitions/index.ts'
 import {
   describeAnswer,
   describeAsk,
@@ -34,6 +35,7 @@ import { createStatus, type SignInRoute } from './status.ts'
 import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
 
 export interface LoginParts extends TurnParts, VisitParts, PageScopeParts {
+  readonly pages: SignInPages
   readonly recorder: Recorder
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void

@@ -1,12 +1,12 @@
 /** The answer as a form that the browser sends (OAuth 2.0 Form Post Response Mode §2): by script, or by a button. */
 
 import { displayNameOf } from '#schemas/kinds/client.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
+import type { OidcPages } from '../../page-definitions.ts'
 import { formTargets } from '../form-targets.ts'
 import type { ResponseMode } from './mode.ts'
 
-export const formPost = ({ pages }: { readonly pages: Pages }): ResponseMode => ({
+export const formPost = ({ pages }: { readonly pages: OidcPages }): ResponseMode => ({
   name: 'form_post',
   send: async ({ issuer, client, redirectUri, parameters }, request, reply) =>
     pages.formPost(reply, {

@@ -1,8 +1,8 @@
 /** THE list of response modes. */
 
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Mint } from '#server/tokens/mint.ts'
+import type { OidcPages } from '../../page-definitions.ts'
 import { formPost } from './form-post.ts'
 import { fragment } from './fragment.ts'
 import { jarm } from './jarm.ts'
@@ -10,7 +10,7 @@ import type { ResponseMode } from './mode.ts'
 import { query } from './query.ts'
 
 export const createResponseModes = (parts: {
-  readonly pages: Pages
+  readonly pages: OidcPages
   readonly mint: Mint
   readonly clock: Clock
 }): readonly ResponseMode[] => {

@@ -1,9 +1,17 @@
 /** The account in the user's own hands. Times are milliseconds since 1970. */
 
-import type { FormPage } from './context.ts'
-import { definePage } from './definition.ts'
-import type { FieldErrors } from './field-errors.ts'
-import type { PasswordHints, ProfileField, SignOutBox } from './people.ts'
+import type { FormPage } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { FieldErrors } from '#server/http/pages/field-errors.ts'
+import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
+import { enrolmentPages } from '#server/sign-in/pages/definitions/enrolment.ts'
+import { factorPages } from '#server/sign-in/pages/definitions/factors.ts'
+import {
+  type PasswordHints,
+  type ProfileField,
+  registrationPages,
+  type SignOutBox,
+} from '#server/sign-in/pages/definitions/registration.ts'
 
 export type AccountSection =
   | 'profile'
@@ -118,7 +126,18 @@ export interface AccountDeletePage extends AccountSectionPage {
   readonly cancelUrl: string
 }
 
-export const accountPages = {
+/** The other side of push and QR: posts `decision`, `allow` or `deny`, and `number` where it is asked for. */
+export interface ConfirmSignInPage extends FormPage {
+  readonly username: string
+  readonly application?: string | undefined
+  readonly ipAddress: string
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+  readonly asksNumber?: boolean | undefined
+  readonly error?: 'wrong-number' | undefined
+}
+
+export const selfServicePages = {
   accountProfile: definePage<AccountProfilePage>('account-profile'),
   accountPassword: definePage<AccountPasswordPage>('account-password'),
   accountFactors: definePage<AccountFactorsPage>('account-factors'),
@@ -127,4 +146,10 @@ export const accountPages = {
   accountApplications: definePage<AccountApplicationsPage>('account-applications'),
   accountData: definePage<AccountDataPage>('account-data'),
   accountDelete: definePage<AccountDeletePage>('account-delete'),
+  confirmSignIn: definePage<ConfirmSignInPage>('confirm-sign-in'),
+  confirmLink: factorPages.confirmLink,
+  done: registrationPages.done,
+  ...enrolmentPages,
 }
+
+export type SelfServicePages = Pages & PagesOf<typeof selfServicePages>

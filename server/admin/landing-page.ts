@@ -1,7 +1,8 @@
 /** What a browser sees at addresses that are no page of a sign-in: what this is, and where to go on. */
 
-import type { PageContext } from './context.ts'
-import { definePage } from './definition.ts'
+import type { PageContext } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
 
 interface LandingLink<Id extends string> {
   readonly id: Id
@@ -19,3 +20,5 @@ export interface LandingPage extends PageContext {
 export const landingPages = {
   landing: definePage<LandingPage>('landing'),
 }
+
+export type LandingPages = Pages & PagesOf<typeof landingPages>

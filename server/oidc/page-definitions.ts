@@ -1,7 +1,8 @@
-/** What a user is asked to decide: consent, account, organization, terms, devices and requests that wait. */
+/** The pages of the provider: consent, accounts, devices, requests that wait, signing out, and answers sent by a form. */
 
-import type { FormPage, PageContext, StepPage } from './context.ts'
-import { definePage } from './definition.ts'
+import type { FormPage, PageContext } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
 
 /** What is known about an application that asks, beside its name. */
 export interface ShownApplication {
@@ -29,39 +30,10 @@ interface WishPage extends FormPage {
 export interface ConsentPage extends WishPage, ShownApplication {}
 
 /** With which account to go on; posts `decision`, `continue` or `other`. */
-export interface AccountPage extends FormPage {
+export interface ChooseAccountPage extends FormPage {
   readonly application: string
   readonly username: string
   readonly name?: string | undefined
-}
-
-/** For which organization; posts `organization`, an id, or nothing for none of them. */
-export interface ChooseOrganizationPage extends StepPage {
-  readonly organizations: readonly { readonly id: string; readonly name: string }[]
-  /** Whether one may go on without any. */
-  readonly optional?: boolean | undefined
-}
-
-/** Where the link of an invitation leads to, and what is to be done about it. */
-export interface InvitationPage extends PageContext {
-  /** `other-account`: the invitation is for another account than the signed-in one. */
-  readonly what: 'sign-in' | 'register' | 'accept' | 'other-account' | 'accepted'
-  readonly organization: string
-  /** The address that was invited. */
-  readonly email: string
-  /** The signed-in user. */
-  readonly username?: string | undefined
-  /** For `accept`: the form posts `_csrf` and `decision=accept`. */
-  readonly form?: Pick<FormPage, 'action' | 'csrf'> | undefined
-  /** For the others: where to go on. */
-  readonly continueUrl?: string | undefined
-}
-
-/** Posts `decision`, `accept` or `decline`. */
-export interface TermsPage extends StepPage {
-  /** Plain text; line breaks are kept. */
-  readonly text?: string | undefined
-  readonly url?: string | undefined
 }
 
 /** Where the code of a device is typed; posts `user_code`. */
@@ -98,14 +70,43 @@ export interface ApprovalsPage extends FormPage {
   readonly notice?: 'allowed' | 'denied' | 'gone' | undefined
 }
 
-export const decisionPages = {
+/** Whether the user wants to sign out, where nothing proves it. */
+export interface SignOutPage extends FormPage {
+  /** The requesting application, if known. */
+  readonly application?: string | undefined
+  readonly username: string
+  /** Posted with the answer. */
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export interface SignedOutPage extends PageContext {
+  readonly application?: string | undefined
+  /** Where the browser goes on to. */
+  readonly target?: string | undefined
+  /** Pages of clients that sign the user out there; only their origins may be framed. */
+  readonly frames: readonly string[]
+}
+
+/** A form that is sent on by a script, or by a button where there are none. */
+export interface FormPostPage extends PageContext {
+  readonly application: string
+  readonly action: string
+  readonly fields: Readonly<Record<string, string>>
+}
+
+export const oidcPages = {
   consent: definePage<ConsentPage>('consent', { images: ({ logo }) => (logo ? [logo] : []) }),
-  account: definePage<AccountPage>('choose-account'),
-  chooseOrganization: definePage<ChooseOrganizationPage>('choose-organization'),
-  invitation: definePage<InvitationPage>('invitation'),
-  terms: definePage<TermsPage>('terms'),
+  account: definePage<ChooseAccountPage>('choose-account'),
   device: definePage<DevicePage>('device'),
   deviceConfirm: definePage<DeviceConfirmPage>('device-confirm', { once: true }),
   deviceDone: definePage<DeviceDonePage>('device-done', { once: true }),
   approvals: definePage<ApprovalsPage>('approvals'),
+  signOut: definePage<SignOutPage>('sign-out', { once: true }),
+  signedOut: definePage<SignedOutPage>('signed-out', {
+    frames: ({ frames }) => frames,
+    once: true,
+  }),
+  formPost: definePage<FormPostPage>('form-post', { script: () => 'submit', once: true }),
 }
+
+export type OidcPages = Pages & PagesOf<typeof oidcPages>

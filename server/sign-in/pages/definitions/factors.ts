@@ -1,7 +1,8 @@
 /** One page for each way to prove who one is, besides the password. */
 
-import type { FormPage, PageContext, StepPage } from './context.ts'
-import { definePage } from './definition.ts'
+import type { FormPage, PageContext } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { StepPage } from './step.ts'
 
 /** A code from an app; posts `code`. */
 export interface TotpPage extends StepPage {
@@ -57,17 +58,6 @@ export interface QrPage extends StepPage {
   readonly statusUrl: string
 }
 
-/** The other side of push and QR: posts `decision`, `allow` or `deny`, and `number` where it is asked for. */
-export interface ConfirmSignInPage extends FormPage {
-  readonly username: string
-  readonly application?: string | undefined
-  readonly ipAddress: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
-  readonly asksNumber?: boolean | undefined
-  readonly error?: 'wrong-number' | undefined
-}
-
 /** What a link in a message leads to: nothing happens before the button, as mail scanners follow links too. */
 export interface ConfirmLinkPage extends FormPage {
   readonly purpose: 'sign-in' | 'verify-email' | 'delete-account' | 'restore-email'
@@ -114,7 +104,6 @@ export const factorPages = {
   passkey: definePage<WebAuthnPage>('passkey', { script: webauthn }),
   push: definePage<PushPage>('push', { script: poll }),
   qr: definePage<QrPage>('qr', { script: poll }),
-  confirmSignIn: definePage<ConfirmSignInPage>('confirm-sign-in'),
   confirmLink: definePage<ConfirmLinkPage>('confirm-link'),
   chooseMethod: definePage<ChooseMethodPage>('choose-method'),
 }

@@ -1,8 +1,9 @@
 /** Registration, recovery of an account, and what a user must do before going on. */
 
-import type { FormPage, PageContext, SignInPage, StepPage } from './context.ts'
-import { definePage } from './definition.ts'
-import type { FieldErrors } from './field-errors.ts'
+import type { FormPage, PageContext } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { FieldErrors } from '#server/http/pages/field-errors.ts'
+import type { SignInPage, StepPage } from './step.ts'
 
 /** Told under the field of a new password. */
 export interface PasswordHints {
@@ -91,7 +92,7 @@ export interface DonePage extends PageContext {
   readonly continueUrl?: string | undefined
 }
 
-export const peoplePages = {
+export const registrationPages = {
   register: definePage<RegisterPage>('register'),
   forgotPassword: definePage<ForgotPasswordPage>('forgot-password'),
   forgotSent: definePage<ForgotSentPage>('forgot-sent', { once: true }),

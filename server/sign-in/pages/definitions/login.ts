@@ -1,7 +1,8 @@
-/** Signing in by name and password, and signing out again. */
+/** Signing in by name and password. */
 
-import type { FormPage, PageContext, SignInPage, StepPage } from './context.ts'
-import { definePage } from './definition.ts'
+import type { FormPage } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
+import type { SignInPage, StepPage } from './step.ts'
 
 /** Ids of messages; a locked user and a wrong password are the same message on purpose. */
 export type LoginError = 'credentials' | 'expired' | 'too-many' | 'unavailable'
@@ -54,42 +55,12 @@ export interface SignedInPage extends FormPage {
   readonly accountUrl?: string | undefined
 }
 
-/** Whether the user wants to sign out, where nothing proves it. */
-export interface SignOutPage extends FormPage {
-  /** The requesting application, if known. */
-  readonly application?: string | undefined
-  readonly username: string
-  /** Posted with the answer. */
-  readonly fields: Readonly<Record<string, string>>
-}
-
-export interface SignedOutPage extends PageContext {
-  readonly application?: string | undefined
-  /** Where the browser goes on to. */
-  readonly target?: string | undefined
-  /** Pages of clients that sign the user out there; only their origins may be framed. */
-  readonly frames: readonly string[]
-}
-
-/** A form that is sent on by a script, or by a button where there are none. */
-export interface FormPostPage extends PageContext {
-  readonly application: string
-  readonly action: string
-  readonly fields: Readonly<Record<string, string>>
-}
-
 const passkeyScript = ({ passkey }: FirstPage): 'webauthn' | undefined =>
   passkey === undefined ? undefined : 'webauthn'
 
-export const signInPages = {
+export const loginPages = {
   login: definePage<LoginPage>('login', { script: passkeyScript }),
   identify: definePage<IdentifyPage>('identify', { script: passkeyScript }),
   password: definePage<PasswordPage>('password'),
   signedIn: definePage<SignedInPage>('signed-in'),
-  signOut: definePage<SignOutPage>('sign-out', { once: true }),
-  signedOut: definePage<SignedOutPage>('signed-out', {
-    frames: ({ frames }) => frames,
-    once: true,
-  }),
-  formPost: definePage<FormPostPage>('form-post', { script: () => 'submit', once: true }),
 }

@@ -1,7 +1,7 @@
 /** Adding a factor, in a sign-in or from the account. */
 
-import type { FormPage } from './context.ts'
-import { definePage } from './definition.ts'
+import type { FormPage } from '#server/http/pages/context.ts'
+import { definePage } from '#server/http/pages/definition.ts'
 
 export interface EnrolmentPage extends FormPage {
   readonly username: string
