@@ -51,6 +51,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
   switchOff(config.runtime.tuningOff)
   if (isOn('tick-layout')) keepTickLayout()
   const areas = await openServer({ config, logger, clock: systemClock })
+  const { sealEvents, outbox } = areas.audit
   const app = createApp(areas)
   if (isOn('object-shapes')) settleShapes()
   try {
@@ -72,7 +73,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
       await sleep(config.limits.shutdownDelay * 1000)
       await finishRequests(app, config.limits.shutdownTimeout * 1000)
       await stopping
-      await sealRest({ ...areas.audit, logger })
+      await sealRest({ sealEvents, outbox, logger })
       await areas.close()
       endBound()
     }

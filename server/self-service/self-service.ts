@@ -19,7 +19,8 @@ export interface SelfServiceParts extends OperationParts {
   readonly mapError?: MapError | undefined
 }
 
-export const selfService = ({ own, pages, mapError, ...parts }: SelfServiceParts) => {
+export const selfService = (parts: SelfServiceParts) => {
+  const { own, pages, mapError } = parts
   /** THE list of what can be done by JSON. */
   const operations = [
     ...profileOperations(own.changeProfile),

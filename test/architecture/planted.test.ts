@@ -204,6 +204,22 @@ const planted: Readonly<Record<string, Planted>> = {
       'cli/planning/plan.ts': `if (change.kind === 'added' || actor.type === 'client') go()`,
     },
   },
+  'an area is opened with what it needs by name': {
+    wrong: [
+      { 'server/oidc/open.ts': `createEndpoints({ ...needs.tokens, clock })` },
+      { 'server/run/open.ts': `const areas = { ...users, ...tokens }` },
+      { 'server/run/background.ts': `webhookDeliveries({ ...webhooks, send })` },
+      { 'server/oidc/authorize/authorize.ts': `createFlow({ ...parts, consents })` },
+      { 'server/sign-in/pages/routes.ts': `createVisits({ ...needs })` },
+    ],
+    right: {
+      'server/oidc/open.ts': `createEndpoints({ tokens, clock }); const all = [...grants, ...methods]`,
+      'server/run/housekeeping.ts': `append([...areas.sessions.forgetStatements(name)])`,
+      'server/run/reset-admin.ts': `record({ ...event, type: 'RESET_PASSWORD' })`,
+      'server/admin/actions.ts': `impersonate({ ...user, cookies })`,
+      'server/xml/query.ts': `const octets = [...parts, algorithm].join('&')`,
+    },
+  },
   'no work is left behind in a comment, and no type error is hidden': {
     wrong: [
       { 'server/run/app.ts': '// TODO: later' },

@@ -166,6 +166,25 @@ const impureImports = ({ files }: Tree): string[] =>
       ),
   )
 
+/** The composition root, and the function by which each area is opened. */
+const composition = /^server\/([a-z-]+\/open|run\/(app|background|start))\.ts$/
+
+/** Names of what a function is given; handing all of it on hides what is needed. */
+const bags: ReadonlySet<string> = new Set(['parts', 'needs', 'areas'])
+
+const handsBagOn = ({ files }: Tree): string[] =>
+  files
+    .filter(({ path }) => path.startsWith('server/'))
+    .flatMap((file) =>
+      wrongNodes([file], (node, parent) => {
+        if (node.type !== 'SpreadElement' || parent.type !== 'ObjectExpression') return undefined
+        const isBag = bags.has(nameOf(node['argument']) ?? '')
+        return isBag || composition.test(file.path)
+          ? 'spreads an object: name what is handed on'
+          : undefined
+      }),
+    )
+
 export const rules: readonly Rule[] = [
   { title: 'a folder imports only lower floors and its left neighbours', broken: wrongImports },
   { title: 'every file of the server stands on a floor', broken: homelessFiles },
@@ -206,6 +225,7 @@ export const rules: readonly Rule[] = [
   },
   { title: 'only the guarded client makes requests', broken: requestsOutside },
   { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
+  { title: 'an area is opened with what it needs by name', broken: handsBagOn },
   {
     title: 'no work is left behind in a comment, and no type error is hidden',
     broken: ({ files }) =>
