@@ -10,7 +10,7 @@ import { xsrfHeader } from '#server/http/cookies/cookies.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Users } from '#server/users/users.ts'
 import { noToken, refuseToken } from './token/bearer.ts'
 import {

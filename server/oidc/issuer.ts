@@ -1,7 +1,7 @@
 /** The realm of a protocol request. One that does not exist and one that is switched off answer the same. */
 
 import type { FastifyRequest } from 'fastify'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { noSuchRealm } from './errors.ts'
 
 export interface RealmRoute {

@@ -13,8 +13,8 @@ import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
 import { logoutDeliveries } from './logout/logout-deliveries.ts'
 import { takeForms } from './parameters.ts'
+import { createUserPages } from './signed-in-pages.ts'
 import { createDpop } from './token/dpop.ts'
-import { createUserPages } from './user-pages.ts'
 
 export interface OidcNeeds extends EndpointNeeds {
   readonly http: HttpArea

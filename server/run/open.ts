@@ -29,7 +29,7 @@ import { openStorage } from '#server/storage/open.ts'
 import { openTokens } from '#server/tokens/open.ts'
 import { openUsers } from '#server/users/open.ts'
 import { openWebhooks } from '#server/webhooks/open.ts'
-import { mapError } from './errors.ts'
+import { mapError } from './map-error.ts'
 
 /** What a server is started with. */
 export interface Given {

@@ -7,7 +7,7 @@ import { presentedToken, refuseScope, refuseToken } from '#server/oidc/token/bea
 import { type UserTokenParts, userinfoResource } from '#server/oidc/token/user-token.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { accountScope } from '#server/tokens/scopes.ts'
 import type { Subjects } from '#server/tokens/subject.ts'
 import type { VerifiedToken } from '#server/tokens/verify.ts'

@@ -3,7 +3,7 @@
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { PersonalKeys } from '#server/audit/personal-keys.ts'
-import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -5,7 +5,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
-import type { Issuers } from '#server/tokens/realm.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import { bodyReader, type Description, describe } from './description.ts'
 import type { Self } from './self.ts'
 

@@ -4,7 +4,7 @@ import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import { doerOf } from '#server/sessions/doer.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 
 export interface Self extends Account {
   readonly issuer: Issuer

@@ -22,8 +22,7 @@ import {
   invitationPath,
   type OpenedInvitation,
   type OpenedInvitations,
-} from './invitations.ts'
-import { joined } from './organizations.ts'
+} from './opened-invitations.ts'
 import { registerPath, signInPath } from './pages/addresses.ts'
 import type { InvitationPage } from './pages/definitions/choices.ts'
 import type { SignInPages } from './pages/definitions/index.ts'
@@ -37,6 +36,7 @@ import {
   type Visit,
   type VisitParts,
 } from './pages/visit.ts'
+import { joined } from './sign-in-organizations.ts'
 
 export interface InvitationRouteParts extends VisitParts, PageScopeParts {
   readonly pages: SignInPages

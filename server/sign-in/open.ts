@@ -20,14 +20,14 @@ import { createDirectLack } from './flow/direct-grant.ts'
 import { createEngine } from './flow/engine.ts'
 import { createSignIns } from './flow/sign-ins.ts'
 import { invitationRoutes } from './invitation-routes.ts'
-import { createOpenedInvitations } from './invitations.ts'
 import { createKnownDevices } from './known-devices.ts'
 import { createAdministrators } from './messages/administrators.ts'
-import { createSignInOrganizations } from './organizations.ts'
+import { createOpenedInvitations } from './opened-invitations.ts'
 import { createBrowser } from './pages/browser.ts'
 import { type SignInPages, signInPages } from './pages/definitions/index.ts'
 import type { FindPending } from './pages/pending.ts'
 import { loginRoutes } from './pages/routes.ts'
+import { createSignInOrganizations } from './sign-in-organizations.ts'
 
 export interface SignInNeeds {
   readonly storage: Storage

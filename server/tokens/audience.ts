@@ -2,7 +2,7 @@
 
 import type { TokenClient } from './client.ts'
 import { isCommandLine } from './command-line.ts'
-import type { Issuer } from './realm.ts'
+import type { Issuer } from './issuers.ts'
 import { accountScope, openidScope } from './scopes.ts'
 
 /** The audience of the account API: tokens for anything else are refused there (docs/decisions/account-api.md). */

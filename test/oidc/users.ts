@@ -6,7 +6,7 @@ import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants-store.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { newUserRow, type UserFields } from '#server/users/user-record.ts'
 import type { OidcSite, TestClient } from './fixture.ts'
 

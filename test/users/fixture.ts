@@ -9,7 +9,7 @@ import {
   type Attempt,
   type Authenticator,
   createAuthenticator,
-} from '#server/credentials/authenticate.ts'
+} from '#server/credentials/authenticator.ts'
 import { type BruteForce, createBruteForce } from '#server/credentials/guessing/brute-force.ts'
 import { createDecoys } from '#server/credentials/guessing/decoys.ts'
 import { createPasswords, type Passwords } from '#server/credentials/passwords.ts'

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { OAuthError } from '../errors.ts'
 import type { Target } from './check-request.ts'
 import type { ResponseMode } from './response-modes/mode.ts'

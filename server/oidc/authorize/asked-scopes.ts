@@ -2,7 +2,7 @@
 
 import { namedClaims } from '#server/tokens/claims/named.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
 
 export const askedScopes = async (

@@ -1,7 +1,7 @@
 /** An authorize request: as it is sent, and as it is once every step has found it right. */
 
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Parameters } from '../parameters.ts'
 
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account'

@@ -5,7 +5,7 @@
 
 import type { MapError } from '#server/http/errors.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OAuthError, toOAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'

@@ -2,8 +2,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Issuers } from '#server/tokens/realm.ts'
-import type { AuthenticateClient } from '../client-auth/authenticate.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
+import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'

@@ -1,9 +1,9 @@
 /** What the sign-in page learns about what waits for it: an authorize request, an invitation, or a page of ours. */
 
 import { twoFactors } from '#server/sign-in/flow/levels.ts'
-import { invitationHandle, type OpenedInvitations } from '#server/sign-in/invitations.ts'
+import { invitationHandle, type OpenedInvitations } from '#server/sign-in/opened-invitations.ts'
 import type { FindPending } from '#server/sign-in/pages/pending.ts'
-import { ownPage, wantsStrength } from '../own-pages.ts'
+import { ownPage, wantsStrength } from '../page-handles.ts'
 import type { Authorizations } from './authorizations.ts'
 import { formTargets } from './form-targets.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'

@@ -7,7 +7,7 @@ import { errors, type JWTPayload } from 'jose'
 import type { Clock } from '#server/platform/clock.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   type ClientKeys,
   clientSigningAlgorithms,

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Parameters } from '../parameters.ts'
 import type { ClientAuthMethodName } from '../vocabulary.ts'
 

@@ -5,7 +5,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Account } from '../account-caller.ts'
 import { type Consents, consentGuard } from './consents.ts'
 

@@ -4,7 +4,7 @@ import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { openidScope } from '#server/tokens/scopes.ts'
 
 export interface ScopeWords {

@@ -9,7 +9,7 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { clientOf } from '#server/tokens/client.ts'
-import type { Issuers } from '#server/tokens/realm.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import type { CibaRequests, Notification } from './ciba-requests.ts'
 import type { DecoupledRow } from './decoupled-requests.ts'
 

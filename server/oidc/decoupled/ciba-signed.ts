@@ -4,7 +4,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   claimedParameters,
   createReadSignedRequest,

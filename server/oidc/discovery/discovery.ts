@@ -3,7 +3,7 @@
  * it, with the well-known part in front of the issuer's path.
  */
 
-import type { Issuers } from '#server/tokens/realm.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'

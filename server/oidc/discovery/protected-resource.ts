@@ -1,6 +1,6 @@
 /** The realm as a resource that wants tokens (RFC 9728 §2), below the issuer and with the well-known part in front. */
 
-import type { Issuers } from '#server/tokens/realm.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'

@@ -12,8 +12,8 @@ import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { type EndedSession, logoutQueue } from '#server/sessions/endings.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import { SubjectMissingError, type Subjects } from '#server/tokens/subject.ts'
 
 export interface LogoutDeliveryParts {

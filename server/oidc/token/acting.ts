@@ -2,7 +2,7 @@
 
 import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { invalidRequest } from '../errors.ts'
 
 export interface Actor {

@@ -1,7 +1,7 @@
 /** The access token that a request to a resource brings (RFC 6750 §2, RFC 9449 §7.1), and how it is asked for. */
 
 import type { FastifyRequest } from 'fastify'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { insufficientScope, invalidRequest, invalidToken, type OAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 

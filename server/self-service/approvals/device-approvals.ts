@@ -23,7 +23,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import { levelOf } from '#server/sign-in/flow/levels.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Users } from '#server/users/users.ts'
 import { bodyReader, describe, objectOf } from '../description.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Authenticator } from '#server/credentials/authenticator.ts'
 import {
   type BegunOtp,
   type Enrolled,

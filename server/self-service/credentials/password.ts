@@ -3,7 +3,7 @@
 import type { FieldError } from '#schemas/problems.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import type { Jobs } from '#server/jobs/queue.ts'

@@ -5,7 +5,7 @@ import type { Factors } from '#server/credentials/factors.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { recentInSession, twoFactors } from '#server/sign-in/flow/levels.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** The pages where a method is added. What has begun is in the address of the form, sealed: nothing waits on the server. */
 
 import { queryOf } from '#server/oidc/parameters.ts'
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type {
   ConfigureTotpPage,
   RegisterPasskeyPage,

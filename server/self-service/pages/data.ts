@@ -2,7 +2,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
 import { passwordType } from '../credentials/password.ts'

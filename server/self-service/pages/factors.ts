@@ -1,7 +1,7 @@
 /** How the user signs in, and where methods are added and removed. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { codesLeft, type OwnCredentials } from '../credentials/credentials.ts'
 import type { AccountFactorsPage, OwnFactor, SelfServicePages } from './definitions.ts'

@@ -2,9 +2,9 @@
 
 import type { FastifyReply } from 'fastify'
 import { accountOf } from '#server/oidc/account-caller.ts'
-import type { AccountPath } from '#server/oidc/own-pages.ts'
+import type { AccountPath } from '#server/oidc/page-handles.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
-import type { UserPages, UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserPages, UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Self } from '../self.ts'
 import type { AccountSection, AccountSectionPage } from './definitions.ts'

@@ -2,9 +2,9 @@
 
 import type { FastifyReply } from 'fastify'
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AccountPath } from '#server/oidc/own-pages.ts'
+import type { AccountPath } from '#server/oidc/page-handles.ts'
 import type { Parameters } from '#server/oidc/parameters.ts'
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import { describe, htmlReply } from '../description.ts'
 
 export interface AccountPage {

@@ -3,7 +3,7 @@
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { passwordErrors } from '#server/http/pages/pages.ts'
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import { type ChangePassword, passwordType } from '../credentials/password.ts'
 import type { AccountPasswordPage, SelfServicePages } from './definitions.ts'

@@ -1,6 +1,6 @@
 /** The page of the user's name and address. */
 
-import type { UserVisit } from '#server/oidc/user-pages.ts'
+import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import { profileErrors } from '#server/sign-in/actions/update-profile.ts'
 import type { ChangeProfile } from '../profile/profile.ts'
 import type { AccountProfilePage, SelfServicePages } from './definitions.ts'

@@ -4,8 +4,8 @@
  */
 
 import { refused, type Step, type StepContext, stepError } from '../flow/step.ts'
-import type { SignInOrganizations } from '../organizations.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
+import type { SignInOrganizations } from '../sign-in-organizations.ts'
 
 interface Parts {
   readonly pages: SignInPages

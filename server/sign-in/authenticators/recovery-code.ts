@@ -1,6 +1,6 @@
 /** One of the codes kept for emergencies. A code that was used is gone. */
 
-import type { Checked } from '#server/credentials/authenticate.ts'
+import type { Checked } from '#server/credentials/authenticator.ts'
 import { changeSecret } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'

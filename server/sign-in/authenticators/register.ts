@@ -28,9 +28,9 @@ import { termsAttribute } from '../actions/terms.ts'
 import { profileErrors, readProfile } from '../actions/update-profile.ts'
 import { type Form, type Refusal, refused, type Step, type StepContext } from '../flow/step.ts'
 import { claimantOf, giveUp, waitingFor } from '../messages/claims.ts'
-import { joined } from '../organizations.ts'
 import { signInPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
+import { joined } from '../sign-in-organizations.ts'
 
 interface Parts {
   readonly pages: SignInPages

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 
 export interface AuthorizeAnswer {
   readonly issuer: Issuer

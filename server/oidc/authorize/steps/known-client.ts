@@ -2,7 +2,7 @@
 
 import { Client } from '#schemas/kinds/client.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { unauthorizedClient } from '../../errors.ts'
 
 export const knownClient = async ({ view }: Issuer, clientId: string): Promise<TokenClient> => {

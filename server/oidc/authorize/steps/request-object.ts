@@ -1,7 +1,7 @@
 /** A request object (RFC 9101): the parameters as claims that the client signed. */
 
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { oauthError } from '../../errors.ts'
 import type { Parameters } from '../../parameters.ts'
 import {

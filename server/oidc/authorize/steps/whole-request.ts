@@ -1,7 +1,7 @@
 /** The parameters that count: as sent, or of a request object, or of a request that was pushed before. */
 
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { invalidRequest, oauthError } from '../../errors.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { SentRequest } from '../authorize-request.ts'

@@ -9,8 +9,8 @@ import type { ConstraintError, GuardFailedError, Statement } from '#server/stora
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { GrantType } from '../../vocabulary.ts'
 

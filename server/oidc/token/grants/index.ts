@@ -1,7 +1,7 @@
 /** THE list of grants. */
 
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'

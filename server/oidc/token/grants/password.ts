@@ -5,7 +5,7 @@
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'
-import type { Authenticator } from '#server/credentials/authenticate.ts'
+import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'

@@ -2,7 +2,7 @@
 
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
-import type { StepPage } from './step.ts'
+import type { StepPage } from './step-page.ts'
 
 /** For which organization; posts `organization`, an id, or nothing for none of them. */
 export interface ChooseOrganizationPage extends StepPage {

@@ -2,7 +2,7 @@
 
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
-import type { StepPage } from './step.ts'
+import type { StepPage } from './step-page.ts'
 
 /** A code from an app; posts `code`. */
 export interface TotpPage extends StepPage {

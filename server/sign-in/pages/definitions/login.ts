@@ -2,7 +2,7 @@
 
 import type { FormPage } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
-import type { SignInPage, StepPage } from './step.ts'
+import type { SignInPage, StepPage } from './step-page.ts'
 
 /** Ids of messages; a locked user and a wrong password are the same message on purpose. */
 export type LoginError = 'credentials' | 'expired' | 'too-many' | 'unavailable'

@@ -3,7 +3,7 @@
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
 import type { FieldErrors } from '#server/http/pages/field-errors.ts'
-import type { SignInPage, StepPage } from './step.ts'
+import type { SignInPage, StepPage } from './step-page.ts'
 
 /** Told under the field of a new password. */
 export interface PasswordHints {

@@ -9,7 +9,7 @@ import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { OAuthError } from './errors.ts'
 import { freshIssuer, type RealmRoute } from './issuer.ts'
 
