@@ -96,7 +96,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
   const { outgoing, siblings } = needs.platform
   const { recorder, readRecords, totals, emission, forwarder, personalKeys } = needs.audit
   const { signingKeys, policies: keyPolicies } = needs.keys
-  const { store: users, ranks, addressNotice, erasedPeople } = needs.users
+  const { store: users, ranks, addressNotice, erasedPeople, erasureRequests } = needs.users
   const { invitations, post, messageLimits } = needs.users
   const { passwords, bruteForce } = needs.credentials
   const { writer, realms, changesets, presenter, lastAdmin, settingsOf } = needs.realm
@@ -146,6 +146,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
       ...user,
       exportData: needs.selfService.exportData,
       erasedPeople,
+      erasureRequests,
       personalKeys,
     }),
     impersonate({ ...user, cookies: needs.http.cookies }),

@@ -30,6 +30,7 @@ import { backchannelAuthentication } from './decoupled/backchannel-authenticatio
 import { createCibaMessage } from './decoupled/ciba-message.ts'
 import type { CibaRequests } from './decoupled/ciba-requests.ts'
 import { createSignedAuthentication } from './decoupled/ciba-signed.ts'
+import type { Decisions } from './decoupled/decoupled-decisions.ts'
 import { deviceAuthorization } from './decoupled/device-authorization.ts'
 import { createDeviceRequests } from './decoupled/device-requests.ts'
 import { discovery } from './discovery/discovery.ts'
@@ -75,6 +76,7 @@ interface Shared {
   readonly userPages: UserPages
   readonly authorizations: Authorizations
   readonly cibaRequests: CibaRequests
+  readonly cibaDecisions: Decisions
 }
 
 export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
@@ -87,7 +89,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
-  const { consents, dpop, preflights, userPages, authorizations, cibaRequests } = shared
+  const { consents, dpop, preflights, userPages, authorizations } = shared
+  const { cibaRequests, cibaDecisions } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
   const clientKeys = createClientKeys({ outgoing, clock })
@@ -174,12 +177,12 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       mint,
       users,
       sessions,
-      recorder,
       jobs,
       post,
       pages,
       userPages,
       requests: cibaRequests,
+      decisions: cibaDecisions,
       messageFor: createCibaMessage({ devices, messaging, post }),
       parametersOf: createSignedAuthentication({ storage, clock, grantsStore, clientKeys }),
       recordRefusal,

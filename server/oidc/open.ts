@@ -7,6 +7,7 @@ import { createAuthorizations } from './authorize/authorizations.ts'
 import { createFindPending } from './authorize/pending-sign-in.ts'
 import { createConsents } from './consent/consents.ts'
 import { createPreflights } from './cors.ts'
+import { createCibaDecisions } from './decoupled/ciba-decisions.ts'
 import { cibaPings } from './decoupled/ciba-ping.ts'
 import { createCibaRequests } from './decoupled/ciba-requests.ts'
 import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
@@ -22,7 +23,8 @@ export interface OidcNeeds extends EndpointNeeds {
 }
 
 export const openOidc = (needs: OidcNeeds) => {
-  const { storage, clock, secrets, outgoing, sessions, tokens, http, signIn } = needs
+  const { storage, clock, secrets, outgoing, recorder, jobs, sessions, tokens } = needs
+  const { http, signIn } = needs
   const { issuers, mint, subjects, grantsStore } = tokens
   const { pages, mapError } = http
   const { browser } = signIn
@@ -34,14 +36,23 @@ export const openOidc = (needs: OidcNeeds) => {
   const userPages = createUserPages({ issuers, sessions, browser, pages, mapError })
   const authorizations = createAuthorizations({ storage, clock, cookies: http.cookies })
   const cibaRequests = createCibaRequests({ storage, clock, grantsStore, vault })
-  const shared = { consents, dpop, preflights, userPages, authorizations, cibaRequests }
-  const endpoints = createEndpoints(needs, shared)
+  const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
+  const endpoints = createEndpoints(needs, {
+    consents,
+    dpop,
+    preflights,
+    userPages,
+    authorizations,
+    cibaRequests,
+    cibaDecisions,
+  })
   return {
     consents,
     dpop,
     preflights,
     userPages,
     cibaRequests,
+    cibaDecisions,
     /** What the sign-in page learns about what waits for it. */
     findPending: createFindPending(authorizations, signIn.invitations),
     logouts: logoutDeliveries({ storage, clock, outgoing, issuers, mint, subjects }),

@@ -12,9 +12,8 @@ import type { LastAdmin } from '#server/realm/rules/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import type { ExportData } from '#server/users/data-export.ts'
-import { type DataExport, dataExportSchema } from '#server/users/data-export.ts'
-import { createErasureRequests } from '#server/users/erasure-requests.ts'
+import { type DataExport, dataExportSchema, type ExportData } from '#server/users/data-export.ts'
+import type { ErasureRequests } from '#server/users/erasure-requests.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import type { Users } from '#server/users/users.ts'
 import { createProvePassword, passwordType } from './credentials/password.ts'
@@ -25,6 +24,7 @@ import { type Self, selfEvent } from './self.ts'
 
 export interface OwnDataParts {
   readonly exportData: ExportData
+  readonly erasureRequests: ErasureRequests
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
   readonly storage: Storage
   readonly sessions: Sessions
@@ -79,7 +79,7 @@ const isDeclared = ({ user }: Self): boolean => user.managed === 1
 export const createOwnData = (parts: OwnDataParts) => {
   const { exportData, sessions, users, recorder, factors, clock, jobs, lastAdmin } = parts
   const prove = createProvePassword(parts)
-  const requests = createErasureRequests(parts)
+  const { erasureRequests: requests } = parts
 
   /** By the password, or by a sign-in of just now. */
   const confirm = async (self: Self, wish: Wish, password: string | undefined): Promise<void> => {

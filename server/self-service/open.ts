@@ -52,7 +52,7 @@ export interface SelfServiceNeeds {
 
 const createOwnAccount = (needs: SelfServiceNeeds) => {
   const { storage, clock, keyring, audit, jobs, sessions, realm, oidc } = needs
-  const { store: users, ranks, addressNotice } = needs.users
+  const { store: users, ranks, addressNotice, erasureRequests } = needs.users
   const { factors, passwords, passkeys, authenticator } = needs.credentials
   const { grantsStore } = needs.tokens
   const { recorder, readRecords, personalKeys } = audit
@@ -89,6 +89,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     revokeConsent: createRevokeConsent({ consents, recorder }),
     data: createOwnData({
       exportData,
+      erasureRequests,
       personalKeys,
       storage,
       sessions,
@@ -115,7 +116,7 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
   const { settingsOf } = needs.realm
   const { mapError } = http
   const pages = http.pages.with(selfServicePages)
-  const { dpop, preflights, userPages, cibaRequests } = needs.oidc
+  const { dpop, preflights, userPages, cibaRequests, cibaDecisions } = needs.oidc
   const { own, exportData } = createOwnAccount(needs)
   const callerOf = createAccountCaller({ verifier, dpop, sessions, users, browser })
   const accountPages = createAccountPages({ storage, pages, userPages, browser, factors, own })
@@ -139,6 +140,7 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
       issuers,
       clock,
       requests: cibaRequests,
+      decisions: cibaDecisions,
       recorder,
       jobs,
       users,

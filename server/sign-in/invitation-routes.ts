@@ -10,7 +10,7 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { PageError } from '#server/http/pages/pages.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
+import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { Invitations } from '#server/users/invitations.ts'
@@ -24,21 +24,19 @@ import {
   type OpenedInvitations,
 } from './opened-invitations.ts'
 import { registerPath, signInPath } from './pages/addresses.ts'
+import type { Browser } from './pages/browser.ts'
 import type { InvitationPage } from './pages/definitions/choices.ts'
 import type { SignInPages } from './pages/definitions/index.ts'
 import { describeAcceptInvitation, describeInvitation } from './pages/description.ts'
 import { FORM_LIMIT, readForm } from './pages/form.ts'
 import { installPageScope, type PageScopeParts } from './pages/page-scope.ts'
-import {
-  createVisits,
-  pageContext,
-  type RealmRoute,
-  type Visit,
-  type VisitParts,
-} from './pages/visit.ts'
+import { pageContext, type RealmRoute, type Visit, type Visits } from './pages/visit.ts'
 import { joined } from './sign-in-organizations.ts'
 
-export interface InvitationRouteParts extends VisitParts, PageScopeParts {
+export interface InvitationRouteParts extends PageScopeParts {
+  readonly browser: Browser
+  readonly visits: Visits
+  readonly sessions: Sessions
   readonly pages: SignInPages
   /** The invitation that a browser has opened. */
   readonly opened: OpenedInvitations
@@ -66,8 +64,7 @@ const mayAccept = ({ user, session }: FoundSession): boolean =>
   user.managed !== 1 && session.impersonator === null
 
 const createHandlers = (parts: InvitationRouteParts) => {
-  const { browser, opened, invitations, pages, users, recorder, sessions } = parts
-  const visits = createVisits(parts)
+  const { browser, visits, opened, invitations, pages, users, recorder, sessions } = parts
 
   const refuse = (
     request: RealmRequest,

@@ -18,6 +18,7 @@ import { createAuthenticators } from './authenticators/index.ts'
 import { createConditions } from './conditions/index.ts'
 import { createDirectLack } from './flow/direct-grant.ts'
 import { createEngine } from './flow/engine.ts'
+import { createQuestions } from './flow/questions.ts'
 import { createSignIns } from './flow/sign-ins.ts'
 import { invitationRoutes } from './invitation-routes.ts'
 import { createKnownDevices } from './known-devices.ts'
@@ -27,6 +28,7 @@ import { createBrowser } from './pages/browser.ts'
 import { type SignInPages, signInPages } from './pages/definitions/index.ts'
 import type { FindPending } from './pages/pending.ts'
 import { loginRoutes } from './pages/routes.ts'
+import { createVisits } from './pages/visit.ts'
 import { createSignInOrganizations } from './sign-in-organizations.ts'
 
 export interface SignInNeeds {
@@ -59,7 +61,7 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
   const organizations = createSignInOrganizations({ storage, clock })
   const knownDevices = createKnownDevices({ storage, clock, cookies, messaging, post, baseUrl })
   const signIns = createSignIns({ storage, clock })
-  const questions = {
+  const lists = {
     clock,
     users: users.store,
     steps: createAuthenticators({
@@ -89,8 +91,11 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
     hasFactor: factors.hasFactor,
     administrators,
   }
+  const questions = createQuestions(lists)
+  const { steps } = lists
   const engine = createEngine({
     questions,
+    steps,
     recorder,
     sessions,
     authenticator,
@@ -101,7 +106,7 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
     onLogin: metrics.login,
     onChallenge: metrics.mfaChallenge,
   })
-  return { engine, signIns, directLack: createDirectLack(questions) }
+  return { engine, signIns, directLack: createDirectLack(questions, steps) }
 }
 
 export const openSignIn = (needs: SignInNeeds) => {
@@ -111,6 +116,7 @@ export const openSignIn = (needs: SignInNeeds) => {
   const pages = needs.http.pages.with(signInPages)
   const browser = createBrowser(cookies, csrf)
   const invitations = createOpenedInvitations({ invitations: users.invitations, copy, cookies })
+  const visits = createVisits({ browser, sessions, master, copy })
   const { engine, signIns, directLack } = createSignInFlow(needs, pages)
   return {
     browser,
@@ -125,9 +131,8 @@ export const openSignIn = (needs: SignInNeeds) => {
         app.register(
           loginRoutes({
             browser,
+            visits,
             sessions,
-            copy,
-            master,
             settingsOf,
             pages,
             mapError,
@@ -143,9 +148,8 @@ export const openSignIn = (needs: SignInNeeds) => {
             browser,
             opened: invitations,
             invitations: users.invitations,
+            visits,
             sessions,
-            copy,
-            master,
             settingsOf,
             pages,
             mapError,

@@ -1,8 +1,7 @@
 /** What is held about one person (GDPR articles 15 and 20), in the document that the spec lays down. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import type { OrganizationDoc } from '#schemas/kinds/organization.ts'
-import { Organization } from '#schemas/kinds/organization.ts'
+import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
 import { Role } from '#schemas/kinds/role.ts'
 import type { AuditRecord } from '#server/audit/audit.ts'
 import type { ReadRecords } from '#server/audit/records.ts'

@@ -53,3 +53,5 @@ export const createErasureRequests = ({
   withdraw: (userId: string): Statement =>
     statement(db.deleteFrom('erasure_requests').where('user_id', '=', userId)),
 })
+
+export type ErasureRequests = ReturnType<typeof createErasureRequests>

@@ -11,6 +11,7 @@ import type { Copy } from '#server/storage/documents/copy.ts'
 import { createAddressNotice } from './address-notice.ts'
 import { createAddressUndos } from './address-undos.ts'
 import { createErasedPeople } from './erased-people.ts'
+import { createErasureRequests } from './erasure-requests.ts'
 import { createInvitations } from './invitations.ts'
 import { createMessageLimits } from './message-limits.ts'
 import { createRanks } from './permissions.ts'
@@ -47,6 +48,7 @@ export const openUsers = (needs: UserNeeds) => {
     store: createUsers(storage),
     ranks: createRanks(storage),
     erasedPeople: createErasedPeople({ storage, key: secrets.keyFor('erased-people') }),
+    erasureRequests: createErasureRequests({ storage, clock }),
     invitations: createInvitations({ storage, clock }),
     messageLimits,
     post,

@@ -1,8 +1,7 @@
 /** Every documented admin operation is called, and what it answers is what the description says. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ValidateFunction } from '#schemas/ajv.ts'
-import { createAjv } from '#schemas/ajv.ts'
+import { createAjv, type ValidateFunction } from '#schemas/ajv.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
 import { kinds } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'

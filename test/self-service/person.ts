@@ -4,8 +4,7 @@ import type { NewSession } from '#server/sessions/sessions.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { Answer } from '../sign-in/fixture.ts'
 import { SignInBrowser, type World } from '../sign-in/world.ts'
-import type { Answer as Reply } from '../support/server.ts'
-import { send } from '../support/server.ts'
+import { type Answer as Reply, send } from '../support/server.ts'
 
 export interface Person {
   readonly userId: string

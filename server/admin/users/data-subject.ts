@@ -5,7 +5,7 @@ import { isSelf } from '#server/http/caller.ts'
 import { type ErasureParts, erasureStatements } from '#server/realm/erasure.ts'
 import { dataExportSchema, type ExportData } from '#server/users/data-export.ts'
 import type { ErasedPeople } from '#server/users/erased-people.ts'
-import { createErasureRequests } from '#server/users/erasure-requests.ts'
+import type { ErasureRequests } from '#server/users/erasure-requests.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { deleteManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userToChange } from './users.ts'
@@ -13,6 +13,7 @@ import { type UserParts, userEvent, userToChange } from './users.ts'
 export interface DataSubjectParts extends UserParts, ErasureParts {
   readonly storage: UserParts['storage']
   readonly exportData: ExportData
+  readonly erasureRequests: Pick<ErasureRequests, 'list'>
   readonly erasedPeople: Pick<ErasedPeople, 'record'>
 }
 
@@ -34,7 +35,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
     resourceType: 'users',
     summary: 'Users who have asked to be erased and cannot do it themselves, oldest first',
     reply: { status: 200, schema: { type: 'array', items: requestSchema } },
-    handle: ({ realm }) => createErasureRequests(parts).list(realm),
+    handle: ({ realm }) => parts.erasureRequests.list(realm),
   },
   {
     operationId: 'export-user-data',

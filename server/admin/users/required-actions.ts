@@ -2,8 +2,7 @@
 
 import { requiredActions } from '#schemas/kinds/user.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import type { Action } from '../action.ts'
-import { noContent } from '../action.ts'
+import { type Action, noContent } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
 

@@ -3,7 +3,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { Recorder } from '#server/audit/audit.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { stillAllowed } from '#server/tokens/scopes.ts'
@@ -15,10 +14,10 @@ import type { ApprovalWish, OidcPages } from '../page-definitions.ts'
 import { approvalsHandle } from '../page-handles.ts'
 import { formOf } from '../parameters.ts'
 import type { UserPages, UserVisit } from '../signed-in-pages.ts'
-import { createCibaDecisions } from './ciba-decisions.ts'
 import { approvalsPath } from './ciba-message.ts'
 import { pingQueue } from './ciba-ping.ts'
 import type { CibaRequests } from './ciba-requests.ts'
+import type { Decisions } from './decoupled-decisions.ts'
 import type { DecoupledRow } from './decoupled-requests.ts'
 
 const path = approvalsPath
@@ -55,17 +54,16 @@ const describeDecide = describe({
 
 export interface ApprovalPageParts {
   readonly clock: Clock
-  readonly recorder: Recorder
-  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly jobs: Pick<Jobs, 'wake'>
   readonly pages: OidcPages
   readonly userPages: UserPages
   readonly requests: CibaRequests
+  readonly decisions: Decisions
 }
 
 export const approvals = (parts: ApprovalPageParts) => {
-  const { pages, clock, recorder, jobs, requests } = parts
+  const { pages, clock, jobs, requests, decisions } = parts
   const { forUser, checkForm, pageOf, installErrors } = parts.userPages
-  const decisions = createCibaDecisions({ recorder, jobs }, requests)
 
   const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
     const client = await decisions.clientOf(issuer, row)

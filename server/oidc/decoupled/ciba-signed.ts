@@ -1,7 +1,6 @@
 /** A signed authentication request (CIBA Core §7.1.1): it stands alone, and is good once. */
 
-import type { Storage } from '#server/storage/contract.ts'
-import { ConstraintError } from '#server/storage/contract.ts'
+import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

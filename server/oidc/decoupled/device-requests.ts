@@ -6,8 +6,7 @@
 import { randomInt } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
-import type { Storage } from '#server/storage/contract.ts'
-import { ConstraintError } from '#server/storage/contract.ts'
+import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
 import {

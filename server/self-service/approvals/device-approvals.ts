@@ -9,13 +9,12 @@ import { displayNameOf } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { isSignedBy, signatureSchema } from '#server/credentials/device-keys.ts'
-import type { Devices } from '#server/credentials/devices.ts'
-import { type Device, deviceType } from '#server/credentials/devices.ts'
+import { type Device, type Devices, deviceType } from '#server/credentials/devices.ts'
 import { digestOf } from '#server/credentials/signed-fields.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
-import { createCibaDecisions } from '#server/oidc/decoupled/ciba-decisions.ts'
 import { pingQueue } from '#server/oidc/decoupled/ciba-ping.ts'
 import type { CibaRequests } from '#server/oidc/decoupled/ciba-requests.ts'
+import type { Decisions } from '#server/oidc/decoupled/decoupled-decisions.ts'
 import type { DecoupledRow } from '#server/oidc/decoupled/decoupled-requests.ts'
 import { freshIssuer } from '#server/oidc/issuer.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -32,7 +31,8 @@ export interface DeviceApprovalParts {
   readonly clock: Clock
   readonly requests: CibaRequests
   readonly recorder: Recorder
-  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly jobs: Pick<Jobs, 'wake'>
+  readonly decisions: Decisions
   readonly users: Users
   readonly devices: Devices
   readonly sessions: Sessions
@@ -104,8 +104,7 @@ const describeDecide = describe({
 const missing = (): Problem => new Problem('not-found', 'there is no such request for this device')
 
 export const deviceApprovals = (parts: DeviceApprovalParts) => {
-  const { issuers, clock, requests, recorder, jobs, users, devices, sessions } = parts
-  const decisions = createCibaDecisions({ recorder, jobs }, requests)
+  const { issuers, clock, requests, decisions, recorder, jobs, users, devices, sessions } = parts
   const readSigned = bodyReader<Signed>(readBody)
   const readDecision = bodyReader<Signed & { readonly decision: Decision }>(decideBody)
 

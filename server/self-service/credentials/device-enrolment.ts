@@ -13,15 +13,18 @@ import {
   publicPart,
   signatureSchema,
 } from '#server/credentials/device-keys.ts'
-import type { Devices } from '#server/credentials/devices.ts'
-import { enrolmentGuard, type Platform, platforms } from '#server/credentials/devices.ts'
+import {
+  type Devices,
+  enrolmentGuard,
+  type Platform,
+  platforms,
+} from '#server/credentials/devices.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Storage } from '#server/storage/contract.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { printable } from '#server/users/names.ts'
 import type { Ranks } from '#server/users/permissions.ts'

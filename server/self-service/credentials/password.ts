@@ -1,7 +1,6 @@
 /** The user's own password. A guess at the present one counts as one at the sign-in page. */
 
-import type { FieldError } from '#schemas/problems.ts'
-import { invalid, Problem } from '#schemas/problems.ts'
+import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Factors } from '#server/credentials/factors.ts'

@@ -3,8 +3,13 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { Attributes } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
-import type { AnswerContext, Answered, Form, RequiredAction } from '../flow/step.ts'
-import { refused } from '../flow/step.ts'
+import {
+  type AnswerContext,
+  type Answered,
+  type Form,
+  type RequiredAction,
+  refused,
+} from '../flow/step.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 

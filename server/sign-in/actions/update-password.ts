@@ -7,15 +7,15 @@ import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
-import type {
-  AnswerContext,
-  Answered,
-  AskedPage,
-  Form,
-  RequiredAction,
-  StepContext,
+import {
+  type AnswerContext,
+  type Answered,
+  type AskedPage,
+  type Form,
+  type RequiredAction,
+  refused,
+  type StepContext,
 } from '../flow/step.ts'
-import { refused } from '../flow/step.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 

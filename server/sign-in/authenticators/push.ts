@@ -4,8 +4,7 @@
  * a name was given, the page is the same whether or not a request was sent: it reveals neither devices nor users.
  */
 
-import type { Approvals } from '#server/credentials/approvals.ts'
-import { type ApprovalStatus, approvalMs } from '#server/credentials/approvals.ts'
+import { type ApprovalStatus, type Approvals, approvalMs } from '#server/credentials/approvals.ts'
 import type { DeviceAddress, Devices } from '#server/credentials/devices.ts'
 import { reachableDevices } from '#server/credentials/reachable-devices.ts'
 import type { Messaging } from '#server/messaging/sender.ts'

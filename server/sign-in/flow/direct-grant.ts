@@ -9,9 +9,10 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { pinFlow } from './pinned-flow.ts'
-import { createQuestions, type QuestionParts } from './questions.ts'
+import type { Questions } from './questions.ts'
 import { newSignIn } from './sign-ins.ts'
 import { newState } from './state.ts'
+import type { Step } from './step.ts'
 
 export interface DirectGrantRequest {
   readonly request: FastifyRequest
@@ -29,9 +30,11 @@ export type DirectLack = (
 
 const amr = ['pwd']
 
-export const createDirectLack = (parts: QuestionParts): DirectLack => {
-  const { nextFor, provedBefore, isOfAction } = createQuestions(parts)
-  const factors = new Set(parts.steps.flatMap(({ id, factor }) => (factor ? [id] : [])))
+export const createDirectLack = (
+  { nextFor, provedBefore, isOfAction }: Questions,
+  steps: readonly Step[],
+): DirectLack => {
+  const factors = new Set(steps.flatMap(({ id, factor }) => (factor ? [id] : [])))
 
   return async ({ clientId, ...from }, user) => {
     const { realm, settings, view } = from

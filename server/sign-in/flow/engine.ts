@@ -19,13 +19,7 @@ import type { SignInOrganizations } from '../sign-in-organizations.ts'
 import { levelOf } from './levels.ts'
 import { isOutOfPlace, stateAfter } from './passed.ts'
 import { pinFlow } from './pinned-flow.ts'
-import {
-  type Asked,
-  createQuestions,
-  type Next,
-  type QuestionParts,
-  type Visitor,
-} from './questions.ts'
+import type { Asked, Next, Questions, Visitor } from './questions.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
 import { newState, type SignInState } from './state.ts'
 import {
@@ -36,10 +30,12 @@ import {
   type Passed,
   type Refusal,
   refused,
+  type Step,
 } from './step.ts'
 
 export interface EngineParts {
-  readonly questions: QuestionParts
+  readonly questions: Questions
+  readonly steps: readonly Step[]
   readonly recorder: Recorder
   readonly sessions: Sessions
   readonly authenticator: Authenticator
@@ -59,7 +55,7 @@ export const over = 'EXPIRED'
 
 export const createEngine = (parts: EngineParts) => {
   const { recorder, sessions, authenticator, bruteForce, signIns } = parts
-  const { contextOf, nextFor, userOf, provedBefore } = createQuestions(parts.questions)
+  const { contextOf, nextFor, userOf, provedBefore } = parts.questions
 
   const audit = (
     { realm, request }: Visitor,
@@ -78,7 +74,7 @@ export const createEngine = (parts: EngineParts) => {
 
   const outageOf = (next: Next): PageError | undefined => {
     const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
-    return parts.questions.steps.find(({ id }) => id === missed)?.outage
+    return parts.steps.find(({ id }) => id === missed)?.outage
   }
 
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>

@@ -10,6 +10,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import { printable } from '#server/users/names.ts'
 import { linkToken, opensSignIn } from '../authenticators/email-link.ts'
 import { type Entry, entries, signInEntry } from '../flow/entries.ts'
@@ -32,9 +33,11 @@ import { OutageError } from './outage.ts'
 import { installPageScope, type PageScopeParts } from './page-scope.ts'
 import { pendingHandle } from './pending.ts'
 import { createStatus, type SignInRoute } from './status.ts'
-import { createVisits, pageContext, type RealmRoute, type Visit, type VisitParts } from './visit.ts'
+import { pageContext, type RealmRoute, type Visit, type Visits } from './visit.ts'
 
-export interface LoginParts extends TurnParts, VisitParts, PageScopeParts {
+export interface LoginParts extends TurnParts, PageScopeParts {
+  readonly visits: Visits
+  readonly sessions: Sessions
   readonly pages: SignInPages
   readonly recorder: Recorder
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
@@ -58,8 +61,7 @@ const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
 
 const createHandlers = (parts: LoginParts) => {
-  const { browser, recorder, sessions, pages, engine, signIns, onLogin } = parts
-  const visits = createVisits(parts)
+  const { browser, visits, recorder, sessions, pages, engine, signIns, onLogin } = parts
   const { turnOf, begin, pageOf, show } = createTurns(parts)
 
   const showFirst = async (

@@ -47,6 +47,8 @@ export const createVisits =
     return { realm, view, settings, isOpen, current }
   }
 
+export type Visits = ReturnType<typeof createVisits>
+
 /** How pages of the realm look; also of one that does not exist. Preferred languages go before those of the browser. */
 export const pageContext = (
   pages: Pages,

@@ -1,7 +1,6 @@
 /** Whatever a server answers, a command ends with a sentence about it and never with a stack trace. */
 
-import type { AddressInfo } from 'node:net'
-import { createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newHome } from '../../support/processes/cli.ts'
 
