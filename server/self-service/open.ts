@@ -17,6 +17,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createDataExport } from '#server/users/data-export.ts'
 import type { UsersArea } from '#server/users/open.ts'
+import { accountRoutes } from './account-routes.ts'
 import { deviceApprovals } from './approvals/device-approvals.ts'
 import { signInApprovals } from './approvals/sign-in-approvals.ts'
 import { createCredentials } from './credentials/credentials.ts'
@@ -30,7 +31,6 @@ import { selfServicePages } from './pages/definitions.ts'
 import { createAccountPages } from './pages/index.ts'
 import { createChangeProfile } from './profile/profile.ts'
 import { restoreAddress } from './profile/restore-address.ts'
-import { selfService } from './self-service.ts'
 import { createOwnSessions } from './sessions.ts'
 import { transactionRoutes } from './transactions/transactions.ts'
 
@@ -189,7 +189,9 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
         mapError,
       }),
     )
-    app.register(selfService({ issuers, preflights, callerOf, own, pages: accountPages, mapError }))
+    app.register(
+      accountRoutes({ issuers, preflights, callerOf, own, pages: accountPages, mapError }),
+    )
   }
 
   return {

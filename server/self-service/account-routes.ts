@@ -13,13 +13,13 @@ import type { createAccountPages } from './pages/index.ts'
 import { profileOperations } from './profile/profile.ts'
 import { sessionOperations } from './sessions.ts'
 
-export interface SelfServiceParts extends OperationParts {
+export interface AccountRouteParts extends OperationParts {
   readonly own: OwnAccount
   readonly pages: ReturnType<typeof createAccountPages>
   readonly mapError?: MapError | undefined
 }
 
-export const selfService = (parts: SelfServiceParts) => {
+export const accountRoutes = (parts: AccountRouteParts) => {
   const { own, pages, mapError } = parts
   /** THE list of what can be done by JSON. */
   const operations = [
