@@ -19,10 +19,9 @@ import {
   type Statement,
   type Storage,
 } from '#server/storage/contract.ts'
-import { preparedStatement } from '#server/storage/prepared.ts'
-import { held } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName, printable } from '#server/users/names.ts'
+import { userWhoMaySignIn } from '#server/users/user-rows.ts'
 import type { LoginUser, Users } from '#server/users/users.ts'
 import type { BruteForce, Reservation } from './guessing/brute-force.ts'
 import { addressSubject } from './guessing/guard-rows.ts'
@@ -143,18 +142,7 @@ export const createAuthenticator = ({
   concurrency = PER_CORE * availableParallelism(),
   maxWaitMs = MAX_WAIT_MS,
 }: AuthenticatorParts): Authenticator => {
-  /** Serialised with a concurrent change that disables the user. */
-  const whoMaySignIn = preparedStatement((db, { id }: { id: string }) =>
-    held(
-      storage.dialect,
-      db
-        .selectFrom('users')
-        .select('id')
-        .where('id', '=', id)
-        .where('enabled', '=', 1)
-        .where('locked', '=', 0),
-    ),
-  )
+  const whoMaySignIn = userWhoMaySignIn(storage.dialect)
 
   // Few reservations are in flight at any time: an attempt reserves when it is its turn to hash, not before.
   const slots = createSlots(concurrency, MAX_WAITING)

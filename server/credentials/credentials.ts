@@ -1,6 +1,7 @@
-/** The rows of the table `credentials`, as statements for the transaction of the act they belong to. */
+/** Rows of the table `credentials`: reads, and changes as statements for the transaction of the act they belong to. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { readInSlices } from '#server/storage/documents/reads.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 
@@ -8,6 +9,33 @@ type Db = Pick<Storage, 'db'>
 
 /** What is sealed in a credential does not open for another realm or record. */
 export const credentialContext = (realm: string, id: string): string => `${realm}/credential/${id}`
+
+/** Preferred ones first, then in the order in which they were made. */
+export const credentialsOf = ({ db }: Db, userId: string): Promise<CredentialRow[]> =>
+  db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .orderBy('priority')
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute()
+
+export const passwordOf = ({ db }: Db, userId: string): Promise<CredentialRow | undefined> =>
+  db
+    .selectFrom('credentials')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('type', '=', 'password')
+    .executeTakeFirst()
+
+export const credentialTypesOf = (
+  { db }: Db,
+  userIds: readonly string[],
+): Promise<Pick<CredentialRow, 'user_id' | 'type'>[]> =>
+  readInSlices(userIds, (part) =>
+    db.selectFrom('credentials').select(['user_id', 'type']).where('user_id', 'in', part).execute(),
+  )
 
 export const insertCredentials = ({ db }: Db, rows: readonly CredentialRow[]): Statement[] =>
   insertRows(db, 'credentials', rows)

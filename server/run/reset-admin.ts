@@ -7,6 +7,7 @@
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { ConfigError, type ConfigSources, loadConfig } from '#server/config/index.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { credentialsOf } from '#server/credentials/credentials.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { createLogger } from '#server/platform/logger.ts'
@@ -66,12 +67,8 @@ const resetIn = async (areas: Areas, name: string): Promise<ResetAdmin> => {
     throw new ConfigError(
       `the password policy of the realm ${view.realm} refuses a random password: ${errors.map(({ message }) => message).join('; ')}`,
     )
-  const others = await storage.db
-    .selectFrom('credentials')
-    .selectAll()
-    .where('user_id', '=', user.id)
-    .where('type', '<>', 'password')
-    .execute()
+  const all = await credentialsOf(storage, user.id)
+  const others = all.filter(({ type }) => type !== 'password')
   const { actor, sourceIp } = systemCaller
   const event = {
     realm: view.realm,

@@ -3,7 +3,6 @@
  * composites. Names are read from memory; a user costs one query for what it is a member of.
  */
 
-import { sql } from 'kysely'
 import { parentKeyOf } from '#schemas/kind.ts'
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import { ClientRole } from '#schemas/kinds/client-role.ts'
@@ -12,7 +11,7 @@ import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { preparedQuery } from '#server/storage/prepared.ts'
+import { rolesAndGroupsOf } from '#server/users/memberships.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 
 export interface HeldRoles {
@@ -97,26 +96,12 @@ const found = async (
   return documents
 }
 
-/** What the user has directly: ids of roles and groups. */
-const readHeld = preparedQuery('roles-and-groups', (db, { userId }: { userId: string }) =>
-  db
-    .selectFrom('user_roles')
-    .select([sql.lit(Role.kind).as('kind'), 'role_id as id'])
-    .where('user_id', '=', userId)
-    .unionAll(
-      db
-        .selectFrom('user_groups')
-        .select([sql.lit(Group.kind).as('kind'), 'group_id as id'])
-        .where('user_id', '=', userId),
-    ),
-)
-
 export const rolesOfUser = async (
   { db }: Pick<Storage, 'db'>,
   view: RealmView,
   userId: string,
 ): Promise<HeldRoles> => {
-  const held = await readHeld(db, { userId })
+  const held = await rolesAndGroupsOf(db, { userId })
   const idsOf = (kind: string): string[] =>
     held.filter((one) => one.kind === kind).map(({ id }) => id)
   const roleIds = idsOf(Role.kind)

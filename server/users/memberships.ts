@@ -1,14 +1,97 @@
 /**
- * The roles that users hold directly, and the groups and organizations they are direct members of, as statements for the
- * transaction of the act they belong to.
+ * The roles that users hold directly, and the groups and organizations they are direct members of: reads, and changes as
+ * statements for the transaction of the act they belong to.
  */
 
-import { type Insertable, type Kysely, sql } from 'kysely'
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import { Group } from '#schemas/kinds/group.ts'
+import { Role } from '#schemas/kinds/role.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { readInSlices } from '#server/storage/documents/reads.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
-import type { Tables, UserGroupRow, UserRoleRow } from '#server/storage/tables/tables.ts'
+import type { Tables, UserGroupRow, UserRoleRow, UserRow } from '#server/storage/tables/tables.ts'
 
 type Db = Pick<Storage, 'db'>
+
+/** The ids of the roles and groups that a user has directly, in one query. */
+export const rolesAndGroupsOf = preparedQuery(
+  'roles-and-groups',
+  (db, { userId }: { userId: string }) =>
+    db
+      .selectFrom('user_roles')
+      .select([sql.lit(Role.kind).as('kind'), 'role_id as id'])
+      .where('user_id', '=', userId)
+      .unionAll(
+        db
+          .selectFrom('user_groups')
+          .select([sql.lit(Group.kind).as('kind'), 'group_id as id'])
+          .where('user_id', '=', userId),
+      ),
+)
+
+export const userRolesOf = (
+  { db }: Db,
+  userIds: readonly string[],
+): Promise<Selectable<UserRoleRow>[]> =>
+  readInSlices(userIds, (part) =>
+    db.selectFrom('user_roles').selectAll().where('user_id', 'in', part).execute(),
+  )
+
+export const userGroupsOf = ({ db }: Db, userIds: readonly string[]): Promise<UserGroupRow[]> =>
+  readInSlices(userIds, (part) =>
+    db.selectFrom('user_groups').selectAll().where('user_id', 'in', part).execute(),
+  )
+
+/** How many direct members groups have; a group without members is not in it. */
+export const groupSizes = async (
+  { db }: Db,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await readInSlices(groupIds, (part) =>
+    db
+      .selectFrom('user_groups')
+      .select(['group_id', (eb) => eb.fn.countAll<number>().as('members')])
+      .where('group_id', 'in', part)
+      .groupBy('group_id')
+      .execute(),
+  )
+  return new Map(rows.map(({ group_id, members }) => [group_id, Number(members)]))
+}
+
+/** By username. */
+export const membersOfGroup = ({ db }: Db, id: string): Promise<UserRow[]> =>
+  db
+    .selectFrom('users')
+    .innerJoin('user_groups', 'user_groups.user_id', 'users.id')
+    .selectAll('users')
+    .where('user_groups.group_id', '=', id)
+    .orderBy('users.username_key')
+    .execute()
+
+/** By username. */
+export const membersOfOrganization = ({ db }: Db, id: string): Promise<UserRow[]> =>
+  db
+    .selectFrom('users')
+    .innerJoin('organization_members', 'organization_members.user_id', 'users.id')
+    .selectAll('users')
+    .where('organization_members.organization_id', '=', id)
+    .orderBy('users.username_key')
+    .execute()
+
+export const isMemberOfOrganization = async (
+  { db }: Db,
+  userId: string,
+  organizationId: string,
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('organization_members')
+    .select('user_id')
+    .where('user_id', '=', userId)
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirst()
+  return row !== undefined
+}
 
 /** For users who hold none of them yet. */
 export const insertUserRoles = (

@@ -1,6 +1,7 @@
 /** The password of a user as a credential that an administrator sets. */
 
-import { invalid } from '#schemas/problems.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
+import { passwordOf } from '#server/credentials/credentials.ts'
 import { bodyOf } from '../action.ts'
 import { endOtherSessions, settingsIn, userEvent, wishForPassword } from '../users/users.ts'
 import { type CredentialParts, type SettableType, shown } from './credential-type.ts'
@@ -17,7 +18,6 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
   shownOnce: {},
   events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
   set: async (context, user) => {
-    const { db } = parts.storage
     const { value, temporary = false } = context.body as { value: string; temporary?: boolean }
     const settings = await settingsIn(context)
     const prepared = await parts.passwords.prepare(settings, user, value, '/value')
@@ -33,12 +33,8 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
         userEvent(context, 'RESET_PASSWORD', user.id),
       ],
     )
-    const row = await db
-      .selectFrom('credentials')
-      .selectAll()
-      .where('user_id', '=', user.id)
-      .where('type', '=', 'password')
-      .executeTakeFirstOrThrow()
+    const row = await passwordOf(parts.storage, user.id)
+    if (!row) throw new Problem('not-found', 'the user is gone')
     return shown(row)
   },
 })

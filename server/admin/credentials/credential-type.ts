@@ -6,7 +6,7 @@ import { insertCredentials } from '#server/credentials/credentials.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
-import { holdUser } from '#server/users/user-statements.ts'
+import { holdUser } from '#server/users/user-rows.ts'
 import type { ActionContext } from '../action.ts'
 import { endOtherSessions, type UserParts, userEvent } from '../users/users.ts'
 

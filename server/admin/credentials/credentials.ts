@@ -2,6 +2,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { credentialsOf } from '#server/credentials/credentials.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { userEvent, userIn, userToChange } from '../users/users.ts'
@@ -19,8 +20,6 @@ const common = { permission: 'manage-users', resourceType: 'users' } as const
 const path = '/users/:userId/credentials'
 
 export const credentialActions = (parts: CredentialParts): Action[] => {
-  const { db } = parts.storage
-
   /** THE list of types that can be set, by the `type` of their body. */
   const types: Readonly<Record<string, SettableType>> = {
     password: passwordCredential(parts),
@@ -40,14 +39,8 @@ export const credentialActions = (parts: CredentialParts): Action[] => {
       reply: { status: 200, schema: { type: 'array', items: bodyOf(credentialFields) } },
       handle: async (context) => {
         const user = await userIn(parts, context)
-        const rows = await db
-          .selectFrom('credentials')
-          .selectAll()
-          .where('user_id', '=', user.id)
-          .orderBy('priority')
-          .orderBy('id')
-          .execute()
-        return rows.map(shown)
+        const rows = await credentialsOf(parts.storage, user.id)
+        return rows.toSorted((a, b) => a.priority - b.priority || (a.id < b.id ? -1 : 1)).map(shown)
       },
     },
     {
@@ -87,13 +80,8 @@ export const credentialActions = (parts: CredentialParts): Action[] => {
         const user = await userToChange(parts, context)
         const { type = '', id = '' } = context.params
         const missing = new Problem('not-found', `the user has no such ${type}`)
-        const row = await db
-          .selectFrom('credentials')
-          .selectAll()
-          .where('id', '=', id)
-          .where('user_id', '=', user.id)
-          .where('type', '=', type)
-          .executeTakeFirst()
+        const rows = await credentialsOf(parts.storage, user.id)
+        const row = rows.find((one) => one.id === id && one.type === type)
         if (!row) throw missing
         try {
           await parts.recorder.commit(

@@ -1,7 +1,12 @@
 /** Addresses of devices for push messages. The token itself is stored sealed and never shown again. */
 
 import { messagingDrivers } from '#schemas/drivers/messaging.ts'
-import { pushTokenContext, savePushToken } from '#server/credentials/push-tokens.ts'
+import {
+  listPushTokens,
+  pushTokenContext,
+  pushTokenOfDevice,
+  savePushToken,
+} from '#server/credentials/push-tokens.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { PushTokenRow } from '#server/storage/tables/tables.ts'
@@ -46,16 +51,7 @@ export const pushTokenActions = (parts: PushTokenParts): Action[] => {
       permission: 'manage-realm',
       summary: 'Devices that take push messages',
       reply: { status: 200, schema: { type: 'array', items: tokenSchema } },
-      handle: async ({ realm }) =>
-        (
-          await storage.db
-            .selectFrom('push_tokens')
-            .selectAll()
-            .where('realm', '=', realm)
-            .orderBy('created_at', 'desc')
-            .limit(1000)
-            .execute()
-        ).map(shown),
+      handle: async ({ realm }) => (await listPushTokens(storage, realm)).map(shown),
     },
     {
       ...common,
@@ -80,12 +76,7 @@ export const pushTokenActions = (parts: PushTokenParts): Action[] => {
           ...context,
           params: { userId: userId ?? '' },
         })
-        const before = await storage.db
-          .selectFrom('push_tokens')
-          .select(['id', 'created_at'])
-          .where('user_id', '=', user.id)
-          .where('device_id', '=', deviceId ?? '')
-          .executeTakeFirst()
+        const before = await pushTokenOfDevice(storage, user.id, deviceId ?? '')
         const id = before?.id ?? newId()
         const row: PushTokenRow = {
           id,

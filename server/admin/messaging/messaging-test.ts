@@ -4,7 +4,7 @@ import { type Channel, channels, messagingDrivers } from '#schemas/drivers/messa
 import { MessagingProvider } from '#schemas/kinds/messaging-provider.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import { pushTokenContext } from '#server/credentials/push-tokens.ts'
+import { findPushToken, pushTokenContext } from '#server/credentials/push-tokens.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import { recipientProblem } from '#server/messaging/recipients.ts'
 import type { Messaging, Recipient } from '#server/messaging/sender.ts'
@@ -45,15 +45,7 @@ const recipientIn = async (
   channel: Channel,
 ): Promise<Recipient> => {
   const { to = '', driver } = body as { to?: string; driver?: string }
-  const device =
-    channel === 'PUSH'
-      ? await storage.db
-          .selectFrom('push_tokens')
-          .select(['id', 'driver', 'token'])
-          .where('realm', '=', realm)
-          .where('id', '=', to)
-          .executeTakeFirst()
-      : undefined
+  const device = channel === 'PUSH' ? await findPushToken(storage, realm, to) : undefined
   if (!device) return { channel, to, driver }
   const token = keyring.open(
     JSON.parse(device.token) as SealedValue,

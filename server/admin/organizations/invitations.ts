@@ -13,6 +13,7 @@ import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type Invitations, invitationGuard } from '#server/users/invitations.ts'
+import { isMemberOfOrganization } from '#server/users/memberships.ts'
 import type { MessageLimits } from '#server/users/message-limits.ts'
 import { emailErrors, foldName } from '#server/users/names.ts'
 import { type OrganizationContent, openOrganization } from '#server/users/organizations.ts'
@@ -88,13 +89,8 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
         'conflict',
         `email: a file declares the user; name "${alias}" among the organizations there`,
       )
-    const row = await storage.db
-      .selectFrom('organization_members')
-      .select('user_id')
-      .where('user_id', '=', userId)
-      .where('organization_id', '=', id)
-      .executeTakeFirst()
-    if (row) throw new Problem('conflict', 'email: the user with this address is a member already')
+    if (await isMemberOfOrganization(storage, userId, id))
+      throw new Problem('conflict', 'email: the user with this address is a member already')
   }
 
   const refuseUnlessReady = async (

@@ -16,6 +16,8 @@ import {
   joinOrganization,
   leaveGroup,
   leaveOrganization,
+  membersOfGroup,
+  membersOfOrganization,
 } from '#server/users/memberships.ts'
 import { type Action, type ActionContext, noContent } from '../action.ts'
 import { ignoreDone, unlessDone } from '../credentials/already.ts'
@@ -39,14 +41,7 @@ const groups: Membership = {
   kind: Group,
   param: 'groupId',
   field: 'groups',
-  members: ({ storage: { db } }, id) =>
-    db
-      .selectFrom('users')
-      .innerJoin('user_groups', 'user_groups.user_id', 'users.id')
-      .selectAll('users')
-      .where('user_groups.group_id', '=', id)
-      .orderBy('users.username_key')
-      .execute(),
+  members: ({ storage }, id) => membersOfGroup(storage, id),
   join: ({ storage }, userId, id) => joinGroup(storage, userId, id),
   leave: ({ storage }, userId, id) => leaveGroup(storage, userId, id),
   refuse: async ({ ranks }, { view, caller }, group) => {
@@ -60,14 +55,7 @@ const organizations: Membership = {
   kind: Organization,
   param: 'orgId',
   field: 'organizations',
-  members: ({ storage: { db } }, id) =>
-    db
-      .selectFrom('users')
-      .innerJoin('organization_members', 'organization_members.user_id', 'users.id')
-      .selectAll('users')
-      .where('organization_members.organization_id', '=', id)
-      .orderBy('users.username_key')
-      .execute(),
+  members: ({ storage }, id) => membersOfOrganization(storage, id),
   join: ({ storage, clock }, userId, id) => joinOrganization(storage, userId, id, clock.now()),
   leave: ({ storage }, userId, id) => leaveOrganization(storage, userId, id),
   refuse: async () => undefined,

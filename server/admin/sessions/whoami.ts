@@ -5,6 +5,7 @@ import { permissionKeys } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { userById } from '#server/users/user-rows.ts'
 import { type Action, bodyOf } from '../action.ts'
 
 export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
@@ -38,12 +39,7 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
       }),
     },
     handle: async ({ caller: { actor, permissions, planOnly } }) => {
-      const user = await db
-        .selectFrom('users')
-        .select(['id', 'username', 'realm'])
-        .where('id', '=', actor)
-        .executeTakeFirst()
-      const who = user ?? (await serviceAccount(actor))
+      const who = (await userById({ db }, actor)) ?? (await serviceAccount(actor))
       if (!who) throw new Problem('unauthenticated', 'the user is gone')
       return {
         userId: who.id,

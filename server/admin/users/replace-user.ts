@@ -9,7 +9,7 @@ import {
   type UserRecord,
   userDefaults,
 } from '#server/users/user-record.ts'
-import { setLocked } from '#server/users/user-statements.ts'
+import { setLocked } from '#server/users/user-rows.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'
 import {

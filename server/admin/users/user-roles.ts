@@ -5,7 +5,7 @@ import { User, type UserDoc } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { assignRole, unassignRole } from '#server/users/memberships.ts'
+import { assignRole, unassignRole, userRolesOf } from '#server/users/memberships.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { ignoreDone, unlessDone } from '../credentials/already.ts'
 import { changeManagedUser } from './managed-user.ts'
@@ -35,11 +35,7 @@ export const listUserRoles = (parts: UserParts): Action => ({
   reply: { status: 200, schema: { type: 'array', items: roleSchema } },
   handle: async (context) => {
     const user = await userIn(parts, context)
-    const rows = await parts.storage.db
-      .selectFrom('user_roles')
-      .select('role_id')
-      .where('user_id', '=', user.id)
-      .execute()
+    const rows = await userRolesOf(parts.storage, [user.id])
     const roles = await Promise.all(rows.map(({ role_id }) => context.view.byId('role', role_id)))
     return roles.filter((role) => role !== undefined).map(shown)
   },

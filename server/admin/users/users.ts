@@ -6,6 +6,7 @@ import { requiredActions } from '#schemas/kinds/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import { credentialTypesOf } from '#server/credentials/credentials.ts'
 import type { BruteForce } from '#server/credentials/guessing/brute-force.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -19,9 +20,10 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'
+import { userRolesOf } from '#server/users/memberships.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { type UserRecord, userRecord } from '#server/users/user-record.ts'
-import { setRequiredActions } from '#server/users/user-statements.ts'
+import { setRequiredActions } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import type { ActionContext } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -111,15 +113,15 @@ const grouped = <T extends Membership>(rows: readonly T[]): Map<string, T[]> =>
 
 /** Users with their roles, factors and locks: four queries, however many users. */
 export const showUsers = async (
-  { storage: { db }, bruteForce }: UserParts,
+  { storage, bruteForce }: UserParts,
   view: RealmView,
   rows: readonly UserRow[],
 ): Promise<UserRecord[]> => {
   const ids = rows.map(({ id }) => id)
   if (ids.length === 0) return []
   const [roles, credentials, locked] = await Promise.all([
-    db.selectFrom('user_roles').selectAll().where('user_id', 'in', ids).execute(),
-    db.selectFrom('credentials').select(['user_id', 'type']).where('user_id', 'in', ids).execute(),
+    userRolesOf(storage, ids),
+    credentialTypesOf(storage, ids),
     settingsIn({ view }).then((settings) => bruteForce.locked(view.realm, ids, settings)),
   ])
   const names = new Map<string, string>()

@@ -15,6 +15,7 @@ import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import { SubjectMissingError, type Subjects } from '#server/tokens/subject.ts'
+import { userById } from '#server/users/user-rows.ts'
 
 export interface LogoutDeliveryParts {
   readonly storage: Pick<Storage, 'db'>
@@ -42,11 +43,7 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSe
     userId: string | null,
   ): Promise<string | undefined> => {
     if (userId === null) return undefined
-    const user = await storage.db
-      .selectFrom('users')
-      .selectAll()
-      .where('id', '=', userId)
-      .executeTakeFirst()
+    const user = await userById(storage, userId)
     try {
       return user && (await subjects.subjectOf(view, client, user))
     } catch (error) {

@@ -1,8 +1,8 @@
 /** Agents: born PENDING, with an owner who exists. Their state is data and is moved by lifecycle operations. */
 
 import { invalid } from '#schemas/problems.ts'
-import { readInSlices } from '#server/storage/documents/reads.ts'
 import { insertRows } from '#server/storage/statements.ts'
+import { usersIn } from '#server/users/user-rows.ts'
 import type { Draft } from '../write/drafts.ts'
 import type { Behaviour, PrepareTools } from './behaviour.ts'
 
@@ -14,16 +14,9 @@ const newOwnerOf = ({ before, body }: Draft): string | undefined => {
 
 const usersAmong = async (
   ids: readonly string[],
-  { db, realm }: PrepareTools,
+  tools: PrepareTools,
 ): Promise<ReadonlySet<string>> => {
-  const rows = await readInSlices(ids, (part) =>
-    db
-      .selectFrom('users')
-      .select('id')
-      .where('realm', '=', realm)
-      .where('id', 'in', part)
-      .execute(),
-  )
+  const rows = await usersIn(tools, tools.realm, 'id', ids)
   return new Set(rows.map(({ id }) => id))
 }
 

@@ -2,28 +2,16 @@
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { isStorable, readInSlices } from '#server/storage/documents/reads.ts'
+import { readInSlices } from '#server/storage/documents/reads.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { userGroupsOf, userRolesOf } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
 import type { Ranks } from '#server/users/permissions.ts'
+import { usersIn } from '#server/users/user-rows.ts'
 import type { Draft } from '../write/drafts.ts'
 import type { PrepareTools } from './behaviour.ts'
 
 type Tools = Pick<PrepareTools, 'db' | 'realm'>
-
-const rowsBy = (
-  { db, realm }: Tools,
-  column: 'id' | 'username_key',
-  values: readonly string[],
-): Promise<UserRow[]> =>
-  readInSlices(values.filter(isStorable), (part) =>
-    db
-      .selectFrom('users')
-      .selectAll()
-      .where('realm', '=', realm)
-      .where(column, 'in', part)
-      .execute(),
-  )
 
 /** For a document that exists, or that is restored. */
 const knownId = ({ id, before, lastVersion }: Draft): string | undefined =>
@@ -35,13 +23,15 @@ export const usersOf = async (
   tools: Tools,
 ): Promise<(draft: Draft) => UserRow | undefined> => {
   const [known, named] = await Promise.all([
-    rowsBy(
+    usersIn(
       tools,
+      tools.realm,
       'id',
       drafts.flatMap((draft) => knownId(draft) ?? []),
     ),
-    rowsBy(
+    usersIn(
       tools,
+      tools.realm,
       'username_key',
       drafts.flatMap((draft) => (knownId(draft) === undefined ? foldName(draft.key) : [])),
     ),
@@ -65,28 +55,13 @@ export const declaredKeys = async (
   return new Map(rows.map(({ id, key }) => [id, key]))
 }
 
-/** The current holders of these names. */
-export const ownersOf = async (
-  names: readonly string[],
-  { db, realm }: Tools,
-): Promise<ReadonlyMap<string, string>> => {
-  const rows = await readInSlices(names, (part) =>
-    db
-      .selectFrom('user_names')
-      .select(['name', 'user_id'])
-      .where('realm', '=', realm)
-      .where('name', 'in', part)
-      .execute(),
-  )
-  return new Map(rows.map((row) => [row.name, row.user_id]))
-}
-
 /** Which of the users hold a permission that the caller does not: their password would be a way in. */
 export const outrankingAmong = async (
   userIds: readonly string[],
-  { db, caller }: Pick<PrepareTools, 'db' | 'caller'>,
+  tools: Pick<PrepareTools, 'db' | 'caller'>,
   { ranks, view }: { readonly ranks: Ranks; readonly view: RealmView | undefined },
 ): Promise<ReadonlyMap<string, Permission>> => {
+  const { caller } = tools
   const found = new Map<string, Permission>()
   if (!view || caller.permissions.has('realm-admin')) return found
   const missing = new Map<string, Permission | undefined>()
@@ -107,12 +82,8 @@ export const outrankingAmong = async (
     const permission = await missingOf(kind, id)
     if (permission) found.set(userId, permission)
   }
-  const roles = await readInSlices(userIds, (part) =>
-    db.selectFrom('user_roles').selectAll().where('user_id', 'in', part).execute(),
-  )
-  const groups = await readInSlices(userIds, (part) =>
-    db.selectFrom('user_groups').selectAll().where('user_id', 'in', part).execute(),
-  )
+  const roles = await userRolesOf(tools, userIds)
+  const groups = await userGroupsOf(tools, userIds)
   for (const { user_id, role_id } of roles) await note('role', user_id, role_id)
   for (const { user_id, group_id } of groups) await note('group', user_id, group_id)
   return found

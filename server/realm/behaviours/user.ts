@@ -19,11 +19,11 @@ import type { ErasedPeople } from '#server/users/erased-people.ts'
 import { assignDefaultRole, followReferences } from '#server/users/memberships.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
-import { deleteUsers, releaseUsers } from '#server/users/user-statements.ts'
+import { deleteUsers, ownersOfNames, releaseUsers } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
-import { beyondCaller, declaredKeys, outrankingAmong, ownersOf, usersOf } from './user-reads.ts'
+import { beyondCaller, declaredKeys, outrankingAmong, usersOf } from './user-reads.ts'
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2
@@ -82,7 +82,9 @@ const takenNames = async (
   tools: PrepareTools,
 ): Promise<ReadonlyMap<Draft, Problem>> => {
   const wanted = changes.flatMap(({ after }) => (after ? namesIn(after) : []))
-  const owners = await ownersOf([...new Set(wanted.map(({ name }) => name))], tools)
+  const owners = await ownersOfNames(tools, tools.realm, [
+    ...new Set(wanted.map(({ name }) => name)),
+  ])
   // A user who is no longer declared keeps the names.
   const rewritten = new Set(
     changes.flatMap(({ draft, before }) => (before && !draft.release ? [before.id] : [])),

@@ -17,6 +17,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
+import { usersByIds } from '#server/users/user-rows.ts'
 import { replyOf } from '../changesets/changeset-reply.ts'
 import { movedSince } from '../changesets/moved.ts'
 import {
@@ -163,17 +164,10 @@ const releasedAmong = async (
 ): Promise<ReadonlySet<string>> => {
   const ids = gone.flatMap(({ kind, id }) => (kind === User.kind ? [id] : []))
   const declared = await createdAt(db, ids)
-  const released = new Set<string>()
-  for (let start = 0; start < ids.length; start += 500) {
-    const rows = await db
-      .selectFrom('users')
-      .select(['id', 'created_at'])
-      .where('id', 'in', ids.slice(start, start + 500))
-      .execute()
-    for (const { id, created_at } of rows)
-      if (created_at < (declared.get(id) ?? 0)) released.add(id)
-  }
-  return released
+  const users = await usersByIds({ db }, ids)
+  return new Set(
+    users.flatMap(({ id, created_at }) => (created_at < (declared.get(id) ?? 0) ? [id] : [])),
+  )
 }
 
 export const createRollback = ({ storage, writer, clock }: RollbackParts) => {

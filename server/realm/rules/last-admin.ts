@@ -15,7 +15,7 @@ import { contentOf, type StoredDocument } from '#server/storage/documents/docume
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { holdSelectedUser } from '#server/users/user-statements.ts'
+import { holdSelectedUser } from '#server/users/user-rows.ts'
 import type { Effect } from '../write/effects.ts'
 import { placeOf } from '../write/operations.ts'
 

@@ -3,6 +3,7 @@
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { credentialsOf } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
 import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
@@ -39,17 +40,8 @@ export const shownCredential = (row: CredentialRow) => ({
 
 export const createCredentials = (parts: CredentialsParts) => {
   const { recorder } = parts
-  const { db } = parts.storage
 
-  const of = ({ user }: Self): Promise<CredentialRow[]> =>
-    db
-      .selectFrom('credentials')
-      .selectAll()
-      .where('user_id', '=', user.id)
-      .orderBy('priority')
-      .orderBy('created_at')
-      .orderBy('id')
-      .execute()
+  const of = ({ user }: Self): Promise<CredentialRow[]> => credentialsOf(parts.storage, user.id)
 
   return {
     of,

@@ -6,6 +6,7 @@ import type { AccountPath } from '#server/oidc/page-handles.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserPages, UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { userById } from '#server/users/user-rows.ts'
 import type { Self } from '../self.ts'
 import type { AccountSection, AccountSectionPage } from './definitions.ts'
 
@@ -46,14 +47,8 @@ export interface FrameParts {
 }
 
 /** Who acts as the user, by name: the administrator may be of another realm. */
-const nameOf = async ({ storage }: FrameParts, id: string): Promise<string> => {
-  const row = await storage.db
-    .selectFrom('users')
-    .select('username')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row?.username ?? id
-}
+const nameOf = async ({ storage }: FrameParts, id: string): Promise<string> =>
+  (await userById(storage, id))?.username ?? id
 
 /** The model that every page of the account has; `path` is that of its form. */
 export const createFrame =

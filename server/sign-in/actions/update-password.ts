@@ -1,4 +1,4 @@
-import { deleteCredentials } from '#server/credentials/credentials.ts'
+import { deleteCredentials, passwordOf } from '#server/credentials/credentials.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
@@ -81,12 +81,7 @@ export const updatePassword = (parts: Parts): RequiredAction => {
   const isExpired = async ({ user, settings }: StepContext): Promise<boolean> => {
     const { forceExpiredPasswordChange: days } = settings.passwordPolicy
     if (!user || days === 0) return false
-    const row = await storage.db
-      .selectFrom('credentials')
-      .select('created_at')
-      .where('user_id', '=', user.id)
-      .where('type', '=', 'password')
-      .executeTakeFirst()
+    const row = await passwordOf(storage, user.id)
     return row !== undefined && row.created_at < clock.now() - days * dayMs
   }
 

@@ -1,18 +1,13 @@
 /** Names in a list of users to import: finds names that are taken, and duplicates. */
 
-import type { Kysely } from 'kysely'
 import type { FieldError } from '#schemas/problems.ts'
-import type { Tables } from '#server/storage/tables/tables.ts'
+import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from '#server/users/names.ts'
 import type { UserFields } from '#server/users/user-record.ts'
+import { ownersOfNames } from '#server/users/user-rows.ts'
 
 type Named = Pick<UserFields, 'username'> & Partial<Pick<UserFields, 'email'>>
-
-export const inSlices = <T>(values: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(values.length / size) }, (_, i) =>
-    values.slice(i * size, (i + 1) * size),
-  )
 
 /** What a user would sign in with, by the field that says it; both compete for the same names. */
 const namesOf = ({ username, email }: Named): { field: string; name: string }[] => [
@@ -26,21 +21,12 @@ export interface Names {
 }
 
 export const openNames = async (
-  db: Kysely<Tables>,
+  storage: Pick<Storage, 'db'>,
   realm: string,
   users: readonly Named[],
 ): Promise<Names> => {
-  const owners = new Map<string, string>()
   const wanted = users.flatMap(namesOf).flatMap(({ name }) => (refusal(name) ? [] : [name]))
-  for (const slice of inSlices(wanted, 1000)) {
-    const rows = await db
-      .selectFrom('user_names')
-      .select(['name', 'user_id'])
-      .where('realm', '=', realm)
-      .where('name', 'in', slice)
-      .execute()
-    for (const row of rows) owners.set(row.name, row.user_id)
-  }
+  const owners = await ownersOfNames(storage, realm, wanted)
   const claimed = new Map<string, string>()
   return {
     claim: (place, user, self) =>

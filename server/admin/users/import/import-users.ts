@@ -13,6 +13,7 @@ import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserGroups, insertUserRoles } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import { usersIn } from '#server/users/user-rows.ts'
 import { type Action, type ActionContext, bodyOf } from '../../action.ts'
 import type { CredentialParts } from '../../credentials/credential-type.ts'
 import { defaultRoleIn } from '../create-user.ts'
@@ -28,7 +29,7 @@ import {
   type UserImport,
 } from './import-body.ts'
 import { openCredentials, passwordIn } from './import-credentials.ts'
-import { inSlices, openNames } from './import-names.ts'
+import { openNames } from './import-names.ts'
 import { joinStatements, openMemberships } from './memberships.ts'
 import { withHashes } from './plain-passwords.ts'
 
@@ -42,22 +43,13 @@ interface Result {
 
 /** Users who have one of the usernames already, by folded name. */
 const existingUsers = async (
-  { storage: { db } }: UserParts,
+  { storage }: UserParts,
   realm: string,
   users: readonly ImportedUser[],
-): Promise<Map<string, UserRow>> => {
-  const found = new Map<string, UserRow>()
-  for (const slice of inSlices(users, 1000)) {
-    const names = slice.map(({ username }) => foldName(username))
-    const rows = await db
-      .selectFrom('users')
-      .selectAll()
-      .where('realm', '=', realm)
-      .where('username_key', 'in', names)
-      .execute()
-    for (const row of rows) found.set(row.username_key, row)
-  }
-  return found
+): Promise<ReadonlyMap<string, UserRow>> => {
+  const names = users.map(({ username }) => foldName(username))
+  const rows = await usersIn(storage, realm, 'username_key', names)
+  return new Map(rows.map((row) => [row.username_key, row]))
 }
 
 /** Errors of one row are named by its place. */
@@ -161,7 +153,7 @@ export const importUsers = (parts: CredentialParts): Action => {
       given.users.filter((user) => !isSkipped(user)),
     )
     const joined: { readonly id: string; readonly user: ImportedUser }[] = []
-    const names = await openNames(storage.db, realm, given.users)
+    const names = await openNames(storage, realm, given.users)
     const errors: FieldError[] = []
     const rows: UserRow[] = []
     const credentials: CredentialRow[] = []

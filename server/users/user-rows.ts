@@ -1,12 +1,69 @@
-/** Changes of single columns of the table `users`, as statements for the transaction of the act they belong to. */
+/** Rows of the table `users`: reads, and changes as statements for the transaction of the act they belong to. */
 
 import type { SelectQueryBuilder } from 'kysely'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, inSlices, statement } from '#server/storage/statements.ts'
+import type { Dialect } from '#server/storage/dialect.ts'
+import { isStorable, readInSlices } from '#server/storage/documents/reads.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
+import { guarded, held, inSlices, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
 
 type Db = Pick<Storage, 'db'>
 type UserIds = SelectQueryBuilder<Tables, 'users', { id: string }>
+
+/** Of whatever realm. */
+export const userById = ({ db }: Db, id: string): Promise<UserRow | undefined> =>
+  db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
+
+/** Of whatever realms. */
+export const usersByIds = ({ db }: Db, ids: readonly string[]): Promise<UserRow[]> =>
+  readInSlices(ids, (part) => db.selectFrom('users').selectAll().where('id', 'in', part).execute())
+
+export const usersIn = (
+  { db }: Db,
+  realm: string,
+  column: 'id' | 'username_key',
+  values: readonly string[],
+): Promise<UserRow[]> =>
+  readInSlices(values.filter(isStorable), (part) =>
+    db
+      .selectFrom('users')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where(column, 'in', part)
+      .execute(),
+  )
+
+/** The ids of the users who have these names, by folded name. */
+export const ownersOfNames = async (
+  { db }: Db,
+  realm: string,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await readInSlices(names, (part) =>
+    db
+      .selectFrom('user_names')
+      .select(['name', 'user_id'])
+      .where('realm', '=', realm)
+      .where('name', 'in', part)
+      .execute(),
+  )
+  return new Map(rows.map(({ name, user_id }) => [name, user_id]))
+}
+
+/** Selects the user while nothing keeps them from signing in: a write that disables them comes before or after. */
+export const userWhoMaySignIn = (dialect: Dialect) =>
+  preparedStatement((db, { id }: { id: string }) =>
+    held(
+      dialect,
+      db
+        .selectFrom('users')
+        .select('id')
+        .where('id', '=', id)
+        .where('enabled', '=', 1)
+        .where('locked', '=', 0),
+    ),
+  )
 
 /** Writes the row as it is, which locks it until the commit. */
 const sameVersion = ({ db }: Db) =>
