@@ -223,3 +223,19 @@ export const createCheckChain = ({ storage, outbox, chainKey }: ChainCheckParts)
   }
   return check
 }
+
+/** The number of the block that has the hash; null where the chain does not have it, or not any more. */
+export const blockWith = async (
+  { longReads: db }: Pick<Storage, 'longReads'>,
+  realm: string,
+  hash: string | undefined,
+): Promise<number | null> => {
+  if (hash === undefined) return null
+  const block = await db
+    .selectFrom('audit_blocks')
+    .select('n')
+    .where('realm', '=', realm)
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+  return block?.n ?? null
+}

@@ -150,3 +150,27 @@ export const createEventScan = ({ longReads: db }: Pick<Storage, 'longReads'>): 
     },
   }
 }
+
+/** Past the newest event of the realm; null where there is none. */
+export const endOfEvents = async (
+  { db }: Pick<Storage, 'db'>,
+  realm: string,
+): Promise<number | null> => {
+  const { id } = await db
+    .selectFrom('audit_events')
+    .select((eb) => eb.fn.max('id').as('id'))
+    .where('realm', '=', realm)
+    .executeTakeFirstOrThrow()
+  return id === null ? null : Number(id) + 1
+}
+
+/** Those that are still there, in no order. */
+export const eventsByIds = (
+  { db }: Pick<Storage, 'db'>,
+  ids: readonly number[],
+): Promise<StoredEvent[]> =>
+  db
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('id', 'in', [...new Set(ids)])
+    .execute()

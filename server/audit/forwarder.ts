@@ -7,6 +7,7 @@
 
 import type { JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
+import { isJobWaiting, isQueueFailing } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
@@ -173,14 +174,11 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     },
   }
 
-  const waitingJobs = () =>
-    db.selectFrom('jobs').where('queue', '=', forwardQueue).where('state', '=', 'waiting')
-
   /** A job that has not started yet will see every current event, also while it waits after a failure. */
   const ask = async (): Promise<void> => {
     if (!isForwarding(emission.current())) return
-    const unbegun = await waitingJobs().select('id').where('lease', 'is', null).executeTakeFirst()
-    if (!unbegun) await storage.append(jobs.enqueueStatements(forwardQueue, [{ payload: {} }]))
+    if (!(await isJobWaiting(storage, forwardQueue)))
+      await storage.append(jobs.enqueueStatements(forwardQueue, [{ payload: {} }]))
     jobs.wake(forwardQueue)
   }
 
@@ -211,17 +209,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
 
     works: async () => {
       if (!isForwarding(await emission.read())) return null
-      const failing = await waitingJobs()
-        .select('id')
-        .where((eb) =>
-          eb.or([
-            eb('attempts', '>', failuresToTell),
-            // The last one may still be under way.
-            eb.and([eb('attempts', '=', failuresToTell), eb('lease', 'is', null)]),
-          ]),
-        )
-        .executeTakeFirst()
-      return failing === undefined
+      return !(await isQueueFailing(storage, forwardQueue, failuresToTell))
     },
 
     start: () => {

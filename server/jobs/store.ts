@@ -3,7 +3,7 @@
  * written about a job afterwards is guarded by the lease of that claim, so that a node with an expired lease changes nothing.
  */
 
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { inSlices, statement } from '#server/storage/statements.ts'
@@ -182,6 +182,84 @@ export const enqueueSelected = (
     on conflict do nothing`
   return statement({ compile: () => query.compile(db) })
 }
+
+/** Whether a job waits that has not started. */
+export const isJobWaiting = async (
+  { db }: Pick<Storage, 'db'>,
+  queue: string,
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('queue', '=', queue)
+    .where('state', '=', 'waiting')
+    .where('lease', 'is', null)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Whether a job that waits has failed so often; an attempt under way does not count. */
+export const isQueueFailing = async (
+  { db }: Pick<Storage, 'db'>,
+  queue: string,
+  failures: number,
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('queue', '=', queue)
+    .where('state', '=', 'waiting')
+    .where((eb) =>
+      eb.or([
+        eb('attempts', '>', failures),
+        eb.and([eb('attempts', '=', failures), eb('lease', 'is', null)]),
+      ]),
+    )
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export interface JobPage {
+  readonly state?: JobRow['state'] | undefined
+  readonly first: number
+  readonly max: number
+}
+
+/** Newest first. */
+export const listJobs = (
+  { db }: Pick<Storage, 'db'>,
+  { queue, target }: { readonly queue: string; readonly target: string },
+  { state, first, max }: JobPage,
+): Promise<Selectable<JobRow>[]> => {
+  const all = db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('queue', '=', queue)
+    .where('target', '=', target)
+  return (state === undefined ? all : all.where('state', '=', state))
+    .orderBy('id', 'desc')
+    .offset(first)
+    .limit(max)
+    .execute()
+}
+
+export interface NamedJob {
+  readonly queue: string
+  readonly target: string
+  readonly jobId: string
+}
+
+export const findJob = (
+  { db }: Pick<Storage, 'db'>,
+  { queue, target, jobId }: NamedJob,
+): Promise<Selectable<JobRow> | undefined> =>
+  db
+    .selectFrom('jobs')
+    .selectAll()
+    .where('queue', '=', queue)
+    .where('target', '=', target)
+    .where('job_id', '=', jobId)
+    .executeTakeFirst()
 
 /** Current leases on them are lost. */
 export const deleteJobsFor = (

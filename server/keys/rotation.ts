@@ -17,9 +17,16 @@ import {
 } from '#server/storage/contract.ts'
 import { touchStatements } from '#server/storage/documents/changes.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { realmRow } from '#server/storage/documents/reads.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
-import { insertSigningKeys, type KeyOwner, makeSigningKey, signingKeyKind } from './signing-keys.ts'
+import {
+  insertSigningKeys,
+  type KeyOwner,
+  keysOfOwner,
+  makeSigningKey,
+  signingKeyKind,
+} from './signing-keys.ts'
 
 /** The audit events. */
 export interface KeyEvent {
@@ -124,19 +131,10 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
   const { db } = storage
 
   const readCurrent = async (owner: KeyOwner): Promise<CurrentKeys> => {
-    const rows = await db
-      .selectFrom('signing_keys')
-      .selectAll()
-      .where('realm', '=', owner.realm)
-      .where('client_id', owner.clientId === null ? 'is' : '=', owner.clientId)
-      .execute()
+    const rows = await keysOfOwner(storage, owner)
     const current = currentKeys(owner, rows)
     if (owner.clientId !== null) return current
-    const realm = await db
-      .selectFrom('realms')
-      .select('created_at')
-      .where('name', '=', owner.realm)
-      .executeTakeFirst()
+    const realm = await realmRow(db, owner.realm)
     return { ...current, isFirst: hasFirstKey(rows, realm?.created_at ?? 0) }
   }
 

@@ -66,3 +66,28 @@ export const insertSigningKeys = (
   { db }: Pick<Storage, 'db'>,
   keys: readonly SigningKeyRow[],
 ): Statement[] => insertRows(db, 'signing_keys', keys)
+
+/** All keys of the realm itself, or all of the client's own. */
+export const keysOfOwner = (
+  { db }: Pick<Storage, 'db'>,
+  { realm, clientId }: KeyOwner,
+): Promise<SigningKeyRow[]> =>
+  db
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('realm', '=', realm)
+    .where('client_id', clientId === null ? 'is' : '=', clientId)
+    .execute()
+
+/** The key that signs, if there is one. */
+export const activeKeyOf = (
+  { db }: Pick<Storage, 'db'>,
+  { realm, clientId }: KeyOwner,
+): Promise<SigningKeyRow | undefined> =>
+  db
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('realm', '=', realm)
+    .where('client_id', clientId === null ? 'is' : '=', clientId)
+    .where('status', '=', 'ACTIVE')
+    .executeTakeFirst()

@@ -1,5 +1,6 @@
 /** Who does what is done in a session: its user or, where an administrator acts as the user, the administrator. */
 
+import type { Storage } from '#server/storage/contract.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 export interface Doer {
@@ -14,4 +15,17 @@ export const doerOf = (
 ): Doer => {
   const admin = session?.impersonator ?? undefined
   return admin === undefined ? { actor: userId } : { actor: admin, onBehalfOf: userId }
+}
+
+/** By the id of the session or by the one that tokens name; true also where the session is gone. */
+export const isImpersonated = async (
+  { db }: Pick<Storage, 'db'>,
+  session: string,
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('sessions')
+    .select('impersonator')
+    .where((eb) => eb.or([eb('id', '=', session), eb('sid', '=', session)]))
+    .executeTakeFirst()
+  return row?.impersonator !== null
 }

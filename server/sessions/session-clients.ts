@@ -4,6 +4,19 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 
+/** The ids of the clients that a session led to. */
+export const clientsOfSession = async (
+  { db }: Pick<Storage, 'db'>,
+  sid: string,
+): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('session_clients')
+    .select('client_id')
+    .where('sid', '=', sid)
+    .execute()
+  return rows.map(({ client_id }) => client_id)
+}
+
 type Visited = { sid: string; clientId: string; userId: string | null; realm: string; now: number }
 
 /** Changes no row where the session led to the client before. */

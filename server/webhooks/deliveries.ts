@@ -6,6 +6,7 @@
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import type { AuditRecord } from '#server/audit/audit.ts'
+import { eventsByIds } from '#server/audit/event-scan.ts'
 import type { StoredEvent } from '#server/audit/records.ts'
 import type { Job, JobHandler, JobResult, Outcome } from '#server/jobs/job.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -69,11 +70,7 @@ export const webhookDeliveries = (
 
   /** Deliveries that begin together read their events together. */
   const recordOf = gathered(mostRecords, async (ids: readonly number[]) => {
-    const rows = await storage.db
-      .selectFrom('audit_events')
-      .selectAll()
-      .where('id', 'in', [...new Set(ids)])
-      .execute()
+    const rows = await eventsByIds(storage, ids)
     const records = await readRecords(rows)
     const byId = new Map(rows.map(({ id }, i) => [id, records[i]]))
     return ids.map((id) => byId.get(id))

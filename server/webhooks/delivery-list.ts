@@ -1,7 +1,8 @@
 /** The deliveries of a webhook, as its owner sees them; and sending one again, under the same id. */
 
 import type { Selectable } from 'kysely'
-import { restartJob } from '#server/jobs/store.ts'
+import { eventsByIds } from '#server/audit/event-scan.ts'
+import { findJob, listJobs, restartJob } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { JobRow } from '#server/storage/tables/job-tables.ts'
@@ -79,33 +80,22 @@ export const createDeliveryList = ({
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }): DeliveryList => {
-  const { db } = storage
-  const jobsOf = (webhookId: string) =>
-    db
-      .selectFrom('jobs')
-      .selectAll()
-      .where('queue', '=', webhookQueue)
-      .where('target', '=', webhookId)
-
   const described = async (jobs: readonly Job[]): Promise<DeliveryRecord[]> => {
     if (jobs.length === 0) return []
-    const events = await db
-      .selectFrom('audit_events')
-      .select(['id', 'event_id', 'type'])
-      .where('id', 'in', jobs.map(eventOf))
-      .execute()
+    const events = await eventsByIds(storage, jobs.map(eventOf))
     const byId = new Map(events.map((event) => [event.id, event]))
     return jobs.map((job) => recordOf(job, byId.get(eventOf(job))))
   }
 
   return {
     list: async (webhookId, { status, first, max }) => {
-      let query = jobsOf(webhookId)
-      if (status) query = query.where('state', '=', states[status])
-      return described(await query.orderBy('id', 'desc').offset(first).limit(max).execute())
+      const state = status && states[status]
+      const lane = { queue: webhookQueue, target: webhookId }
+      return described(await listJobs(storage, lane, { state, first, max }))
     },
     find: async (webhookId, id) => {
-      const [found] = await described(await jobsOf(webhookId).where('job_id', '=', id).execute())
+      const job = await findJob(storage, { queue: webhookQueue, target: webhookId, jobId: id })
+      const [found] = job ? await described([job]) : []
       return found
     },
     redeliver: (webhookId, id) =>

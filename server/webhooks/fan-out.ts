@@ -3,7 +3,6 @@
  * and holds no copy of it, so that what is personal in it stays where erasure and retention find it.
  */
 
-import { sql } from 'kysely'
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import { type Follower, startFollower } from '#server/audit/follower.ts'
 import type { Outbox, OutboxEvent } from '#server/audit/outbox.ts'
@@ -13,6 +12,7 @@ import type { Logger } from '#server/platform/logger.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { isAnyOfKind } from '#server/storage/documents/reads.ts'
 
 export const webhookQueue = 'webhook'
 
@@ -68,11 +68,7 @@ export const startFanOut = ({ storage, copy, outbox, jobs, logger }: FanOutParts
     outbox,
     storage,
     logger,
-    wanted: async () => {
-      // A literal, as the index on webhooks has it.
-      const query = sql`select 1 from documents where kind = ${sql.lit(Webhook.kind)} limit 1`
-      return (await query.execute(storage.db)).rows.length > 0
-    },
+    wanted: () => isAnyOfKind(storage.db, Webhook.kind),
     changesWanted: ({ category }) => category === 'ADMIN',
     make,
     made: () => jobs.wake(webhookQueue),

@@ -2,7 +2,7 @@
 
 import { invalid } from '#schemas/problems.ts'
 import { categories, eventTypes } from '#schemas/wire/event-types.ts'
-import { createEventScan, type EventSelection } from '#server/audit/event-scan.ts'
+import { createEventScan, type EventSelection, endOfEvents } from '#server/audit/event-scan.ts'
 import type { ReadRecords } from '#server/audit/records.ts'
 import type { EventFilter, Totals } from '#server/audit/totals.ts'
 import { createTurns } from '#server/http/turns.ts'
@@ -130,16 +130,6 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
     what: 'searches of the audit events',
   })
 
-  /** Past the newest event; null where there is none. */
-  const endOf = async (realm: string): Promise<number | null> => {
-    const { id } = await storage.db
-      .selectFrom('audit_events')
-      .select((eb) => eb.fn.max('id').as('id'))
-      .where('realm', '=', realm)
-      .executeTakeFirstOrThrow()
-    return id === null ? null : Number(id) + 1
-  }
-
   return {
     operationId: 'list-events',
     method: 'GET',
@@ -202,7 +192,7 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
         to: momentIn('dateTo', asked.dateTo),
       }
       return turns(realm, async () => {
-        const before = asked.before ?? (await endOf(realm))
+        const before = asked.before ?? (await endOfEvents(storage, realm))
         if (before === null) return nothing
         // By actor or time no totals are kept: the events are counted.
         const { from, to } = selection

@@ -1,6 +1,7 @@
 /** Whether the audit trail is what it was when it was sealed; a part of it at a time. */
 
 import type { CheckChain } from '#server/audit/chain-check.ts'
+import { blockWith } from '#server/audit/chain-check.ts'
 import { createTurns } from '#server/http/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -8,22 +9,6 @@ import { type Action, bodyOf } from '../action.ts'
 export interface VerifyEventsParts {
   readonly storage: Storage
   readonly checkChain: CheckChain
-}
-
-/** A block that was the newest once; null where the chain does not have it, or not any more. */
-const blockWith = async (
-  { longReads: db }: Storage,
-  realm: string,
-  hash: string | undefined,
-): Promise<number | null> => {
-  if (hash === undefined) return null
-  const block = await db
-    .selectFrom('audit_blocks')
-    .select('n')
-    .where('realm', '=', realm)
-    .where('hash', '=', hash)
-    .executeTakeFirst()
-  return block?.n ?? null
 }
 
 const count = { type: 'integer', minimum: 0 } as const

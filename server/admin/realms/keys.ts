@@ -10,6 +10,7 @@ import { type KeyState, keyStates } from '#server/keys/key-state.ts'
 import type { KeyPolicies } from '#server/keys/policy.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
 import type { KeyOwner } from '#server/keys/signing-keys.ts'
+import { activeKeyOf, keysOfOwner } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -91,19 +92,12 @@ const ofClient: KeyPlace = {
 
 const actionsAt = (
   { path, permission, operationIds, ownerOf, whose }: KeyPlace,
-  { storage: { db }, signingKeys, keyPolicies, clock }: KeyParts,
+  { storage, signingKeys, keyPolicies, clock }: KeyParts,
 ): Action[] => {
   const common = { permission, resourceType } as const
 
-  const keysOf = async ({ realm, clientId }: KeyOwner): Promise<KeyState[]> => {
-    const rows = await db
-      .selectFrom('signing_keys')
-      .selectAll()
-      .where('realm', '=', realm)
-      .where('client_id', clientId === null ? 'is' : '=', clientId)
-      .execute()
-    return keyStates(rows, clock.now())
-  }
+  const keysOf = async (owner: KeyOwner): Promise<KeyState[]> =>
+    keyStates(await keysOfOwner(storage, owner), clock.now())
 
   const keyOf = async (owner: KeyOwner, id: string): Promise<KeyState> => {
     const key = (await keysOf(owner)).find(({ row }) => row.id === id)
@@ -199,7 +193,7 @@ const actionsAt = (
 }
 
 /** The way back: the client has no key that signs any more, so that the realm's does. */
-const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action => ({
+const retireClientKeys = ({ storage, signingKeys }: KeyParts): Action => ({
   permission: ofClient.permission,
   resourceType,
   operationId: 'retire-client-keys',
@@ -209,13 +203,7 @@ const retireClientKeys = ({ storage: { db }, signingKeys }: KeyParts): Action =>
   summary: "The client signs with the realm's key again; its own stay published for verification",
   reply: noContent,
   handle: async (context) => {
-    const { clientId } = await ofClient.ownerOf(context)
-    const active = await db
-      .selectFrom('signing_keys')
-      .selectAll()
-      .where('client_id', '=', clientId)
-      .where('status', '=', 'ACTIVE')
-      .executeTakeFirst()
+    const active = await activeKeyOf(storage, await ofClient.ownerOf(context))
     if (!active) throw new Problem('not-found', 'the client has no key of its own')
     await signingKeys.retire(active, [
       actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id: active.id }, 'retired'),

@@ -1,6 +1,7 @@
 /** Where a realm's endpoints are, and whether it can do its work. */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { activeKeyOf } from '#server/keys/signing-keys.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -75,13 +76,7 @@ export const readRealmHealth = (storage: Storage): Action => ({
   },
   handle: async ({ realm, view }) => {
     const settings = contentOf<SettingsDoc>(await findIn(view, Settings, Settings.kind))
-    const key = await storage.db
-      .selectFrom('signing_keys')
-      .select('id')
-      .where('realm', '=', realm)
-      .where('client_id', 'is', null)
-      .where('status', '=', 'ACTIVE')
-      .executeTakeFirst()
+    const key = await activeKeyOf(storage, { realm, clientId: null })
     const up = (is: boolean) => ({ status: is ? 'UP' : 'DOWN' })
     const components = {
       db: up(await storage.ping()),

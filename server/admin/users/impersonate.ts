@@ -7,20 +7,12 @@
 import { Problem } from '#schemas/problems.ts'
 import { isSelf } from '#server/http/caller.ts'
 import type { Cookies } from '#server/http/cookies/cookies.ts'
+import { isImpersonated } from '#server/sessions/doer.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { settingsIn, type UserParts, userEvent, userToChange } from './users.ts'
 
 export interface ImpersonateParts extends UserParts {
   readonly cookies: Cookies
-}
-
-const isImpersonated = async ({ storage }: UserParts, session: string): Promise<boolean> => {
-  const row = await storage.db
-    .selectFrom('sessions')
-    .select('impersonator')
-    .where((eb) => eb.or([eb('id', '=', session), eb('sid', '=', session)]))
-    .executeTakeFirst()
-  return row?.impersonator !== null
 }
 
 export const impersonate = (parts: ImpersonateParts): Action => ({
@@ -44,7 +36,7 @@ export const impersonate = (parts: ImpersonateParts): Action => ({
     if (user.enabled !== 1 || user.locked === 1)
       throw new Problem('conflict', 'the user cannot sign in: enable and unlock the user first')
     // The audit trail must lead to a person: an impersonated session cannot impersonate.
-    if (await isImpersonated(parts, caller.session))
+    if (await isImpersonated(parts.storage, caller.session))
       throw new Problem('forbidden', 'you act as a user already')
     const settings = await settingsIn(context)
     const opened = parts.sessions.openStatements({

@@ -14,6 +14,7 @@ import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
+import { clientsOfSession } from '#server/sessions/session-clients.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
@@ -128,14 +129,8 @@ const createHandlers = (parts: LogoutParts) => {
 
   /** Addresses of the clients that want to be told in the browser. */
   const framesOf = async ({ view, url }: Issuer, sid: string): Promise<string[]> => {
-    const rows = await storage.db
-      .selectFrom('session_clients')
-      .select('client_id')
-      .where('sid', '=', sid)
-      .execute()
-    const documents = await Promise.all(
-      rows.map(({ client_id }) => view.byId(Client.kind, client_id)),
-    )
+    const ids = await clientsOfSession(storage, sid)
+    const documents = await Promise.all(ids.map((id) => view.byId(Client.kind, id)))
     return documents.flatMap((document) => {
       const { frontchannelLogout, frontchannelLogoutUri } = document ? clientOf(document).doc : {}
       return frontchannelLogout && frontchannelLogoutUri !== undefined

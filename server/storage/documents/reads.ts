@@ -1,6 +1,6 @@
 /** The queries over documents. */
 
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { inSlices } from '../statements.ts'
 import type { DocumentRow, RealmRow, Tables } from '../tables/tables.ts'
 import { refusal } from '../values.ts'
@@ -62,6 +62,12 @@ export const ofKind = async (
   if (page.max !== undefined) query = query.limit(page.max)
   if (page.first !== undefined) query = query.limit(page.max ?? 1_000_000_000).offset(page.first)
   return query.execute()
+}
+
+/** Whether any realm has a document of the kind, which is a literal in the text as in a partial index. */
+export const isAnyOfKind = async (db: Kysely<Tables>, kind: string): Promise<boolean> => {
+  const query = sql`select 1 from documents where kind = ${sql.lit(kind)} limit 1`
+  return (await query.execute(db)).rows.length > 0
 }
 
 export const countOfKind = async (
