@@ -100,6 +100,25 @@ const planted: Readonly<Record<string, Planted>> = {
       'server/admin/texts.ts': `const text = 'Update users, then set their locks'`,
     },
   },
+  'a table of another owner is read for a purpose that is listed': {
+    wrong: [
+      { 'server/admin/users/list.ts': `db.selectFrom('users').selectAll()` },
+      { 'server/admin/users/list.ts': `db.selectFrom(['audit_events', 'users as u'])` },
+      { 'server/oidc/codes.ts': `db.selectFrom('consents').leftJoin('sessions as s', 'a', 'b')` },
+      { 'server/oidc/codes.ts': `sql\`exists (select 1 from consents, sessions where a = b)\`` },
+      { 'server/oidc/codes.ts': `sql\`select 1 from consents join "users" on true\`` },
+      { 'server/oidc/codes.ts': `const t = 'users' as const; db.selectFrom(t)` },
+      { 'server/tokens/organizations.ts': `db.selectFrom('sessions'); db.selectFrom('users')` },
+      { 'server/tokens/organizations.ts': 'export {}' },
+    ],
+    right: {
+      'server/users/users.ts': `db.selectFrom('users').leftJoin('credentials', 'a', 'b')`,
+      'server/tokens/organizations.ts': `db.selectFrom('sessions').select('sid')`,
+      'server/jobs/store.ts': `db.with('due', (q) => q.selectFrom('jobs')).selectFrom('due')`,
+      'server/admin/texts.ts': `Buffer.from(text); const words = 'the names come from users'`,
+      'server/storage/backup/copy.ts': `db.selectFrom('users').selectAll()`,
+    },
+  },
   'schemas and the plan do no input or output': {
     wrong: [
       { 'schemas/kind.ts': `import { readFileSync } from 'node:fs'` },

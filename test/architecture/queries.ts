@@ -71,8 +71,15 @@ const queriesAt = (
 ): [how: Query['how'], table: string | undefined][] => {
   if (node.type === 'CallExpression') {
     const args = list(node['arguments'])
-    const how = builders[memberOf(node['callee']) ?? '']
-    if (how !== undefined) return tablesIn(args).map((table) => [how, table])
+    const name = memberOf(node['callee']) ?? ''
+    const how = builders[name]
+    if (how === 'write') return tablesIn(args).map((table) => [how, table])
+    // Joins take rows of the same statement too, and so do selections.
+    const isVariable = isNode(args[0]) && args[0].type === 'Identifier' && name === 'selectFrom'
+    if (how === 'read')
+      return tablesIn(args).flatMap((table) =>
+        table === undefined && !isVariable ? [] : [[how, table]],
+      )
     return local.has(nameOf(node['callee']) ?? '') ? [['write', literal(args[1])]] : []
   }
   const text = textOf(node)
@@ -96,12 +103,12 @@ const queriesAt = (
   ]
 }
 
-/** A write of a table that stands in a variable counts as a write of every table that the file names. */
+/** A query of a table that stands in a variable counts as a query of every table that the file names. */
 export const queriesIn = (file: SourceFile, tables: ReadonlySet<string>): Query[] => {
   const { path } = file
   const found: Query[] = []
   const named = new Set<string>()
-  const unnamed: number[] = []
+  const unnamed: Pick<Query, 'line' | 'how'>[] = []
   const local = new Set<string>()
   file.walk((node, parent) => {
     for (const name of makersIn(node)) local.add(name)
@@ -111,12 +118,12 @@ export const queriesIn = (file: SourceFile, tables: ReadonlySet<string>): Query[
       const line = file.lineOf(node)
       // A name that is none of a table stands for rows that the statement itself makes (WITH).
       if (table !== undefined && tables.has(table)) found.push({ path, line, how, table })
-      else if (how === 'write' && table === undefined) unnamed.push(line)
+      else if (table === undefined) unnamed.push({ line, how })
     }
   })
   const any = named.size > 0 ? [...named] : [undefined]
-  const inVariables = unnamed.flatMap((line) =>
-    any.map((table): Query => ({ path, line, how: 'write', table })),
+  const inVariables = unnamed.flatMap(({ line, how }) =>
+    any.map((table): Query => ({ path, line, how, table })),
   )
   return [...found, ...inVariables]
 }

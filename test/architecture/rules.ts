@@ -1,7 +1,7 @@
 /** The rules of the house that a program can check, one function each: a tree in, the places that break it out. */
 
 import { homelessFiles, importCycles, wrongImports } from './floors.ts'
-import { foreignWrites, ownerlessTables } from './tables.ts'
+import { foreignReads, foreignWrites, ownerlessTables } from './tables.ts'
 import {
   type Import,
   isNode,
@@ -191,6 +191,7 @@ export const rules: readonly Rule[] = [
   { title: 'there is no import cycle', broken: importCycles },
   { title: 'every table has an owner', broken: ownerlessTables },
   { title: 'a table is written from the folder of its owner alone', broken: foreignWrites },
+  { title: 'a table of another owner is read for a purpose that is listed', broken: foreignReads },
   { title: 'schemas and the plan do no input or output', broken: impureImports },
   {
     title: 'a source file has at most 400 lines, a test 500',

@@ -72,7 +72,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
   'server/provisioning': ['provisioning_tokens'],
 }
 
-export const ownerOf: ReadonlyMap<string, string> = new Map(
+const ownerOf: ReadonlyMap<string, string> = new Map(
   Object.entries(owned).flatMap(([folder, tables]) => tables.map((table) => [table, folder])),
 )
 
@@ -90,6 +90,135 @@ const otherWriters: readonly { path: string; table: string }[] = [
   { path: 'server/storage/documents/changes.ts', table: 'realms' },
 ]
 
+interface CrossRead {
+  readonly path: string
+  readonly tables: readonly string[]
+  /** What the query is for, and so why it stands in this folder. */
+  readonly purpose: string
+}
+
+/** Reads of tables that other folders own. One table by its key is no such purpose: the owner has a function for it. */
+const crossReads: readonly CrossRead[] = [
+  {
+    path: 'server/storage/documents/changes.ts',
+    tables: ['realms'],
+    purpose: 'the log takes the number that the row of the realm has in the same transaction',
+  },
+  {
+    path: 'server/storage/documents/copy.ts',
+    tables: ['realms', 'documents'],
+    purpose: 'the copy in memory that every floor reads configuration from',
+  },
+  {
+    path: 'server/storage/documents/reads.ts',
+    tables: ['realms', 'documents', 'document_refs'],
+    purpose: 'documents as they are stored, for the folders below server/realm too',
+  },
+  {
+    path: 'server/audit/chain.ts',
+    tables: ['realms'],
+    purpose: 'blocks of events are made for realms that exist',
+  },
+  {
+    path: 'server/audit/personal-keys.ts',
+    tables: ['users', 'documents'],
+    purpose: 'whether an actor is a person, whose data is sealed, or a client',
+  },
+  {
+    path: 'server/audit/retention.ts',
+    tables: ['users'],
+    purpose:
+      'keys outlive their user until the last event about the user is gone, in one statement',
+  },
+  {
+    path: 'server/users/users.ts',
+    tables: ['credentials'],
+    purpose: 'a sign-in finds the user and the password in one query',
+  },
+  {
+    path: 'server/users/memberships.ts',
+    tables: ['documents', 'document_refs'],
+    purpose: 'memberships of managed users are made of the references of their documents',
+  },
+  {
+    path: 'server/users/data-export.ts',
+    tables: ['credentials', 'audit_events'],
+    purpose: 'the export of what is stored of one person (GDPR article 15)',
+  },
+  {
+    path: 'server/tokens/liveness.ts',
+    tables: ['users', 'sessions'],
+    purpose: 'all that a token depends on, in one query',
+  },
+  {
+    path: 'server/tokens/organizations.ts',
+    tables: ['sessions'],
+    purpose: 'tokens name the organization that was chosen in their session',
+  },
+  {
+    path: 'server/sessions/sessions.ts',
+    tables: ['users', 'documents'],
+    purpose: 'a session with its user in one query; lists of sessions with the names in them',
+  },
+  {
+    path: 'server/realm/changesets/compare.ts',
+    tables: ['credentials'],
+    purpose: 'which users a rollback brought back without their credentials',
+  },
+  {
+    path: 'server/realm/history/history.ts',
+    tables: ['users'],
+    purpose: 'names of the actors of revisions, who are users or clients',
+  },
+  {
+    path: 'server/realm/rules/impacts.ts',
+    tables: [
+      'users',
+      'user_roles',
+      'user_groups',
+      'organization_members',
+      'sessions',
+      'session_clients',
+    ],
+    purpose: 'the blast radius of a plan',
+  },
+  {
+    path: 'server/realm/rules/last-admin.ts',
+    tables: ['users', 'user_roles', 'user_groups'],
+    purpose: 'whether somebody is left who administers the master realm',
+  },
+  {
+    path: 'server/realm/transfer/unmanaged-users.ts',
+    tables: ['users', 'user_roles', 'user_groups', 'organization_members'],
+    purpose: 'the export of users that no file declares',
+  },
+  {
+    path: 'server/oidc/consent/consents.ts',
+    tables: ['documents'],
+    purpose: 'the list of consents with the clientIds in it',
+  },
+  {
+    path: 'server/admin/events/event-details.ts',
+    tables: ['audit_events', 'revision_operations', 'documents', 'users', 'user_names'],
+    purpose: 'the search in events by names, and the names and changes in what it finds',
+  },
+  {
+    path: 'server/admin/events/metrics-summary.ts',
+    tables: ['realms', 'documents', 'users', 'sessions'],
+    purpose: 'the figures of the whole server',
+  },
+  {
+    path: 'server/admin/sessions/sessions.ts',
+    tables: ['documents', 'audit_events'],
+    purpose: 'when clients were used last',
+  },
+  {
+    path: 'server/admin/sessions/whoami.ts',
+    tables: ['documents'],
+    purpose: 'the service account that calls, of whatever realm',
+  },
+]
+
 /** The tables of the database: the properties of `interface Tables`. */
 const tablesIn = ({ files }: Tree): string[] => {
   const tables: string[] = []
@@ -103,7 +232,7 @@ const tablesIn = ({ files }: Tree): string[] => {
   return tables
 }
 
-export const queriesOf = ({ files }: Tree): Query[] => {
+const queriesOf = ({ files }: Tree): Query[] => {
   const tables = new Set(ownerOf.keys())
   return files
     .filter(({ path }) => path.startsWith('server/'))
@@ -132,3 +261,25 @@ export const foreignWrites = (tree: Tree): string[] =>
         ? `${path}:${line} writes a table that the file does not name`
         : `${path}:${line} writes ${table}, which ${ownerOf.get(table)} owns`,
     )
+
+const isListed = (one: Query): boolean =>
+  crossReads.some(({ path, tables }) => path === one.path && tables.includes(one.table ?? ''))
+
+export const foreignReads = (tree: Tree): string[] => {
+  const reads = queriesOf(tree)
+    .filter(({ how }) => how === 'read')
+    .filter(({ path, table }) => ownerOf.get(table ?? '') !== folderOf(path))
+  const idle = crossReads
+    .filter(({ path }) => tree.paths.includes(path))
+    .flatMap(({ path, tables }) => tables.map((table) => ({ path, table })))
+    .filter((one) => !reads.some(({ path, table }) => path === one.path && table === one.table))
+  return [
+    ...reads
+      .filter((one) => !isListed(one))
+      .map(
+        ({ path, line, table = '' }) =>
+          `${path}:${line} reads ${table}: call a function of ${ownerOf.get(table)}`,
+      ),
+    ...idle.map(({ path, table }) => `${path} is listed with ${table} and does not read it`),
+  ]
+}
