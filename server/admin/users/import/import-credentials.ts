@@ -7,6 +7,7 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import {
   credentialContext,
+  credentialsOf,
   deleteCredentials,
   insertCredentials,
 } from '#server/credentials/credentials.ts'
@@ -182,12 +183,8 @@ export const openCredentials = ({ storage, keyring, clock, passwords }: Parts) =
       user: Owner,
     ): Promise<readonly Statement[]> => {
       if (!hasApps(user)) return []
-      const before = await storage.db
-        .selectFrom('credentials')
-        .selectAll()
-        .where('user_id', '=', row.id)
-        .where('type', '=', 'otp')
-        .execute()
+      const all = await credentialsOf(storage, row.id)
+      const before = all.filter(({ type }) => type === 'otp')
       const wanted = appsIn(user).map((given) => JSON.stringify(parametersOf(settings, given)))
       const isSame =
         new Set([...before.map(openedOf), ...wanted]).size === before.length &&
