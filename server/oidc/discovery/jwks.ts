@@ -6,7 +6,7 @@ import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
 import { type PublicJson, publicJson, sendPublicJson } from './cached-json.ts'
-import { createPublishedKeys, type PublishedKeysParts } from './published-keys.ts'
+import { createPublishedKeys, type PublishedKeysParts } from '#server/tokens/published-keys.ts'
 
 /** Short, because a cache in front of us delays the first day of a new key by as much. */
 const maxAgeSeconds = 60

@@ -8,7 +8,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { RealmKeySet, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Issuer, Issuers } from './issuers.ts'
 
 export interface PublishedKeysParts {
   readonly issuers: Issuers
