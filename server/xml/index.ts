@@ -14,7 +14,7 @@
  * Writing.
  *   element('saml:Audience', { … }, text | children): Template
  *   writeElement(template): string                         canonical; a RangeError for characters XML cannot carry
- *   signElement(template, { privateKey, certificate, sign }): Promise<Template>   `sign` is that of server/keys/signer.ts
+ *   signElement(template, { certificate, sign }): Promise<Template>   a `RealmKey` of server/keys
  *   encryptElement(template, { content, transport, certificate }): Template       the xenc:EncryptedData
  *   writeQuery({ parameter, xml, relayState }, key?): Promise<string>
  */

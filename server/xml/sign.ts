@@ -1,23 +1,20 @@
 /** Signs what is written here (SAML core §5.4): rsa-sha256 over the canonical text, without a parser in between. */
 
-import { hash, type KeyObject } from 'node:crypto'
-import type { Signer } from '#server/keys/signer.ts'
+import { hash } from 'node:crypto'
 import { envelopedSignature, exclusiveC14n, rsaSha256, sha256 } from './algorithms.ts'
 import { element, type Template, writeElement } from './write.ts'
 
+/** An RSA key that signs elsewhere, such as a `RealmKey`. */
 export interface SigningKey {
-  /** RSA, private. */
-  readonly privateKey: KeyObject
   /** Base64 of the DER, for KeyInfo. */
   readonly certificate: string
-  readonly sign: Signer['sign']
+  /** In base64url. */
+  sign(algorithm: 'RS256', data: string): Promise<string>
 }
 
 /** Base64, as XML carries it. */
-export const signText = async (text: string, { privateKey, sign }: SigningKey): Promise<string> => {
-  const signature = await sign({ key: privateKey, algorithm: 'RS256', data: text })
-  return Buffer.from(signature, 'base64url').toString('base64')
-}
+export const signText = async (text: string, key: SigningKey): Promise<string> =>
+  Buffer.from(await key.sign('RS256', text), 'base64url').toString('base64')
 
 const signedInfoOf = (id: string, digest: string): Template =>
   element('ds:SignedInfo', {}, [

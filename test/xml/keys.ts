@@ -46,9 +46,9 @@ const makeParty = async (type: keyof typeof algorithms): Promise<Party> => {
     certificate,
     x509: new X509Certificate(Buffer.from(certificate, 'base64')),
     signing: {
-      privateKey,
       certificate,
-      sign: async ({ key, data }) => sign('sha256', Buffer.from(data), key).toString('base64url'),
+      sign: async (_algorithm, data) =>
+        sign('sha256', Buffer.from(data), privateKey).toString('base64url'),
     },
   }
 }
