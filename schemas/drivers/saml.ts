@@ -37,12 +37,7 @@ export const requestSignatureAlgorithms = [
 ] as const
 
 /** CBC is for service providers that know nothing else: it does not protect what it hides (CVE-2011-1096). */
-export const encryptionAlgorithms = [
-  'aes256-gcm',
-  'aes128-gcm',
-  'aes256-cbc',
-  'aes128-cbc',
-] as const
+export const encryptionAlgorithms = ['aes256-gcm', 'aes128-gcm', 'aes256-cbc'] as const
 
 /** RSA-OAEP with SHA-256, or with SHA-1 and MGF1 as service providers of before 2013 know it. RSA 1.5 is not offered. */
 export const keyTransportAlgorithms = ['rsa-oaep-sha256', 'rsa-oaep-mgf1p'] as const

@@ -37,6 +37,5 @@ export const SamlClientMapper = defineKind({
   permission: { read: 'view-clients', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'An attribute mapper: puts an attribute into the assertions for one service provider.',
-  isServed: false,
   spec,
 })

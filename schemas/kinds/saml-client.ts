@@ -148,6 +148,5 @@ export const SamlClient = defineKind({
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
   doc: 'A SAML 2.0 service provider that trusts the realm.',
-  isServed: false,
   spec,
 })

@@ -16,6 +16,8 @@ import { signingKeyContext } from './signing-keys.ts'
 
 export interface RealmKey {
   readonly kid: string
+  /** Base64 of the DER. */
+  readonly certificate: string
   /** As the JWK set publishes it (RFC 7517 §4). */
   readonly jwk: Readonly<Record<string, unknown>>
   /** In base64url. */
@@ -32,6 +34,8 @@ export interface RealmKeySet {
   readonly isFirst: boolean
   /** What is signed for a client is signed by its own key, where it has one whose time has come. */
   signerFor(client: { readonly id: string }): RealmKey
+  /** The realm's own that sign or will, the one that signs now first: what SAML metadata carries. */
+  signers(): readonly RealmKey[]
   find(kid: string): RealmKey | undefined
 }
 
@@ -71,6 +75,7 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring, signer: Signer): RealmKey =
   }
   return {
     kid: row.id,
+    certificate: row.certificate,
     jwk: jwkOf(row, publicKey),
     sign: (algorithm, data) => signer.sign({ key: opened(), algorithm, data }),
     verify: (algorithm, data, signature) =>
@@ -124,6 +129,7 @@ export const createRealmKeys = ({
     const now = clock.now()
     const byKid = new Map<string, RealmKey>()
     const signers = new Map<string | null, SigningTime[]>()
+    const next: RealmKey[] = []
     let active: RealmKey | undefined
     for (const row of rows) {
       const key = byId.get(row.id) ?? keyOf(row, keyring, signer)
@@ -131,6 +137,7 @@ export const createRealmKeys = ({
       byKid.set(key.kid, key)
       const until = row.rotated_at ?? Number.POSITIVE_INFINITY
       if (row.status === 'ACTIVE' && row.client_id === null) active = key
+      if (row.status === 'NEXT' && row.client_id === null) next.push(key)
       if (row.status === 'NEXT' || until <= now) continue
       const own = signers.get(row.client_id) ?? []
       signers.set(row.client_id, [...own, { key, from: row.created_at, until }])
@@ -145,6 +152,13 @@ export const createRealmKeys = ({
         const at = clock.now()
         // The clock of the node that made the realm may be ahead of this one.
         return signerAt(signers.get(id), at) ?? signerAt(signers.get(null), at) ?? first
+      },
+      signers: () => {
+        const at = clock.now()
+        const own = signers.get(null) ?? []
+        const current = signerAt(own, at) ?? first
+        const due = own.filter((one) => one.until > at).map((one) => one.key)
+        return [...new Set([current, ...due, ...next])]
       },
       find: (kid) => byKid.get(kid),
     }

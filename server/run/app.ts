@@ -3,10 +3,11 @@
 import type { FastifyInstance } from 'fastify'
 import { followApi } from '#server/admin/openapi/openapi.ts'
 import { createHttp } from '#server/http/server.ts'
+import { firstOf } from '#server/sign-in/pages/pending.ts'
 import type { Areas } from './open.ts'
 
 export const createApp = (areas: Areas): FastifyInstance => {
-  const { given, metrics, audit, realm, http, signIn, oidc, selfService, admin } = areas
+  const { given, metrics, audit, realm, http, signIn, oidc, saml, selfService, admin } = areas
   const { config, logger, clock } = given
   const app = createHttp({ config, logger, clock, mapError: http.mapError })
   app.addHook(
@@ -23,8 +24,9 @@ export const createApp = (areas: Areas): FastifyInstance => {
     http.pages.routes(scope, realm.settingsOf)
     done()
   })
-  app.register(signIn.routes(oidc.findPending))
+  app.register(signIn.routes(firstOf([oidc.findPending, saml.findPending])))
   app.register(oidc.routes)
+  app.register(saml.routes)
   app.register(selfService.routes)
   app.register(admin.routes)
   return app

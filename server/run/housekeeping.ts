@@ -37,6 +37,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
   await storage.append([
     ...tokens.grantsStore.forgetStatements(),
     ...forgetRequests(storage, clock.now()),
+    ...areas.saml.forgetStatements(),
     ...areas.signIn.signIns.forgetStatements(),
     ...credentials.devices.forgetStatements(),
     ...credentials.approvals.forgetStatements(),

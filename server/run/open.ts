@@ -21,6 +21,7 @@ import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
+import { openSaml } from '#server/saml/open.ts'
 import { openSelfService } from '#server/self-service/open.ts'
 import { openSessions } from '#server/sessions/sessions.ts'
 import { openSignIn } from '#server/sign-in/open.ts'
@@ -77,6 +78,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
   })
+  const saml = openSaml({ storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
   })
@@ -86,7 +88,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, signIn, oidc, selfService, admin, close: () => closing.disposeAsync(),
+    realm, webhooks, http, signIn, oidc, saml, selfService, admin, close: () => closing.disposeAsync(),
   }
 }
 

@@ -25,6 +25,8 @@ export interface Subjects {
   subjectOf(view: RealmView, client: TokenClient, user: UserRow): Promise<string>
   /** Whether the client is to know the user by nothing that others know: no id and no name (OIDC Core §8). */
   isPairwise(view: RealmView, client: TokenClient): Promise<boolean>
+  /** The name by which one service provider knows the user, and no other does (SAML Core §8.3.7). */
+  persistentName(view: RealmView, entityId: string, user: Pick<UserRow, 'id'>): Promise<string>
 }
 
 export interface SubjectParts {
@@ -60,6 +62,12 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
   }
 
   return {
+    persistentName: async (view, entityId, { id }) => {
+      const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
+      const salt = document ? saltOf(document) : hmacSha256(key, view.realm)
+      return hmacSha256(Buffer.from(salt), `saml\n${entityId}\n${id}`)
+    },
+
     isPairwise: async (view, client) => (await choiceOf(view, client)).strategy === 'pairwise',
 
     subjectOf: async (view, client, user) => {

@@ -8,6 +8,7 @@ import { createReadJwt, signJwt } from '#server/tokens/jwt.ts'
 const countingKey = (kid: string): RealmKey & { asked: number } => {
   const key = {
     kid,
+    certificate: '',
     jwk: {},
     asked: 0,
     sign: async (_alg: string, data: string) => Buffer.from(`${kid} ${data}`).toString('base64url'),
@@ -24,6 +25,7 @@ const setOf = (active: RealmKey, all = [active]): RealmKeySet => ({
   hasNext: false,
   isFirst: false,
   signerFor: () => active,
+  signers: () => [active],
   find: (kid) => all.find((key) => key.kid === kid),
 })
 

@@ -30,6 +30,17 @@ export type FindPending = (
   handle: string,
 ) => Promise<PendingSignIn | undefined>
 
+/** Of several protocols, the one that knows the handle. */
+export const firstOf =
+  (all: readonly FindPending[]): FindPending =>
+  async (request, realm, handle) => {
+    for (const find of all) {
+      const found = await find(request, realm, handle)
+      if (found) return found
+    }
+    return undefined
+  }
+
 /** The parameter of the sign-in page that holds the handle. */
 export const pendingParameter = 'authorization'
 

@@ -7,6 +7,7 @@ import type { Generated } from 'kysely'
 import type { Figure } from '#schemas/change-counts.ts'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
+import type { SamlNameIdRow, SamlRequestRow, SamlSessionRow } from './saml-tables.ts'
 import type {
   AddressUndoRow,
   ApprovalRow,
@@ -361,6 +362,9 @@ export interface Tables {
   ciba_requests: CibaRequestRow
   consents: ConsentRow
   session_clients: SessionClientRow
+  saml_requests: SamlRequestRow
+  saml_name_ids: SamlNameIdRow
+  saml_sessions: SamlSessionRow
   not_before: NotBeforeRow
   jobs: JobRow
   outbox_cursors: OutboxCursorRow

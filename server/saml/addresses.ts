@@ -1,0 +1,32 @@
+/** Where the identity provider of a realm is, as its metadata and its messages say. */
+
+import type { FastifyRequest } from 'fastify'
+import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import { SamlRefused } from './errors.ts'
+
+export interface RealmRoute {
+  Params: { realm: string }
+}
+
+export interface HandleRoute {
+  Params: { realm: string; handle: string }
+}
+
+export const ssoPath = '/saml/idp/sso'
+export const initiatePath = '/saml/idp/initiate'
+export const metadataPath = '/saml/idp/metadata'
+
+/** Below the realm. */
+export const urlOf = (path: string): string => `/realms/:realm${path}`
+
+/** The same as the issuer of tokens, so that a realm has one name. */
+export const entityIdOf = ({ url }: Issuer): string => url
+
+export const freshIssuer = async (
+  issuers: Issuers,
+  { params }: FastifyRequest<RealmRoute>,
+): Promise<Issuer> => {
+  const issuer = await issuers.fresh(params.realm)
+  if (!issuer) throw new SamlRefused('There is no such realm.', { status: 404 })
+  return issuer
+}

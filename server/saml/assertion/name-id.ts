@@ -1,0 +1,131 @@
+/** The NameID by which a service provider knows a user (SAML Core §8.3). */
+
+import { randomBytes } from 'node:crypto'
+import { type NameIdFormat, nameIdFormats } from '#schemas/drivers/saml.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { Subjects } from '#server/tokens/subject.ts'
+import { element, type Template } from '#server/xml/index.ts'
+import { entityIdOf } from '../addresses.ts'
+import { SamlStatusError } from '../errors.ts'
+import type { ServiceProvider } from '../service-provider.ts'
+import type { SsoRequest } from '../sso/sso-request.ts'
+
+export interface NameId {
+  readonly format: NameIdFormat
+  readonly value: string
+  /** What remembers a persistent one that is new. */
+  readonly statements: readonly Statement[]
+}
+
+export const createNameIds = ({
+  storage: { db },
+  clock,
+  subjects,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly subjects: Pick<Subjects, 'persistentName'>
+}) => {
+  /** Stored at first use: it stays the same when the service provider changes its entityID. */
+  const persistent = async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    user: UserRow,
+    allowCreate: boolean,
+  ): Promise<NameId> => {
+    const known = await db
+      .selectFrom('saml_name_ids')
+      .select('value')
+      .where('client_id', '=', provider.id)
+      .where('user_id', '=', user.id)
+      .executeTakeFirst()
+    if (known) return { format: 'persistent', value: known.value, statements: [] }
+    if (!allowCreate)
+      throw new SamlStatusError(
+        'InvalidNameIDPolicy',
+        'the user has no persistent NameID there yet',
+      )
+    const value = await subjects.persistentName(issuer.view, provider.entityId, user)
+    const row = {
+      client_id: provider.id,
+      user_id: user.id,
+      realm: issuer.name,
+      value,
+      created_at: clock.now(),
+    }
+    const insert = db
+      .insertInto('saml_name_ids')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['client_id', 'user_id']).doNothing())
+    return { format: 'persistent', value, statements: [statement(insert)] }
+  }
+
+  const plain = (format: NameIdFormat, value: string | null): NameId => {
+    if (!value)
+      throw new SamlStatusError(
+        'InvalidNameIDPolicy',
+        `the user has nothing for the format ${format}`,
+      )
+    return { format, value, statements: [] }
+  }
+
+  const nameIdFor = async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    user: UserRow,
+    { format, allowCreate }: SsoRequest['nameId'],
+  ): Promise<NameId> => {
+    switch (format) {
+      case 'persistent':
+        return persistent(issuer, provider, user, allowCreate)
+      case 'transient':
+        return plain(format, `_${randomBytes(20).toString('hex')}`)
+      case 'email':
+        return plain(format, user.email)
+      case 'unspecified':
+        return plain(format, user.username)
+    }
+  }
+
+  return {
+    nameIdFor,
+    /** Whether the user is the one that a request names. */
+    isSubject: async (
+      issuer: Issuer,
+      provider: ServiceProvider,
+      user: UserRow,
+      { format, value }: NonNullable<SsoRequest['subject']>,
+    ): Promise<boolean> => {
+      try {
+        const own = await nameIdFor(issuer, provider, user, { format, allowCreate: false })
+        return own.value === value
+      } catch (error) {
+        if (error instanceof SamlStatusError) return false
+        throw error
+      }
+    },
+  }
+}
+
+export type NameIds = ReturnType<typeof createNameIds>
+
+export const nameIdElement = (
+  issuer: Issuer,
+  { entityId }: ServiceProvider,
+  { format, value }: Pick<NameId, 'format' | 'value'>,
+): Template =>
+  element(
+    'saml:NameID',
+    {
+      Format: nameIdFormats[format],
+      // A name that is good for one pair alone says which (SAML Core §8.3.7, §8.3.8).
+      ...(format === 'persistent' || format === 'transient'
+        ? { NameQualifier: entityIdOf(issuer), SPNameQualifier: entityId }
+        : {}),
+    },
+    value,
+  )

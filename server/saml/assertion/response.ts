@@ -1,0 +1,104 @@
+/** The Response (SAML Core §3.3.3): with an assertion, signed and encrypted as the service provider wants it, or a status. */
+
+import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import {
+  element,
+  encryptElement,
+  signElement,
+  type Template,
+  writeElement,
+} from '#server/xml/index.ts'
+import { SamlStatusError, secondLevelCode, successCode, topLevelCode } from '../errors.ts'
+import { optionsOf, type ServiceProvider } from '../service-provider.ts'
+import type { SsoRequest } from '../sso/sso-request.ts'
+import { instant, issuerElement, newMessageId } from './assertion.ts'
+
+/** Plain JSON of a request, as far as an answer needs it. */
+export type Answered = Pick<SsoRequest, 'id' | 'acs'>
+
+/** The key that signs for a service provider: its pinned one until its date, then the one that signs for all. */
+export const createSignerFor =
+  ({ realmKeys, clock }: { readonly realmKeys: RealmKeys; readonly clock: Clock }) =>
+  async ({ view }: Issuer, { id, doc: { pinnedKey } }: ServiceProvider): Promise<RealmKey> => {
+    const keys = await realmKeys.of(view)
+    const isPinned =
+      pinnedKey !== undefined &&
+      (pinnedKey.until === undefined || clock.now() < Date.parse(pinnedKey.until))
+    return (isPinned ? keys.find(pinnedKey.kid) : undefined) ?? keys.signerFor({ id })
+  }
+
+const statusOf = (outcome: Template | SamlStatusError): Template =>
+  outcome instanceof SamlStatusError
+    ? element('samlp:Status', {}, [
+        element('samlp:StatusCode', { Value: topLevelCode(outcome.code) }, [
+          element('samlp:StatusCode', { Value: secondLevelCode(outcome.code) }),
+        ]),
+        element('samlp:StatusMessage', {}, outcome.message),
+      ])
+    : element('samlp:Status', {}, [element('samlp:StatusCode', { Value: successCode })])
+
+export const createResponses = (parts: {
+  readonly realmKeys: RealmKeys
+  readonly clock: Clock
+}) => {
+  const signerFor = createSignerFor(parts)
+
+  /** In the order that cannot be undone: what is inside is signed before it is hidden and before the outside is signed. */
+  const sealed = async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    assertion: Template,
+  ): Promise<Template> => {
+    const options = optionsOf(issuer, provider)
+    const signed = options.signAssertion
+      ? await signElement(assertion, await signerFor(issuer, provider))
+      : assertion
+    if (!options.encryptAssertion) return signed
+    const { encryptionCertificate: certificate } = provider
+    if (!certificate)
+      throw new SamlStatusError(
+        'RequestDenied',
+        'assertions are to be encrypted, and the service provider has no encryption certificate',
+      )
+    const { encryptionAlgorithm: content = 'aes256-gcm' } = options
+    const { keyTransportAlgorithm: transport = 'rsa-oaep-sha256' } = options
+    const encrypted = encryptElement(signed, { content, transport, certificate })
+    return element('saml:EncryptedAssertion', {}, [encrypted])
+  }
+
+  /** The text of the Response. */
+  return async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    { id, acs }: Answered,
+    outcome: Template | SamlStatusError,
+  ): Promise<string> => {
+    const failed = outcome instanceof SamlStatusError
+    const response = element(
+      'samlp:Response',
+      {
+        ID: newMessageId(),
+        InResponseTo: id,
+        IssueInstant: instant(parts.clock.now()),
+        Version: '2.0',
+        Destination: acs.url,
+      },
+      [
+        issuerElement(issuer),
+        statusOf(outcome),
+        failed ? undefined : await sealed(issuer, provider, outcome),
+      ],
+    )
+    const options = optionsOf(issuer, provider)
+    // A status has no assertion whose signature could tell who speaks.
+    return writeElement(
+      options.signResponse || failed || !options.signAssertion
+        ? await signElement(response, await signerFor(issuer, provider))
+        : response,
+    )
+  }
+}
+
+export type Respond = ReturnType<typeof createResponses>

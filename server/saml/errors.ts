@@ -1,0 +1,50 @@
+/** How a SAML request ends that is not answered with an assertion. */
+
+const status = 'urn:oasis:names:tc:SAML:2.0:status'
+
+/** Top-level codes (SAML Core §3.2.2.2) of the second-level codes that are used. */
+const codes = {
+  AuthnFailed: 'Responder',
+  InvalidNameIDPolicy: 'Requester',
+  NoAuthnContext: 'Responder',
+  NoPassive: 'Responder',
+  RequestDenied: 'Requester',
+  RequestUnsupported: 'Requester',
+  UnknownPrincipal: 'Responder',
+  UnsupportedBinding: 'Requester',
+} as const
+
+export type SamlStatus = keyof typeof codes
+
+export const topLevelCode = (code: SamlStatus): string => `${status}:${codes[code]}`
+export const secondLevelCode = (code: SamlStatus): string => `${status}:${code}`
+export const successCode = `${status}:Success`
+
+/** Told to the service provider, at an assertion consumer service that is known to be its own. */
+export class SamlStatusError extends Error {
+  override readonly name = 'SamlStatusError'
+  readonly code: SamlStatus
+  constructor(code: SamlStatus, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Told to the user on a page: it is not known, or not certain, where an answer may go. */
+export class SamlRefused extends Error {
+  override readonly name = 'SamlRefused'
+  readonly status: 400 | 403 | 404
+  /** The service provider that is named, where it exists. */
+  readonly provider: { readonly id: string } | undefined
+  constructor(
+    message: string,
+    {
+      status = 400,
+      provider,
+    }: { status?: 400 | 403 | 404; provider?: { readonly id: string } } = {},
+  ) {
+    super(message)
+    this.status = status
+    this.provider = provider
+  }
+}

@@ -1,0 +1,86 @@
+/** A service provider as the protocol knows it: its keys, its assertion consumer services, and the options that hold. */
+
+import type { KeyObject, X509Certificate } from 'node:crypto'
+import type { AcsBinding } from '#schemas/drivers/saml.ts'
+import { SamlClient, type SamlClientDoc, samlDisplayNameOf } from '#schemas/kinds/saml-client.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { readCertificate } from '#schemas/public-keys/certificates.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+
+/** Where a response may be sent, and how. */
+export interface Acs {
+  readonly url: string
+  readonly binding: AcsBinding
+  readonly index?: number
+}
+
+type Inherited = Omit<SettingsDoc['saml'], 'metadataLifetimeSeconds'>
+type OwnOptions = Omit<SamlClientDoc['options'], keyof Inherited>
+
+export interface ServiceProvider {
+  /** Of the document; what tables refer to. */
+  readonly id: string
+  readonly entityId: string
+  readonly displayName: string
+  readonly doc: SamlClientDoc
+  /** The default one first. */
+  readonly acs: readonly Acs[]
+  /** What verifies its requests, all trusted alike. */
+  readonly keys: readonly KeyObject[]
+  readonly encryptionCertificate: X509Certificate | undefined
+}
+
+const acsOf = ({ assertionConsumerServiceUrl: url, acs, options }: SamlClientDoc): Acs[] => [
+  acs.find((one) => one.url === url) ?? { url, binding: 'HTTP-POST' },
+  ...acs.filter((one) => one.url !== url),
+  ...options.additionalAcsUrls.map((other) => ({ url: other, binding: 'HTTP-POST' as const })),
+]
+
+const certificateOf = (value: string | undefined): X509Certificate[] => {
+  const certificate = value === undefined ? undefined : readCertificate(value)
+  return certificate ? [certificate] : []
+}
+
+const made = new WeakMap<StoredDocument, ServiceProvider>()
+
+const providerOf = (document: StoredDocument): ServiceProvider => {
+  const before = made.get(document)
+  if (before) return before
+  const doc = contentOf<SamlClientDoc>(document)
+  const provider: ServiceProvider = {
+    id: document.id,
+    entityId: document.key,
+    displayName: samlDisplayNameOf({ ...doc, entityId: document.key }),
+    doc,
+    acs: acsOf(doc),
+    keys: [doc.signingCertificate, ...doc.certificates]
+      .flatMap(certificateOf)
+      .map(({ publicKey }) => publicKey),
+    encryptionCertificate: certificateOf(doc.encryptionCertificate)[0],
+  }
+  made.set(document, provider)
+  return provider
+}
+
+/** Nothing for one that does not exist or is disabled: from outside they are the same. */
+export const findServiceProvider = async (
+  { view }: Issuer,
+  entityId: string,
+): Promise<ServiceProvider | undefined> => {
+  const document = await view.get(SamlClient.kind, entityId)
+  const provider = document && providerOf(document)
+  return provider?.doc.enabled ? provider : undefined
+}
+
+/** Its own options, with the realm's where it says nothing. */
+export const optionsOf = (
+  { settings }: Issuer,
+  { doc }: ServiceProvider,
+): Inherited & OwnOptions => {
+  const { metadataLifetimeSeconds: _, ...inherited } = settings.saml
+  const own = Object.entries(doc.options).filter(([, value]) => value !== undefined)
+  return { ...inherited, ...Object.fromEntries(own) } as Inherited & OwnOptions
+}
+
+export type SamlOptions = ReturnType<typeof optionsOf>

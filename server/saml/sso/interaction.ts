@@ -1,0 +1,81 @@
+/**
+ * What a request for single sign-on still needs from its user: to sign in, to choose an account, or nothing. The same
+ * questions are asked anew each time the browser comes back, of the session that is there then.
+ */
+
+import type { FoundSession } from '#server/sessions/sessions.ts'
+import { isEnough } from '#server/sign-in/flow/levels.ts'
+import type { Issuer } from '#server/tokens/realm.ts'
+import type { NameIds } from '../assertion/name-id.ts'
+import { SamlStatusError } from '../errors.ts'
+import type { ServiceProvider } from '../service-provider.ts'
+import { metClass, wantedLevel } from './authn-context.ts'
+import type { SsoRequest } from './sso-request.ts'
+
+export type Need =
+  | { readonly kind: 'sign-in' }
+  | { readonly kind: 'account'; readonly found: FoundSession }
+  | { readonly kind: 'nothing'; readonly found: FoundSession; readonly contextClass: string }
+
+export interface Progress {
+  /** Who is signed in now. */
+  readonly found: FoundSession | undefined
+  /** The session that was there when the request began. */
+  readonly priorSession: string | undefined
+  /** The session that the user chose to go on with. */
+  readonly chosen: string | undefined
+}
+
+/** The level that a sign-in aims at. */
+export const aimedLevel = ({ context }: SsoRequest): string | undefined =>
+  wantedLevel(context) ?? undefined
+
+/** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
+export const stepsUp = ({ forceAuthn, subject }: SsoRequest): boolean =>
+  !forceAuthn && subject === undefined
+
+export const createInteraction =
+  (nameIds: Pick<NameIds, 'isSubject'>) =>
+  async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    request: SsoRequest,
+    { found, priorSession, chosen }: Progress,
+  ): Promise<Need> => {
+    const level = wantedLevel(request.context)
+    if (level === null)
+      throw new SamlStatusError(
+        'NoAuthnContext',
+        'no sign-in meets the authentication context that is asked for',
+      )
+    if (!found) return { kind: 'sign-in' }
+    const signedInSince = found.session.id !== priorSession
+    if (request.forceAuthn && !signedInSince) return { kind: 'sign-in' }
+    if (
+      request.subject &&
+      !(await nameIds.isSubject(issuer, provider, found.user, request.subject))
+    ) {
+      if (signedInSince)
+        throw new SamlStatusError(
+          'UnknownPrincipal',
+          'another user signed in than the one asked for',
+        )
+      return { kind: 'sign-in' }
+    }
+    const contextClass = metClass(request.context, found.session)
+    if (contextClass === undefined) {
+      // Who is at the level already and still does not meet it must sign in in another way.
+      if (signedInSince)
+        throw new SamlStatusError(
+          'NoAuthnContext',
+          isEnough(found.session.acr, level)
+            ? 'the user has signed in by another authentication context than the one asked for'
+            : 'the user has not reached the authentication context that is asked for',
+        )
+      return { kind: 'sign-in' }
+    }
+    // What starts here may have been started by anybody's link: the user agrees (login CSRF).
+    if (request.id === undefined && !signedInSince && chosen !== found.session.id)
+      return { kind: 'account', found }
+    return { kind: 'nothing', found, contextClass }
+  }

@@ -1,0 +1,217 @@
+/** Single sign-on for a SAML service provider, over HTTP (SAML Profiles §4.1). */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
+import { backends } from '../support/backends.ts'
+import { sender } from '../xml/keys.ts'
+import {
+  acsUrl,
+  addProvider,
+  askUrl,
+  authnRequest,
+  entityId,
+  newRequestId,
+  only,
+  providerPath,
+  sentOf,
+  signedForm,
+  statusOf,
+  verifiedOf,
+} from './fixture.ts'
+
+const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
+
+describe.each(backends)('single sign-on on $name', (backend) => {
+  let site: OidcSite
+  let aliceId: string
+  let alice: Person
+  beforeAll(async () => {
+    site = await openIssuer(backend)
+    await addProvider(site, { signingCertificate: sender.certificate })
+    aliceId = await addPerson(site, 'alice')
+    await addPerson(site, 'bob')
+    alice = newPerson(site)
+    await alice.signIn(askUrl(site))
+  }, 60_000)
+  afterAll(() => site.close())
+
+  it('leads through the sign-in form to a signed response at the service provider', async () => {
+    const id = newRequestId()
+    const relayState = 'a "state" <&> ü+%20'
+    const page = await newPerson(site).signIn(askUrl(site, { id }, { relayState }))
+    expect(page.status).toBe(200)
+    const told = await verifiedOf(site, page)
+    expect([told.url, told.relayState, statusOf(told)]).toEqual([acsUrl, relayState, 'Success'])
+    expect(told.response.attributes).toMatchObject({
+      Destination: acsUrl,
+      InResponseTo: id,
+      Version: '2.0',
+    })
+    expect(only(told.assertion, 'saml:Issuer').text).toBe(site.issuer)
+    expect(told.format).toBe('persistent')
+    expect(told.nameId).not.toBe(aliceId)
+    expect(only(told.assertion, 'saml:Subject', 'saml:NameID').attributes).toMatchObject({
+      NameQualifier: site.issuer,
+      SPNameQualifier: entityId,
+    })
+    const confirmation = only(told.assertion, 'saml:Subject', 'saml:SubjectConfirmation')
+    expect(confirmation.attributes['Method']).toBe('urn:oasis:names:tc:SAML:2.0:cm:bearer')
+    expect(only(confirmation, 'saml:SubjectConfirmationData').attributes).toMatchObject({
+      InResponseTo: id,
+      Recipient: acsUrl,
+    })
+    const audience = only(
+      told.assertion,
+      'saml:Conditions',
+      'saml:AudienceRestriction',
+      'saml:Audience',
+    )
+    expect(audience.text).toBe(entityId)
+    expect(told.contextClass).toBe(`${ac}:PasswordProtectedTransport`)
+    expect(told.attributes).toEqual({ username: ['alice'], email: ['alice@acme.example'] })
+    expect(told.xml).not.toContain('alice</saml:NameID>')
+  })
+
+  it('uses the session again, and knows the user by the same name', async () => {
+    const [first, second] = [await alice.open(askUrl(site)), await alice.open(askUrl(site))]
+    const [one, two] = [await verifiedOf(site, first), await verifiedOf(site, second)]
+    expect(one.nameId).toBe(two.nameId)
+    expect(one.response.attributes['ID']).not.toBe(two.response.attributes['ID'])
+    const index = (told: typeof one) =>
+      only(told.assertion, 'saml:AuthnStatement').attributes['SessionIndex']
+    expect(index(one)).toBe(index(two))
+  })
+
+  it('takes a signed request as a form from another site, whose cookies do not come along', async () => {
+    const crossSite = await site.post('/saml/idp/sso', { ...signedForm(site), RelayState: 'r s' })
+    expect(crossSite.status).toBe(303)
+    const next = `${site.server.baseUrl}${crossSite.headers.get('location')}`
+    const told = await verifiedOf(site, await alice.open(next))
+    expect([statusOf(told), told.relayState]).toEqual(['Success', 'r s'])
+    expect((await alice.open(next)).status).toBe(403)
+  })
+
+  it('answers a request once (replay)', async () => {
+    const url = askUrl(site)
+    expect(statusOf(sentOf(await alice.open(url)))).toBe('Success')
+    expect(statusOf(sentOf(await alice.open(url)))).toBe('Requester/RequestDenied')
+  })
+
+  it('sends an answer to assertion consumer services that are registered, and nowhere else', async () => {
+    const acs = [{ index: 4, url: 'https://sp.example/four', binding: 'HTTP-POST' }]
+    await change(site, providerPath(), {
+      acs,
+      options: { additionalAcsUrls: ['https://sp.example/more?a=b&c'] },
+    })
+    await addProvider(site, {
+      entityId: 'https://other.example',
+      assertionConsumerServiceUrl: 'https://other.example/acs',
+    })
+    const at = async (attributes: Record<string, string>) => {
+      const page = await alice.open(askUrl(site, { attributes }))
+      return page.status === 200 ? sentOf(page).url : page.status
+    }
+    const url = (value: string) => ({ AssertionConsumerServiceURL: value })
+    expect(await at(url('https://sp.example/more?a=b&c'))).toBe('https://sp.example/more?a=b&c')
+    expect(await at({ AssertionConsumerServiceIndex: '4' })).toBe('https://sp.example/four')
+    const post = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST'
+    expect(await at({ ...url(acsUrl), ProtocolBinding: post })).toBe(acsUrl)
+    for (const refused of [
+      url('https://other.example/acs'),
+      url('https://sp.example/acs/'),
+      url('https://SP.example/acs'),
+      url('https://sp.example/acs?x=1'),
+      url('https://sp.example:443/acs'),
+      url('javascript:alert(1)'),
+      url(''),
+      { AssertionConsumerServiceIndex: '5' },
+      { AssertionConsumerServiceIndex: '04' },
+      { ...url('https://sp.example/four'), AssertionConsumerServiceIndex: '4' },
+      { ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect' },
+      { ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact' },
+    ])
+      expect([refused, await at(refused)]).toEqual([refused, 400])
+  })
+
+  it.each([
+    ['another Issuer', { issuer: 'https://unknown.example' }],
+    ['another Destination', { attributes: { Destination: 'https://other.example/sso' } }],
+    ['an old IssueInstant', { at: Date.now() - 7 * 60_000 }],
+    ['an IssueInstant to come', { at: Date.now() + 3 * 60_000 }],
+    [
+      'an IssueInstant in another zone',
+      { attributes: { IssueInstant: '2026-11-17T07:00:00+01:00' } },
+    ],
+    ['no IssueInstant', { attributes: { IssueInstant: null } }],
+    ['no ID', { attributes: { ID: null } }],
+    ['Version 1.1', { attributes: { Version: '1.1' } }],
+  ])('shows a page with a request id for %s, and leads nowhere', async (_what, asked) => {
+    const page = await alice.open(askUrl(site, asked))
+    expect([page.status, page.away]).toEqual([400, undefined])
+    expect(page.body).toMatch(/<code>[0-9a-f-]{36}<\/code>/)
+    expect(page.body).not.toContain('SAMLResponse')
+  })
+
+  it('tells what it is not: no request, twice, no base64, another message', async () => {
+    for (const query of [
+      '',
+      'SAMLRequest=',
+      'SAMLRequest=AAAA&SAMLRequest=AAAA',
+      'SAMLRequest=%3Cx%3E',
+      'SAMLResponse=AAAA',
+    ])
+      expect((await alice.open(`${site.issuer}/saml/idp/sso?${query}`)).status).toBe(400)
+    const logout = authnRequest(site).replaceAll('AuthnRequest', 'LogoutRequest')
+    const form = { SAMLRequest: Buffer.from(logout).toString('base64') }
+    expect((await site.post('/saml/idp/sso', form)).status).toBe(400)
+    const twice = 'SAMLRequest=AAAA&SAMLRequest=AAAA'
+    expect((await site.post('/saml/idp/sso', twice)).status).toBe(400)
+  })
+
+  it('writes one event for each answer, with the service provider and the user', async () => {
+    await alice.open(askUrl(site))
+    const [event] = await site.events('SAML_SSO')
+    expect(event).toMatchObject({
+      outcome: 'SUCCESS',
+      actor: aliceId,
+      resourceType: 'saml-clients',
+    })
+    await alice.open(askUrl(site, { attributes: { Destination: 'https://x.example' } }))
+    const [refused] = await site.events('SAML_SSO')
+    expect(refused).toMatchObject({ outcome: 'FAILURE' })
+    expect(refused?.detail).toContain('Destination')
+  })
+
+  it('shows the service provider in the sessions of the user', async () => {
+    const { body } = await site.admin('GET', '/sessions')
+    const own = body.filter((one: { userId: string }) => one.userId === aliceId)
+    expect(own.flatMap((one: { clients: object }) => Object.values(one.clients))).toContain(
+      entityId,
+    )
+  })
+
+  it('is dead where the service provider, the user or the realm is disabled', async () => {
+    const begun = newPerson(site)
+    const waiting = await begun.open(askUrl(site))
+    await change(site, providerPath(), { enabled: false })
+    expect((await alice.open(askUrl(site))).status).toBe(400)
+    const late = await begun.submit(waiting, {
+      username: 'bob',
+      password: 'a long enough passphrase 7',
+    })
+    expect([late.status, late.body.includes('SAMLResponse')]).toEqual([400, false])
+    await change(site, providerPath(), { enabled: true })
+
+    await change(site, `/users/${aliceId}`, { enabled: false })
+    const page = await alice.open(askUrl(site))
+    expect(page.body).toContain('name="password"')
+    await change(site, `/users/${aliceId}`, { enabled: true })
+
+    await site.admin('PUT', '/settings', { enabled: false })
+    expect((await alice.open(askUrl(site))).status).toBe(404)
+    expect((await site.get('/saml/idp/metadata')).status).toBe(404)
+    expect((await site.get(`/saml/idp/initiate?entityId=${entityId}`)).status).toBe(404)
+    await site.admin('PUT', '/settings', { enabled: true })
+  })
+})
