@@ -48,7 +48,8 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'revoked_tokens',
     'not_before',
   ],
-  'server/sessions': ['sessions', 'session_clients'],
+  'server/sessions': ['sessions', 'session_clients', 'saml_sessions'],
+  'server/saml': ['saml_requests', 'saml_name_ids'],
   'server/realm': [
     'realms',
     'documents',

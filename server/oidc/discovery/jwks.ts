@@ -1,12 +1,12 @@
 /** The public keys of a realm (RFC 7517 §5): the active one, the next one, and those that signed before. */
 
 import type { RealmKeySet } from '#server/keys/realm-keys.ts'
+import { createPublishedKeys, type PublishedKeysParts } from '#server/tokens/published-keys.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
 import { type PublicJson, publicJson, sendPublicJson } from './cached-json.ts'
-import { createPublishedKeys, type PublishedKeysParts } from '#server/tokens/published-keys.ts'
 
 /** Short, because a cache in front of us delays the first day of a new key by as much. */
 const maxAgeSeconds = 60
