@@ -12,6 +12,7 @@ import { ClientRole } from '#schemas/kinds/client-role.ts'
 import { Group } from '#schemas/kinds/group.ts'
 import { Organization } from '#schemas/kinds/organization.ts'
 import { Role } from '#schemas/kinds/role.ts'
+import { SamlClient } from '#schemas/kinds/saml-client.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
 import { User } from '#schemas/kinds/user.ts'
 import { complete } from '#schemas/normalize.ts'
@@ -81,7 +82,7 @@ const count = async (
         .groupBy('user_id')
         .execute(),
     ),
-    countBy(idsOf(touched, Client), (part) =>
+    countBy(idsOf(touched, Client, SamlClient), (part) =>
       db
         .selectFrom('session_clients')
         .select(['client_id as id', (eb) => eb.fn.countAll<number>().as('count')])
