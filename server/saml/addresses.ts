@@ -1,7 +1,7 @@
 /** Where the identity provider of a realm is, as its metadata and its messages say. */
 
 import type { FastifyRequest } from 'fastify'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { SamlRefused } from './errors.ts'
 
 export interface RealmRoute {

@@ -26,6 +26,7 @@ import { takeForms } from './bindings/forms.ts'
 import { formTargets } from './bindings/send-post.ts'
 import { SamlRefused } from './errors.ts'
 import { type MetadataService, metadataRoutes } from './metadata/metadata.ts'
+import { samlPages } from './page-definitions.ts'
 import { aimedLevel, createInteraction, stepsUp } from './sso/interaction.ts'
 import { ssoRoutes } from './sso/sso.ts'
 import { createSsoFlow } from './sso/sso-flow.ts'
@@ -64,7 +65,8 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 export const openSaml = (needs: SamlNeeds) => {
   const { storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn } = needs
   const { issuers, subjects, grantsStore } = tokens
-  const { cookies, pages, mapError } = http
+  const { cookies, mapError } = http
+  const pages = http.pages.with(samlPages)
   const { realmKeys, signingKeys } = keys
   const waitingRequests = createWaitingRequests({ storage, clock, cookies })
   const samlSessions = createSamlSessions({ storage, clock })

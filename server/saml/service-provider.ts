@@ -6,7 +6,7 @@ import { SamlClient, type SamlClientDoc, samlDisplayNameOf } from '#schemas/kind
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 
 /** Where a response may be sent, and how. */
 export interface Acs {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { element, type Template } from '#server/xml/index.ts'
 import { entityIdOf } from '../addresses.ts'
 import type { SamlOptions, ServiceProvider } from '../service-provider.ts'

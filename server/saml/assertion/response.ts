@@ -2,7 +2,7 @@
 
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   element,
   encryptElement,

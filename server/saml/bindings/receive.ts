@@ -4,7 +4,7 @@
  * signed, and the Issuer of the signed part must be the same.
  */
 
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   childOf,
   isSigned,

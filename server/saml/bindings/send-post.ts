@@ -1,9 +1,9 @@
 /** A message as a form that the browser sends (SAML Bindings §3.5.4): by script, or by a button. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Pages } from '#server/http/pages/pages.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { SamlPages } from '../page-definitions.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 
 export interface Posted {
@@ -17,12 +17,12 @@ export const formTargets = (url: string): readonly string[] =>
   url.toLowerCase().startsWith('http:') ? ['http:', 'https:'] : ['https:']
 
 export const sendPost = (
-  pages: Pages,
+  pages: SamlPages,
   { request, reply, issuer }: { request: FastifyRequest; reply: FastifyReply; issuer: Issuer },
   provider: ServiceProvider,
   { url, xml, relayState }: Posted,
 ): FastifyReply =>
-  pages.formPost(reply, {
+  pages.response(reply, {
     ...pageContext(pages, request, issuer.name, issuer.settings),
     formTargets: formTargets(url),
     action: url,

@@ -9,8 +9,8 @@ import { nameIdFormats } from '#schemas/drivers/saml.ts'
 import { isKnown } from '#server/http/etag.ts'
 import type { RealmKey } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { createPublishedKeys } from '#server/tokens/published-keys.ts'
-import type { Issuer, Issuers } from '#server/tokens/realm.ts'
 import {
   acceptedDigestMethods,
   acceptedSignatureMethods,

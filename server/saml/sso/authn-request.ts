@@ -9,7 +9,7 @@ import {
   nameIdFormatOf,
   nameIdFormats,
 } from '#schemas/drivers/saml.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'

@@ -5,7 +5,7 @@
 
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { isEnough } from '#server/sign-in/flow/levels.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { NameIds } from '../assertion/name-id.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'

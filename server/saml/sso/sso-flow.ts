@@ -7,7 +7,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SamlClient } from '#schemas/kinds/saml-client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import type { Pages } from '#server/http/pages/pages.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
@@ -19,7 +18,7 @@ import { pendingParameter } from '#server/sign-in/pages/pending.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
-import type { Issuer } from '#server/tokens/realm.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { ssoPath } from '../addresses.ts'
 import { assertionOf } from '../assertion/assertion.ts'
 import type { AttributesOf } from '../assertion/attributes.ts'
@@ -27,6 +26,7 @@ import type { NameIds } from '../assertion/name-id.ts'
 import type { Answered, Respond } from '../assertion/response.ts'
 import { formTargets, sendPost } from '../bindings/send-post.ts'
 import { SamlStatusError } from '../errors.ts'
+import type { SamlPages } from '../page-definitions.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { createInteraction, Need } from './interaction.ts'
 import type { SsoRequest } from './sso-request.ts'
@@ -53,7 +53,7 @@ export interface FlowParts {
   readonly sessions: Pick<Sessions, 'find' | 'touch'>
   readonly samlSessions: SamlSessions
   readonly grantsStore: Pick<GrantsStore, 'once'>
-  readonly pages: Pages
+  readonly pages: SamlPages
   readonly browser: Browser
   readonly waitingRequests: WaitingRequests
   readonly nameIds: NameIds

@@ -8,7 +8,7 @@ import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import { SamlClient } from '#schemas/kinds/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Issuers } from '#server/tokens/realm.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import {
   freshIssuer,
   type HandleRoute,
