@@ -1,4 +1,4 @@
-/** What is wrong, or unwise, in a person's files: all of it at once, each with its place, a stable code and a remedy. */
+/** Diagnostics: errors and warnings in files, each with its position, a stable code and a hint. */
 
 /** Where something stands; lines and columns are counted from 1. */
 export interface Place {

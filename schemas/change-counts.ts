@@ -1,6 +1,6 @@
 /**
- * How changes are counted, in plans, after an apply and in the history: every document once. A realm is no document, and what a
- * realm is born with counts only where it was changed.
+ * Counts of changes in plans, after an apply and in the history: each document once. A realm is not a document, and
+ * built-in documents of a new realm count only if they were changed.
  */
 
 export const figures = [

@@ -1,7 +1,7 @@
 /**
- * What a kind is: one descriptor from which routes, OpenAPI, permission, audit event, YAML section, editor
- * schema, export, plan order, pruning and the generic tests are derived. Consumers are handed the entry, never
- * the kind's name, so nothing below the list in `kinds/index.ts` has to enumerate kinds.
+ * The descriptor of a kind, from which routes, OpenAPI, permission, audit event, YAML section, editor schema, export,
+ * plan order, pruning and the generic tests are derived. Consumers receive the descriptor, never the name of the kind,
+ * so nothing below the list in `kinds/index.ts` has to enumerate kinds.
  */
 
 import type { TObject } from 'typebox'

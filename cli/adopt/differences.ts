@@ -1,4 +1,4 @@
-/** What of a realm differs from its files, and which of it is to be taken over into them. */
+/** The differences between a realm and its files, and the selection of those to adopt. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { parentKeyOf } from '#schemas/kind.ts'

@@ -1,6 +1,6 @@
 /**
- * What is to be done to the text of files, one place at a time, and what is not done: what would change for others who
- * repeat the same text, and values that a variable gives.
+ * The edits of the texts of files, one place at a time, and the values that are not edited: those of an anchor with
+ * other uses, and those of a variable.
  */
 
 import { isAlias, isSeq, type Scalar } from 'yaml'

@@ -1,6 +1,6 @@
 /**
- * Where an apply comes from, for the history: the commit, the repository and the CI run. From the CI's own variables
- * where there are any, else from git. What is not known is left out; nothing of it can make an apply fail.
+ * The provenance of an apply, for the history: commit, repository and CI run, from the variables of the CI system, else
+ * from git. Unknown values are omitted; provenance never makes an apply fail.
  */
 
 import { runGit } from '../git.ts'

@@ -1,4 +1,4 @@
-/** What the admin API answers beside documents. */
+/** Records of the admin API that are not documents. */
 
 import type { AdminAccess } from '#schemas/access/admin-access.ts'
 import type { Permission } from '#schemas/access/permissions.ts'

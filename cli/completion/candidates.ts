@@ -1,4 +1,4 @@
-/** What may be written where the cursor stands: from the commands themselves, from the registry, and from `sources`. */
+/** Completion candidates at the cursor: from the commands, from the registry of kinds, and from `sources`. */
 
 import { Argument, type Command, Option } from 'commander'
 import { own } from '#schemas/own.ts'

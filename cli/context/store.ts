@@ -1,6 +1,6 @@
 /**
- * What `iamctl` remembers on this machine: contexts, and the sessions of `iamctl login`. One file that only its owner may
- * read, in the folder that XDG names. Passwords are never in it, and the tokens of a sign-in in a browser are elsewhere.
+ * The store of `iamctl` on this machine: contexts, and the sessions of `iamctl login`. One file of mode 0600 in the XDG
+ * config folder. It never contains passwords; tokens of a sign-in with a browser are stored elsewhere.
  */
 
 import { readFileSync } from 'node:fs'

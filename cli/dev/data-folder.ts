@@ -1,6 +1,6 @@
 /**
- * Where a development server keeps its database, its keys and its passwords: a temporary folder that goes with it, or
- * `.iamctl-dev` beside the estate, which stays for the next run. One run at a time uses a kept one.
+ * The data folder of a development server, with database, keys and passwords: a temporary folder that is removed at the
+ * end, or `.iamctl-dev` beside the estate, which is kept. One run at a time uses a kept folder.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** What `iamctl dev` tells its views, one thing at a time. The JSON view writes these very objects. */
+/** The events of `iamctl dev` for its views. The JSON view writes these objects. */
 
 import type { EventRecord } from '../client/records.ts'
 import type { ApplyOutcome } from './outcome.ts'

@@ -1,4 +1,4 @@
-/** How an apply ended, with everything that a person needs to put right: also what only the server could find out. */
+/** The outcome of an apply, with all problems to correct, also those that only the server finds. */
 
 import type { SyncOutcome } from '../apply/sync.ts'
 import type { ProblemError } from '../client/http/errors.ts'

@@ -1,4 +1,4 @@
-/** What the server's log tells a person who develops: audit events, messages, and what went wrong. Requests are left out. */
+/** The parts of the server log for developers: audit events, messages and errors, without requests. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { EventRecord } from '../client/records.ts'

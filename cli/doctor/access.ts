@@ -1,4 +1,4 @@
-/** Who the server takes us for, and whether that is enough to plan and to apply. */
+/** Checks the identity at the server, and whether its permissions are enough to plan and to apply. */
 
 import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
 import { kinds } from '#schemas/registry.ts'

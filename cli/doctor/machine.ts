@@ -1,4 +1,4 @@
-/** What is checked without a server: the program, what it remembers, and the files around. */
+/** Checks without a server: the program, its store, and the files of the estate. */
 
 import { statSync } from 'node:fs'
 import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'

@@ -1,4 +1,4 @@
-/** What is checked about the server from outside: the way to it, its version, its clock, its health, its certificate. */
+/** Checks of the server from outside: connection, version, clock, health, certificate. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import { type Capability, capabilities } from '#schemas/wire/capabilities.ts'

@@ -1,4 +1,4 @@
-/** What a schema allows, in words: its type, its limits, and what its marks mean. */
+/** A schema in words: type, limits, and the meaning of its marks. */
 
 import type { JsonSchema, OnDelete } from '#schemas/json-schema.ts'
 import { formats } from '#schemas/text/formats.ts'

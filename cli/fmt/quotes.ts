@@ -1,4 +1,4 @@
-/** Whether a text means itself without quotes, to every reader: YAML 1.2, YAML 1.1, and a person. */
+/** Whether a plain scalar is read as the same string by YAML 1.2, YAML 1.1 and a human reader. */
 
 import { plainValue } from '../load/yaml/scalars.ts'
 

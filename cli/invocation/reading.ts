@@ -1,4 +1,4 @@
-/** How a command reads the files of an estate: from its flags, and through its view. */
+/** Reads the files of an estate, with the flags of a command and through its view. */
 
 import type { FilesView, Reading } from '../planning/estate/estate.ts'
 import type { Call } from './command.ts'

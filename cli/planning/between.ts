@@ -1,4 +1,4 @@
-/** What leads from one state of a realm to another, as the server tells of changes. */
+/** The changes between two states of a realm, as the server reports them. */
 
 import { diff } from '#schemas/diff.ts'
 import type { ChangesetChange } from '#schemas/wire/wire.ts'

@@ -1,4 +1,4 @@
-/** What becomes of one entry of the files: made, changed, renamed, adopted, or nothing. */
+/** The change of one entry of the files: create, update, rename, adopt or none. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { diff } from '#schemas/diff.ts'

@@ -1,4 +1,4 @@
-/** What an apply refuses although the files are valid and the server would do it: exit code 7. */
+/** Guards: reasons to refuse an apply of valid files (exit code 7). */
 
 import type { Estate } from '../load/estate.ts'
 import type { Guards, Plan, RealmPlan } from './plan.ts'

@@ -1,4 +1,4 @@
-/** How documents are named and sorted, wherever a plan speaks of them. */
+/** Names and order of documents in plans. */
 
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'

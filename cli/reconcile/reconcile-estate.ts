@@ -1,4 +1,4 @@
-/** What `iamctl reconcile` does: puts the parts of the loop together, takes the lock, and ends them in order. */
+/** The run of `iamctl reconcile`: assembles the loop, takes the lock, and ends both in order. */
 
 import { join } from 'node:path'
 import { kinds } from '#schemas/registry.ts'

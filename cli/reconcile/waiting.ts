@@ -1,4 +1,4 @@
-/** How long the loop waits: its interval, and after a failure a time that doubles; never exactly, so that many spread. */
+/** The delay between rounds: the interval, and after failures a delay that doubles, with jitter. */
 
 import { setTimeout } from 'node:timers/promises'
 

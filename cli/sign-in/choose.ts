@@ -1,4 +1,4 @@
-/** How a person signs in: as they say, as they did before in the context, or by what this machine can do. */
+/** Chooses how to sign in: by flags, by the context, or by the capabilities of this machine. */
 
 import type { Env, SignIn } from '../context/store.ts'
 import { CommandError, exitCodes } from '../exit.ts'

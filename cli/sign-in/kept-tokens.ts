@@ -1,6 +1,6 @@
 /**
- * Where the tokens of a sign-in are kept: in the keychain of the system where it takes them, else in a file of their own that
- * only its owner may read. The store of contexts knows which, and nothing of what is in it.
+ * Storage of the tokens of a sign-in: the keychain of the system if it works, else a file of mode 0600. The store of
+ * contexts records which, and not the content.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What `iamctl login` and `logout` do: tokens or a session are kept on this machine, a password is not. */
+/** The runs of `iamctl login` and `logout`: tokens or a session are stored on this machine, passwords never. */
 
 import { own } from '#schemas/own.ts'
 import {

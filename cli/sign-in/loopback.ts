@@ -1,6 +1,6 @@
 /**
- * Where the browser comes back to: a port of 127.0.0.1, for one answer (RFC 8252 §7.3). An answer without the state of this
- * sign-in is not ours and is sent away: any page can send a browser here (RFC 6749 §10.12).
+ * The loopback redirect of a sign-in: a port of 127.0.0.1, for one response (RFC 8252 §7.3). A response without the
+ * state of this sign-in is refused: any page can send a browser here (RFC 6749 §10.12).
  */
 
 import { timingSafeEqual } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What a weak choice is: allowed, and worth a second look. */
+/** A weak choice: allowed, and reported as a warning. */
 
 import type { Kind } from '#schemas/kind.ts'
 import type { Declared, Model } from './model.ts'

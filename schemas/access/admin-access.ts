@@ -1,6 +1,6 @@
 /**
- * What a client may do on the admin API: everything its roles allow, or plan alone. It is a field of the client. The
- * scope `admin:plan` narrows a token further; that a token or a realm lacks it widens nothing.
+ * The access of a client to the admin API: full, within its roles, or plan only. It is a field of the client. The scope
+ * `admin:plan` narrows a token further; its absence widens nothing.
  */
 
 /** A token that has it reads, compares and tries out, and changes nothing. */

@@ -1,6 +1,6 @@
 /**
- * What the profile of a client switches on, and what cannot stand beside it: FAPI 2.0 Security Profile (final), FAPI 2.0
- * Message Signing, and OAuth 2.1 as the MCP authorization specification asks for it. One word instead of ten flags.
+ * The rules of client profiles, and the values that contradict them: FAPI 2.0 Security Profile (final), FAPI 2.0
+ * Message Signing, and OAuth 2.1 as required by the MCP authorization specification. One word instead of ten flags.
  */
 
 import type { ClientDoc } from '../kinds/client.ts'

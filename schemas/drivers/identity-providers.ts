@@ -1,4 +1,4 @@
-/** What each protocol of identity provider needs and takes in its `config`. The list is the list of protocols. */
+/** The `config` of each protocol of identity providers. The list is the list of protocols. */
 
 export interface ProviderProtocol {
   readonly required: readonly string[]

@@ -1,7 +1,7 @@
 /**
- * What a thing amounts to along a graph: its own values and those of everything it leads to. Each thing is walked once,
- * however many ask for it, and those on one circle amount to the same (Tarjan's strongly connected components, with a
- * stack of its own: a chain may be longer than the stack of calls).
+ * The closure of values along a graph: the values of a node and of all nodes that it leads to. Each node is visited
+ * once, and the nodes of a cycle share their result (Tarjan's strongly connected components, with an explicit stack: a
+ * chain may be longer than the call stack).
  */
 
 export interface Graph<N, V> {

@@ -1,6 +1,6 @@
 /**
- * Whether a public key that a client brings can be trusted: public, readable, in its one spelling, and not weak. The same
- * rule for keys in a document, keys that are fetched, and the key of a DPoP proof.
+ * Validation of public keys of clients: public, readable, in canonical form, and not weak. The same rule for keys in a
+ * document, fetched keys, and the key of a DPoP proof.
  */
 
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'

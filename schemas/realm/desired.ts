@@ -1,6 +1,6 @@
 /**
- * What a file says about a document: the entry's value in canonical form, on top of what the document was born with
- * where it is built in, and its secrets apart.
+ * The desired document of an entry in a file: its value in canonical form, on top of the built-in value for a built-in
+ * document, with its secrets apart.
  */
 
 import type { Doc } from '../json-schema.ts'

@@ -1,4 +1,4 @@
-/** What `iamctl.yaml`, the file at the root of an estate, may say. */
+/** The schema of `iamctl.yaml`, the file at the root of an estate. */
 
 import Type from 'typebox'
 import type { JsonSchema } from '../json-schema.ts'

@@ -1,6 +1,6 @@
 /**
- * What every realm is born with. Shared, because a file may refer to it and names only
- * what it changes of it: what an entry for a built-in document leaves out is what the document was born with.
+ * The built-in documents of every realm. Shared, because files may refer to them and give only their changes: a field
+ * that an entry for a built-in document omits has the built-in value.
  */
 
 import englishMessages from '../../templates/messages/en.json' with { type: 'json' }

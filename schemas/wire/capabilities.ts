@@ -1,6 +1,6 @@
 /**
- * What a server can do for the CLI, by name: it tells its list at `/monitoring/info`, and a CLI of another version sees what
- * it can count on. A word is added with what it names, and never taken away or given another meaning.
+ * Capabilities of a server for the CLI, by name: `/monitoring/info` lists them, and a CLI of another version checks the
+ * list. A name is added with its feature, and never removed or given another meaning.
  */
 
 export const capabilities = [

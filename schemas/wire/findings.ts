@@ -1,4 +1,4 @@
-/** What a check of an installation found, one thing each: all is well, unwise, or wrong, and then what to do about it. */
+/** A finding of a check of an installation: ok, warning or error, and a hint. */
 
 export interface Finding {
   /** What was looked at; stable. */

@@ -1,6 +1,6 @@
 /**
- * What server and CLI say to each other about a whole realm: export, compare, changeset, revisions.
- * The bodies that the CLI sends are checked against these schemas by the server.
+ * Messages between server and CLI about a whole realm: export, compare, changeset, revisions. The server validates the
+ * bodies of the CLI against these schemas.
  */
 
 import Type, { type Static } from 'typebox'

@@ -1,4 +1,4 @@
-/** What is running: the release, and where it was built. From source the build is not known and says so. */
+/** The running release, and its build. From source the build is unknown and reported so. */
 
 import { capabilities } from '#schemas/wire/capabilities.ts'
 import manifest from '../../package.json' with { type: 'json' }

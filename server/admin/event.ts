@@ -1,4 +1,4 @@
-/** What an action that succeeded tells the audit: who did what to what. */
+/** The audit event of a successful action: actor, action and resource. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'

@@ -1,7 +1,6 @@
 /**
- * What of the audit trail is emitted, and where to: the configuration of the whole server, and the copy of it that
- * every node keeps to decide by. Everything is persisted, whatever is emitted, and stdout is always on (spec part 6):
- * `enabled` is about the HTTP forwarder, `categories` about both.
+ * The emission of audit events: the configuration of the server, and the copy of it on every node. All events are
+ * persisted, and stdout is always on: `enabled` is for the HTTP forwarder, `categories` for both.
  */
 
 import { categories, type EventCategory } from '#schemas/wire/event-types.ts'

@@ -1,6 +1,6 @@
 /**
- * When events are sealed beside the rounds of the housekeeping: at the start, for what a server that was killed left
- * behind; once so many have come; and before the server ends. What is not in a block can be changed without a trace.
+ * The times at which events are sealed beside housekeeping: at the start, for events that a killed server left; after a
+ * number of events; and before the server stops. Unsealed events can be changed without detection.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'

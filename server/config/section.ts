@@ -1,6 +1,6 @@
 /**
- * What a section of the configuration is: its options with schema, default and explanation in one place. The
- * names of flags and variables are derived from the names of the options and written nowhere else.
+ * A section of the configuration: its options with schema, default and description in one place. Names of flags and
+ * variables are derived from the names of the options.
  */
 
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'

@@ -1,4 +1,4 @@
-/** What may be presented once (a challenge, an assertion, a proof) is remembered by its digest until it expires. */
+/** Single use of challenges, assertions and proofs: their digests are stored until they expire. */
 
 import { sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'

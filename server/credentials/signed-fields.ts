@@ -1,6 +1,6 @@
 /**
- * What a key of a user signs: a digest over every field of what the user agrees to, each with its length before it (a
- * netstring), so that no text can move from one field to the next without changing the digest.
+ * The digest that a key of a user signs: over every field that the user agrees to, each with its length first (a
+ * netstring), so that no text can move from one field to another without changing the digest.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,7 +1,7 @@
 /**
- * Where a request comes from. `X-Forwarded-For` counts only as far as trusted proxies have written it; what a
- * trusted proxy hands over must be an address, else the request is refused instead of passing a limit or a
- * lock under a made-up name (CVE-2023-36456, CVE-2026-49443).
+ * The client address of a request. `X-Forwarded-For` counts only as far as trusted proxies have written it; a value of
+ * a trusted proxy that is not an address is refused, so that it cannot bypass a limit or a lock (CVE-2023-36456,
+ * CVE-2026-49443).
  */
 
 import { isIP, isIPv4 } from 'node:net'

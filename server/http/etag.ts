@@ -1,4 +1,4 @@
-/** Whether a reader has what it would be sent already (RFC 9110 §13.1.2). */
+/** Conditional reads: whether the client has the current representation (RFC 9110 §13.1.2). */
 
 /** A list of validators, compared weakly, or anything at all. */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean => {

@@ -1,6 +1,6 @@
 /**
- * How Fastify validates requests: with the strict Ajv of the schemas floor, compiled on first use. Bodies are
- * taken as they are; query, path and header values arrive as text and are coerced.
+ * Validation of requests in Fastify: with the strict Ajv of the schemas floor, compiled on first use. Bodies are not
+ * coerced; query, path and header values arrive as text and are coerced.
  */
 
 import type { FastifySchemaCompiler } from 'fastify'

@@ -1,4 +1,4 @@
-/** What we sign with: RS256 and PS256 (RFC 7518 §3.3, §3.5), both with the same RSA key. */
+/** Signing algorithms: RS256 and PS256 (RFC 7518 §3.3, §3.5), both with the same RSA key. */
 
 import { constants, type KeyObject } from 'node:crypto'
 

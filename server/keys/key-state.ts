@@ -1,6 +1,6 @@
 /**
- * What the keys of one owner do at a moment. A row says for which time a key signs, which may begin later: until then the
- * key is published and signs nothing, and the one before it signs, whatever its row is called.
+ * The state of the keys of one owner at a time. A row contains the period in which a key signs, which may start later:
+ * until then the key is published, and the previous key signs, independent of the state in its row.
  */
 
 import { timeOfId } from '#server/platform/ids.ts'

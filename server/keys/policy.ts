@@ -1,6 +1,6 @@
 /**
- * What a realm's policy says about its signing keys and those of its clients: how old a key may get, and how long one
- * that no longer signs is kept. Any number of nodes may follow it at once; what is due is done by one of them.
+ * The policy of a realm for its signing keys and those of its clients: maximum age, and how long a retired key is kept.
+ * Any number of nodes may run it at once; one of them carries out what is due.
  */
 
 import { Client, type ClientDoc } from '#schemas/kinds/client.ts'

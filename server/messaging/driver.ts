@@ -1,4 +1,4 @@
-/** What a messaging driver is: how a message that is ready leaves through one kind of provider. */
+/** The interface of a messaging driver: sends a rendered message through one kind of provider. */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
 import type { MessagingProviderDoc } from '#schemas/kinds/messaging-provider.ts'

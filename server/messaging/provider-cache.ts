@@ -1,4 +1,4 @@
-/** What is made for a provider and used again: connections, tokens. A changed provider gets a new one. */
+/** Reusable objects of a provider: connections, tokens. A changed provider gets new ones. */
 
 import type { Provider } from './driver.ts'
 

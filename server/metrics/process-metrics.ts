@@ -1,6 +1,6 @@
 /**
- * What a process tells about itself, under the names that Prometheus and its dashboards know. Read when asked: the
- * library's own set keeps a timer and an observer for every registry that ever was.
+ * Metrics of a process, under the names of the Prometheus client libraries. Read on request: the default collector of
+ * the library keeps a timer and an observer for every registry.
  */
 
 import { readdirSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * How long requests took, told as prom-client's histogram tells it. The library finds what belongs to some labels by a text
- * that it makes of them at every request, which takes about a microsecond.
+ * Request durations in the format of prom-client's histogram. The library looks up labels by a string that it builds at
+ * every request, which takes about a microsecond.
  */
 
 /** Seconds; most answers take milliseconds, a sign-in a tenth of a second. */

@@ -1,4 +1,4 @@
-/** What the API description says about protocol endpoints: the words that several share. */
+/** Shared parts of the API description of protocol endpoints. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

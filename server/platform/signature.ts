@@ -1,6 +1,6 @@
 /**
- * How a receiver knows that a delivery is ours and unchanged: the hexadecimal HMAC over the raw body, under the header
- * that GitHub made common, and the scheme of Standard Webhooks, which also covers id and time, against replay.
+ * Signatures of deliveries: the hexadecimal HMAC over the raw body, under the header of GitHub, and the scheme of
+ * Standard Webhooks, which also covers id and time, against replay.
  */
 
 import { createHmac } from 'node:crypto'

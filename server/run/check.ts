@@ -1,4 +1,7 @@
-/** Whether a server would start with its configuration, and what is unwise in it. Nothing is made, kept open or changed. */
+/**
+ * Checks whether a server would start with its configuration, and reports unsafe settings. Nothing is created, kept
+ * open or changed.
+ */
 
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs'
 import { createServer } from 'node:net'

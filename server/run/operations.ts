@@ -1,4 +1,4 @@
-/** What `iamctl server …` does beside serving: it looks at the configuration, copies, restores and migrates. */
+/** The maintenance commands of `iamctl server`: check, backup, restore and migrate. */
 
 import { resolve } from 'node:path'
 import { type ConfigSources, loadConfig } from '#server/config/index.ts'

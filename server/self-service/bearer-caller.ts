@@ -1,4 +1,4 @@
-/** Who speaks by an access token: a user through a client, or a client for itself. */
+/** The caller of an access token: a user through a client, or a client without a user. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ownTokenOf, requestAddress } from '#server/oidc/account-caller.ts'

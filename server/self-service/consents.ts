@@ -1,4 +1,4 @@
-/** What users have allowed clients, for themselves: to see, and to take back with all that it gave. */
+/** The consents of the signed-in user: list, and revoke together with the grants. */
 
 import { type Consents, consentsSchema } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'

@@ -1,4 +1,4 @@
-/** What the API description says about the self-service surface, and the check of its bodies by the same words. */
+/** The API description of the self-service endpoints, and the validation of their bodies by the same schemas. */
 
 import type { FastifyRequest } from 'fastify'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'

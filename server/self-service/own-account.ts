@@ -1,4 +1,4 @@
-/** What users do about their own account, by JSON and by pages alike. */
+/** The operations of users on their own account, shared by JSON API and pages. */
 
 import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'

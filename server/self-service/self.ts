@@ -1,4 +1,4 @@
-/** Who does something to their own account, from where, and what the audit trail says of it. */
+/** The user of a self-service request, its origin, and its audit events. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'

@@ -1,4 +1,4 @@
-/** Where the user is signed in, and signing out there. */
+/** The sessions of the signed-in user: list and end. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'

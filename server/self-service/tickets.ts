@@ -1,7 +1,4 @@
-/**
- * What has begun and waits for its end, in the hands of the user: sealed for one user and one purpose, good for ten minutes,
- * used once.
- */
+/** Tickets for operations in two steps: sealed for one user and one purpose, valid for ten minutes, used once. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'

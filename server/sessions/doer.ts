@@ -1,4 +1,4 @@
-/** Who does what is done in a session: its user or, where an administrator acts as the user, the administrator. */
+/** The actor of a session: its user or, in an impersonation, the administrator. */
 
 import type { Storage } from '#server/storage/contract.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'

@@ -1,4 +1,4 @@
-/** How the two databases differ, as named facts. Nothing else in the code asks which database it is. */
+/** The differences of the two databases, as named facts. No other code checks which database it is. */
 
 import type { ColumnTypes } from './migrations/migration.ts'
 

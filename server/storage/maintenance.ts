@@ -1,4 +1,4 @@
-/** What an operator does to a database as a whole: copy it, fill a new one, look at its schema and bring it up to date. */
+/** Maintenance of a whole database: backup, restore, schema check and migration. */
 
 import { existsSync } from 'node:fs'
 import type { RestoreTarget, Snapshot } from './backup/format.ts'

@@ -1,6 +1,6 @@
 /**
- * When the next group commit begins. Every transaction costs a sync of the disk and a wake-up of its threads, whatever
- * it holds: where several write at the same time, it waits a moment for company. Who writes alone never waits.
+ * The start of the next group commit. Every transaction costs a sync of the disk and a wake-up of its threads, whatever
+ * its size: with several concurrent writers, it waits a moment for more writes. A single writer never waits.
  */
 
 /** Milliseconds from the begin of one transaction to the next. */

@@ -1,6 +1,6 @@
 /**
- * What may be stored, the same on both databases. Each would otherwise have its own way with the rest: one stores
- * a whole number as 1.0, the other refuses NUL in text, both replace half a surrogate pair without a word.
+ * The values that may be stored, the same on both databases. Other values behave differently: one stores an integer as
+ * 1.0, the other refuses NUL in text, both silently replace a lone surrogate.
  */
 
 import { pointerSegment } from '#schemas/json-schema.ts'

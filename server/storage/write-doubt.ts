@@ -1,7 +1,7 @@
 /**
- * Whether the database takes writes. A write that failed because storage could not be used (a full disk, a failing one, a
- * standby) puts that in doubt; from then on readiness tries a write of its own, until one goes through. Without a doubt
- * nothing is written: probes are anonymous and frequent.
+ * Whether the database accepts writes. A write that failed because of the storage (a full or failing disk, a standby)
+ * puts that in doubt; from then on readiness tries a write of its own, until one succeeds. Without a doubt nothing is
+ * written: probes are anonymous and frequent.
  */
 
 import { OutcomeUnknownError, StorageUnavailableError } from './contract.ts'

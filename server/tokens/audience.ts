@@ -1,4 +1,4 @@
-/** Who an access token is for (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
+/** The audience of an access token (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
 
 import type { TokenClient } from './client.ts'
 import { isCommandLine } from './command-line.ts'

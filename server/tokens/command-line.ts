@@ -1,6 +1,6 @@
 /**
- * Whether a client is the one that `iamctl login` signs people in with, as every realm is born with it. Writes of any other
- * form are refused (schemas/access/command-line.ts); that it is looked at again here makes a row that came another way worthless.
+ * Whether a client is the built-in client of `iamctl login`. Writes of any other form are refused
+ * (schemas/access/command-line.ts); the check at each use also rejects a row that was changed in another way.
  */
 
 import { commandLineFaults, commandLineId } from '#schemas/access/command-line.ts'

@@ -1,6 +1,6 @@
 /**
- * What one authorization issued: a grant, its code, its refresh tokens. Handles leave as random values and stay as
- * digests. Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
+ * The rows of one authorization: a grant, its code, its refresh tokens. Handles are random values, stored as digests.
+ * Single use is a guarded statement: of any number of callers exactly one passes, on both databases.
  */
 
 import { forgetReplayGuards, insertReplayGuard } from '#server/credentials/replay-guards.ts'

@@ -1,4 +1,4 @@
-/** How long what the realm issues is good for. */
+/** The lifetimes of codes and tokens. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'

@@ -1,7 +1,6 @@
 /**
- * What stands behind a token at this moment: whether it was revoked, its grant with its user and session, and from when
- * on older ones are refused. Read from the database at every question, of many requests at once; an answer is kept as long
- * as the database says that nothing was committed.
+ * The current state behind a token: whether it was revoked, its grant with its user and session, and `not-before`. Read
+ * from the database for each request, batched over concurrent requests; a result is cached until the next commit.
  */
 
 import { type Kysely, sql } from 'kysely'

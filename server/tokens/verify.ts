@@ -1,6 +1,6 @@
 /**
- * Whether what the realm signed is still good: the signature and the times, and then whether the client, the grant,
- * its session and its user are still there.
+ * Verification of tokens of the realm: signature and times, and then whether the client, the grant, its session and its
+ * user still exist.
  */
 
 import { Client } from '#schemas/kinds/client.ts'

@@ -1,4 +1,4 @@
-/** What is held about one person (GDPR articles 15 and 20), in the document that the spec lays down. */
+/** The export of personal data of one user (GDPR articles 15 and 20). */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'

@@ -1,4 +1,4 @@
-/** What a delivery says: the audit event, in an envelope that every delivery has, small enough for any receiver. */
+/** The payload of a delivery: the audit event in an envelope, small enough for any receiver. */
 
 import type { AuditRecord } from '#server/audit/audit.ts'
 

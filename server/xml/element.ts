@@ -1,4 +1,6 @@
-/** What leaves this folder of a received document: frozen elements with resolved names, and the ways to look into them. */
+/**
+ * The elements of a received document that leave this folder: frozen, with resolved names, and functions to read them.
+ */
 
 import { type Prefix, written, type XmlName, xmlName } from './namespaces.ts'
 import { elementsOf, isNamed, type Node, textOf } from './node.ts'

@@ -1,4 +1,4 @@
-/** How deep JSON is nested, asked before it is read: what works on a value in steps downwards would run out of stack. */
+/** The nesting depth of JSON, checked before parsing: recursive functions would run out of stack. */
 
 /** Realms have a tenth of it. */
 const deepest = 200

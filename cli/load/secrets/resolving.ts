@@ -1,4 +1,4 @@
-/** What fetching a secret needs, and how it ends. */
+/** The inputs and results of resolving a secret. */
 
 import { harmless } from '../../control-characters.ts'
 

@@ -1,6 +1,6 @@
 /**
- * What is left of references when the variables are in their place: a secret keeps its one, to be fetched by plan and
- * apply; in other fields `${file:PATH}` is read here, and the others are errors.
+ * References that remain after variables are replaced: a secret keeps its reference, which plan and apply resolve; in
+ * other fields `${file:PATH}` is read here, and other references are errors.
  */
 
 import { dirname, relative, resolve, sep } from 'node:path'

@@ -1,4 +1,4 @@
-/** What the parser says about text that is not YAML, in words that say what to do about it. */
+/** Syntax errors of the YAML parser, rephrased with a hint. */
 
 import type { Diagnostic } from '../../diagnostics.ts'
 import type { Source } from './source.ts'

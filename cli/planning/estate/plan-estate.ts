@@ -1,4 +1,6 @@
-/** What `iamctl plan` and `iamctl drift` do: from the files of an estate to a plan that is shown, saved, or gone through. */
+/**
+ * The run of `iamctl plan` and `iamctl drift`: from the files of an estate to a plan that is shown, saved or browsed.
+ */
 
 import type { Connection } from '../../client/connect.ts'
 import { CommandError, type ExitCode, exitCodes } from '../../exit.ts'

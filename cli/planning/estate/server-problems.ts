@@ -1,4 +1,6 @@
-/** What the server refused, told where the files say it: `/operations/3/doc/redirectUris/0` is a line and a column. */
+/**
+ * Maps problems of the server to positions in files: `/operations/3/doc/redirectUris/0` becomes a line and a column.
+ */
 
 import type { FieldError } from '#schemas/problems.ts'
 import type { Diagnostic } from '../../diagnostics.ts'

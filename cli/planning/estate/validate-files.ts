@@ -1,4 +1,4 @@
-/** What `iamctl validate` finds: everything there is to say about files, without a server. */
+/** The run of `iamctl validate`: all diagnostics of files, without a server. */
 
 import { relative, resolve, sep } from 'node:path'
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'

@@ -1,4 +1,4 @@
-/** What the files ask of one realm: its documents in canonical form, the lists that are there, and its secrets. */
+/** The desired state of one realm from the files: documents in canonical form, the lists that exist, and secrets. */
 
 import { type Desired, desiredOf } from '#schemas/realm/desired.ts'
 import { type FlatRealm, sectionOf } from '#schemas/realm/realm-document.ts'

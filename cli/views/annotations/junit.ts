@@ -1,6 +1,6 @@
 /**
- * What is wrong in files as JUnit XML, which every CI system shows as test results: a suite per file, in it a case per
- * finding. Errors are failures, and warnings too where they count as such; a file without either is one case that passed.
+ * Diagnostics as JUnit XML, which CI systems show as test results: a suite per file with a case per diagnostic. Errors
+ * are failures, and warnings too with --warnings-as-errors; a file without diagnostics is one passed case.
  */
 
 import type { Diagnostic } from '../../diagnostics.ts'

@@ -1,4 +1,4 @@
-/** What is wrong in files as SARIF 2.1.0 (OASIS), which code scanning and editors read. */
+/** Diagnostics as SARIF 2.1.0 (OASIS), for code scanning and editors. */
 
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Diagnostic, Place } from '../../diagnostics.ts'

@@ -1,4 +1,4 @@
-/** What a command says when a signal ends it: on stderr, on a terminal with the cursor that a spinner has hidden. */
+/** The output of a command that a signal ends: on stderr, with the cursor restored. */
 
 import { writeSync } from 'node:fs'
 import { harmless, onErr } from './elements/text.ts'

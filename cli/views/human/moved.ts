@@ -1,4 +1,4 @@
-/** What others did to a realm meanwhile, as the refusal of a stale change tells it: who, when, through what, and what. */
+/** The concurrent changes of a realm that made a plan stale: author, time, source and documents. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import { harmless } from './elements/text.ts'

@@ -1,4 +1,4 @@
-/** What was written into files, or would be, for programs. */
+/** The result of adopt as JSON. */
 
 import type { AdoptOutcome } from '../../adopt/adopt.ts'
 import type { AdoptView } from '../../adopt/adopt-estate.ts'

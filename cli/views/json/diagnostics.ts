@@ -1,4 +1,4 @@
-/** What is wrong in files, for programs. */
+/** Diagnostics as JSON. */
 
 import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import type { Validation } from '../../planning/estate/validate-files.ts'

@@ -1,4 +1,4 @@
-/** What the formatter did, for programs. */
+/** The result of the formatter as JSON. */
 
 import type { FmtOutcome } from '../../fmt/run.ts'
 import { printJson } from './json.ts'

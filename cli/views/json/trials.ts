@@ -1,4 +1,4 @@
-/** Of what is tried before it is done, for programs: the trial where it stays at that, else the reply. */
+/** Dry runs as JSON: the result of the dry run, or else the reply of the change. */
 
 import type { RollbackView } from '../../apply/rollback.ts'
 import type { ImportView } from '../../transfer/import.ts'

@@ -1,4 +1,4 @@
-/** What the credential actions share: a credential as it is answered, and what a type that can be set says of itself. */
+/** Shared by the credential actions: the reply of a credential, and the interface of a type that can be set. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

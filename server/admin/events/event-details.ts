@@ -1,6 +1,6 @@
 /**
- * What people want to know beside an event, which holds ids: who and what those are, and what a change of the configuration
- * was before and after. It is looked up when the events are read, so that nothing of it outlives an erasure.
+ * Details beside an event, which contains ids: the names of users and documents, and the values of a configuration
+ * change before and after. They are looked up when events are read, so that nothing outlives an erasure.
  */
 
 import type { Kysely, Selectable } from 'kysely'

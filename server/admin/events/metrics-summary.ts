@@ -1,4 +1,4 @@
-/** How much there is and how much has happened, over all realms and processes. The counters begin with the server. */
+/** Totals over all realms and processes. The counters start with the server. */
 
 import { Client } from '#schemas/kinds/client.ts'
 import { allFigures, totalsOf } from '#server/metrics/metrics.ts'

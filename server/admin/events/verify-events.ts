@@ -1,4 +1,4 @@
-/** Whether the audit trail is what it was when it was sealed; a part of it at a time. */
+/** Verification of the audit trail against its seals, one part at a time. */
 
 import type { CheckChain } from '#server/audit/chain-check.ts'
 import { blockWith } from '#server/audit/chain-check.ts'

@@ -1,4 +1,4 @@
-/** What became of a webhook's deliveries, sending one again, a new secret, and trying out the receiver. */
+/** Deliveries of a webhook, redelivery, a new secret, and a test delivery. */
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import { Problem } from '#schemas/problems.ts'

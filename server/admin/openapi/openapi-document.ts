@@ -1,6 +1,6 @@
 /**
- * What the description has once instead of at every operation: the ways a request can fail, and schemas with a title,
- * which become components under that name.
+ * Shared parts of the API description: error responses, and schemas with a title, which become components under that
+ * name.
  */
 
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'

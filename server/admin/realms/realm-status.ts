@@ -1,4 +1,4 @@
-/** Where a realm's endpoints are, and whether it can do its work. */
+/** The endpoints of a realm, and its health. */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { activeKeyOf } from '#server/keys/signing-keys.ts'

@@ -1,4 +1,4 @@
-/** Who the caller is and may do: for those who wonder why they are refused, and for `iamctl whoami`. */
+/** The identity and permissions of the caller, for `iamctl whoami`. */
 
 import { adminAccesses } from '#schemas/access/admin-access.ts'
 import { permissionKeys } from '#schemas/access/permissions.ts'

@@ -1,4 +1,4 @@
-/** What a user has allowed clients. Only the user takes it back: see server/self-service/consents.ts. */
+/** The consents of a user. Only the user revokes them: see server/self-service/consents.ts. */
 
 import { type Consents, consentsSchema } from '#server/oidc/consent/consents.ts'
 import type { Action } from '../action.ts'

@@ -1,4 +1,4 @@
-/** What a user must do at the next sign-in: read, and replace by either verb of the spec. */
+/** The required actions of a user at the next sign-in: read and replace. */
 
 import { requiredActions } from '#schemas/kinds/user.ts'
 import { changedUserRow } from '#server/users/user-record.ts'

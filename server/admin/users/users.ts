@@ -1,4 +1,4 @@
-/** What the user actions share: the parts they work with, and a user as they answer it. */
+/** Shared by the user actions: their dependencies, and the reply of a user. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'

@@ -1,7 +1,7 @@
 /**
- * What a realm's branding does to a page: style rules and the origin of its picture. The values were checked
- * when they were stored; they are treated here as if they had not been, because the page is where a gap
- * in those checks would hurt (CVE-2026-37980, CVE-2026-42849).
+ * The branding of a realm on a page: style rules and the origin of its logo. The values were checked when they were
+ * stored, and are checked here again, because a gap in those checks would have its effect here (CVE-2026-37980,
+ * CVE-2026-42849).
  */
 
 import { arePlainRules } from '#schemas/text/style-rules.ts'

@@ -1,4 +1,4 @@
-/** How a page is declared: its template and what it may do that others may not. */
+/** The declaration of a page: its template and its exceptions from the content security policy. */
 
 import type { PageContext } from './context.ts'
 

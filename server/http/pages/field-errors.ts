@@ -1,4 +1,4 @@
-/** What may be wrong with a field of a form, as ids of messages; told beside the field. */
+/** Errors of a form field, as ids of messages, shown beside the field. */
 
 import type { PasswordIssueCode, PasswordPolicy } from '#server/platform/passwords/policy.ts'
 

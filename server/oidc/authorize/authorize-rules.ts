@@ -1,4 +1,4 @@
-/** What the authorization endpoint and the one for pushed requests share: the rules, and the requests that were pushed. */
+/** Shared by the authorization endpoint and the endpoint for pushed requests: the rules, and the pushed requests. */
 
 import type { MapError } from '#server/http/errors.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** What the API description says about the authorization endpoint. */
+/** The API description of the authorization endpoint. */
 
 import { describe } from '../description.ts'
 

@@ -1,7 +1,6 @@
 /**
- * What the policy of a page must let its form lead to. Browsers hold every redirect that follows a form to
- * `form-action`, also those of the client once the answer is there: all of its scheme, or sign-in would end nowhere
- * with clients that go on to another host.
+ * The `form-action` of a page. Browsers apply it to every redirect after a form, also to those of the client: all
+ * addresses of its scheme are allowed, or sign-in would fail for clients that redirect to another host.
  */
 export const formTargets = (redirectUri: string): readonly string[] => {
   const scheme = redirectUri.slice(0, redirectUri.indexOf(':') + 1).toLowerCase()

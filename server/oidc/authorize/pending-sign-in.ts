@@ -1,4 +1,4 @@
-/** What the sign-in page learns about what waits for it: an authorize request, an invitation, or a page of ours. */
+/** The pending request of a sign-in page: an authorize request, an invitation, or a page of the server. */
 
 import { twoFactors } from '#server/sign-in/flow/levels.ts'
 import { invitationHandle, type OpenedInvitations } from '#server/sign-in/opened-invitations.ts'

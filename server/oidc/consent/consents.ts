@@ -1,4 +1,4 @@
-/** What users have allowed clients: asked once, remembered per user and client, and taken back with all it gave. */
+/** Consents of users to clients: asked once, stored per user and client, and revoked together with the grants. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/client.ts'

@@ -1,4 +1,4 @@
-/** What a client asks for, in words for people: the description of each scope, or its name. */
+/** The texts of scopes on the consent page: the description of each scope, or its name. */
 
 import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
 import { contentOf } from '#server/storage/documents/document.ts'

@@ -1,4 +1,7 @@
-/** What the consent page tells of an application beside its name: above all where the answer goes (RFC 6749 §10.16). */
+/**
+ * The data of an application on the consent page beside its name: above all the host of the redirect URI (RFC 6749
+ * §10.16).
+ */
 
 import { logoOf } from '#schemas/rules/client-logo.ts'
 import type { TokenClient } from '#server/tokens/client.ts'

@@ -1,4 +1,4 @@
-/** What a user says to a request that was made elsewhere: written once, with its audit event. */
+/** The decision of a user on a decoupled request: written once, with its audit event. */
 
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/client.ts'

@@ -1,4 +1,6 @@
-/** What a realm says about itself (OIDC Discovery §3, RFC 8414 §2): derived from what there is, never written down. */
+/**
+ * The metadata of a realm (OIDC Discovery §3, RFC 8414 §2): derived from the lists of endpoints, grants and methods.
+ */
 
 import { ClientScope } from '#schemas/kinds/client-scope.ts'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'

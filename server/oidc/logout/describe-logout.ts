@@ -1,4 +1,4 @@
-/** What the API description says about signing out. */
+/** The API description of the sign-out. */
 
 import { describe } from '../description.ts'
 

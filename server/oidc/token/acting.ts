@@ -1,4 +1,4 @@
-/** Who acts for the subject of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
+/** The actor of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
 
 import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'

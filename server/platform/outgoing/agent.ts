@@ -1,6 +1,6 @@
 /**
- * What dials for the guarded client: an agent of our own, which reads no proxy from the environment and shares no
- * connection. A file of its own with a plain import: a bundle that loads undici itself on demand finds none of its names.
+ * The HTTP agent of the guarded client: it reads no proxy from the environment and shares no connection. A separate
+ * file with a static import: a bundle that imports undici dynamically finds none of its names.
  */
 
 import type { LookupFunction } from 'node:net'

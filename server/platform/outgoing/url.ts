@@ -1,4 +1,4 @@
-/** What can be said about a URL without asking the network: its form, its scheme, a literal address. */
+/** Checks of a URL without network access: its form, its scheme, a literal address. */
 
 import { isIP } from 'node:net'
 import { type AllowedTargets, addressProblem, canonicalHost } from './addresses.ts'

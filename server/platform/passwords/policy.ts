@@ -1,6 +1,6 @@
 /**
- * What a realm asks of a new password, by Keycloak's policy names. History, expiry and the breach
- * check need stored or outside data and are not here.
+ * The password policy of a realm, with the policy names of Keycloak. History, expiry and the breach check need stored
+ * or external data and are elsewhere.
  */
 
 import { matchesWhole, patternProblem } from '#schemas/text/linear-pattern.ts'

@@ -1,4 +1,4 @@
-/** Where the file of a worker thread is: beside its caller when run from source, in `dist` when bundled. */
+/** The file of a worker thread: beside its caller when run from source, in `dist` when bundled. */
 
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'

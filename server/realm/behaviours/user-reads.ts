@@ -1,4 +1,4 @@
-/** What must be known of the users that documents declare: for all of them at once, in a few queries. */
+/** The reads for declared users: for all of them at once, in a few queries. */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'

@@ -1,4 +1,4 @@
-/** What a changeset did, or would do, as its sender reads it. */
+/** The reply of a changeset or of its dry run. */
 
 import { countChanges } from '#schemas/change-counts.ts'
 import { diff, type FieldChange } from '#schemas/diff.ts'

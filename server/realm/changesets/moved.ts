@@ -1,4 +1,4 @@
-/** What others did to a realm since the revision that a changeset was made for, and whether it is in its way. */
+/** The concurrent changes of a realm since the base revision of a changeset, and whether they conflict with it. */
 
 import type { Kysely } from 'kysely'
 import { kindNamed } from '#schemas/registry.ts'

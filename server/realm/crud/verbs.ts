@@ -1,4 +1,4 @@
-/** What the CRUD verbs do, the same for every kind. `routes.ts` says which shape has which. */
+/** The CRUD verbs, the same for every kind. `routes.ts` lists the verbs of each shape. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'

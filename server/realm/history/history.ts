@@ -1,4 +1,4 @@
-/** What the realm was: operations of its revisions, who made them, and the last change of a document. */
+/** The history of a realm: operations of its revisions, their authors, and the last change of a document. */
 
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'

@@ -1,6 +1,7 @@
 /**
- * What a change reaches beyond its document: sessions that end, users who are shut out, members who lose something,
- * documents that go or change along, and permissions that it hands out (a rise of privilege). Counted for all documents of one sort by one query.
+ * The blast radius of a change: sessions that end, users who lose access, members who lose a membership, documents that
+ * are deleted or changed along, and permissions that it grants (a rise of privilege). Counted for all documents of a
+ * kind by one query.
  */
 
 import type { Kysely } from 'kysely'

@@ -1,4 +1,4 @@
-/** Whether a document fits its kind, in the form in which it is stored. */
+/** Validation of a document against its kind, in its stored form. */
 
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { Kind } from '#schemas/kind.ts'

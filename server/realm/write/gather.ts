@@ -1,7 +1,7 @@
 /**
- * What `decide` needs to see of a realm for a list of operations: its settings, the documents they name, what
- * those refer to, and, for deletions and renames, everything below and everything that refers to them. Read without a lock: the
- * revision is read first, and the commit checks that it still holds.
+ * The input of `decide` for a list of operations: the settings of the realm, the named documents, their references and,
+ * for deletions and renames, all children and all documents that refer to them. Read without a lock: the revision is
+ * read first, and the commit checks that it still holds.
  */
 
 import type { Kysely } from 'kysely'

@@ -1,4 +1,4 @@
-/** What can be asked of a realm's configuration, whatever door the request came through. */
+/** The operations on the configuration of a realm, from REST, changesets, imports and the server itself. */
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'

@@ -1,6 +1,6 @@
 /**
- * What a signed-in user says to a sign-in elsewhere: looked up for this user alone, decided once, and never from the browser
- * that is signing in.
+ * The decision of a signed-in user on a sign-in on another device: looked up for this user only, decided once, and
+ * never from the browser that signs in.
  */
 
 import type { FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** What the API description says about sign-ins that are allowed elsewhere. */
+/** The API description of approvals of sign-ins. */
 
 import { describe, htmlReply, objectOf } from '../description.ts'
 

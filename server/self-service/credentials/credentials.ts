@@ -1,4 +1,4 @@
-/** What the user signs in with, as the user sees it; and taking away what is no longer wanted. */
+/** The credentials of the signed-in user: list and remove. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'

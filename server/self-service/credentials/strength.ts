@@ -1,4 +1,4 @@
-/** Whether a sign-in is good enough to change how its user signs in (CVE-2025-3910, CVE-2026-3429). */
+/** Whether a sign-in is strong and recent enough to change credentials (CVE-2025-3910, CVE-2026-3429). */
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors.ts'

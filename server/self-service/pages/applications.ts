@@ -1,4 +1,4 @@
-/** What the user has allowed applications, and the accounts elsewhere that could be linked. */
+/** The pages for consents to applications and for linked accounts. */
 
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'

@@ -1,4 +1,4 @@
-/** How the user signs in, and where methods are added and removed. */
+/** The page of the sign-in methods of the user, to add and remove them. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { UserVisit } from '#server/oidc/signed-in-pages.ts'

@@ -1,4 +1,4 @@
-/** What the pages of an account have in common: the menu, the banner of an impersonation, what was just done. */
+/** Shared by the account pages: the menu, the banner of an impersonation, the notice of the last action. */
 
 import type { FastifyReply } from 'fastify'
 import { accountOf } from '#server/oidc/account-caller.ts'

@@ -1,4 +1,4 @@
-/** Where the user is signed in. */
+/** The page of the sessions of the user. */
 
 import type { ListedSession, OwnSessions } from '../sessions.ts'
 import { browserName } from './browser-name.ts'

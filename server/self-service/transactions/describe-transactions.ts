@@ -1,4 +1,4 @@
-/** What the API description says about transactions, and the bodies they take. */
+/** The API description of transactions, and their bodies. */
 
 import { signatureSchema } from '#server/credentials/device-keys.ts'
 import { describe, objectOf } from '../description.ts'

@@ -1,6 +1,6 @@
 /**
- * What a required action leaves behind when it is done: it leaves the list of the user. That of a managed user changes in
- * the table alone: the file says what is asked, once, whenever it says something new.
+ * The completion of a required action: it is removed from the list of the user. For a managed user only the table
+ * changes: the file asks for an action once, whenever it changes.
  */
 
 import type { AuditEvent } from '#server/audit/audit.ts'

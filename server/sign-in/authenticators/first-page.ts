@@ -1,4 +1,4 @@
-/** What the pages that ask for a name have in common; where the flow takes passkeys as well, they are offered beside it. */
+/** Shared by the pages that ask for a name; if the flow accepts passkeys, they are offered beside it. */
 
 import type { Passkeys } from '#server/credentials/passkeys.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'

@@ -1,4 +1,4 @@
-/** How conditions read their settings. `negate: 'true'` turns any of them around. */
+/** The settings of conditions. `negate: 'true'` inverts any of them. */
 
 import type { Condition, StepContext } from '../flow/step.ts'
 

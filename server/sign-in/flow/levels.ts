@@ -1,4 +1,4 @@
-/** How much a sign-in is worth: the `acr` values, weakest first, and what makes which (RFC 8176 names the methods). */
+/** The `acr` values of a sign-in, weakest first, and the methods that reach them (RFC 8176 names the methods). */
 
 export const singleFactor = '1'
 export const twoFactors = '2'

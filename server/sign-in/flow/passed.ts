@@ -1,7 +1,7 @@
 /**
- * What a sign-in has become once a step is passed. Everything in it (methods, passed executions, answers of conditions, notes)
- * is of one user: a step that names another user begins a sign-in that has nothing but that step. While a session is
- * strengthened, no other user can be named: what the session has proved is of its own user.
+ * The state of a sign-in after a passed step. All of it (methods, passed executions, results of conditions, notes)
+ * belongs to one user: a step that names another user starts a new state with that step only. During a step-up of a
+ * session no other user can be named: the proofs of the session belong to its own user.
  */
 
 import { foldName } from '#server/users/names.ts'

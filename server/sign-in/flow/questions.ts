@@ -1,6 +1,6 @@
 /**
- * What a sign-in asks now: the next execution of its flow, then whatever is required of its user. Also the rules that make
- * a user who could not pass fail here, rather than be let through.
+ * The current question of a sign-in: the next execution of its flow, then the required actions of its user. It also
+ * contains the rules that make a user who could not pass fail, rather than be let through.
  */
 
 import type { FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** What is kept of a sign-in between its pages. */
+/** The stored state of a sign-in between its pages. */
 
 import type { PinnedFlow } from './pinned-flow.ts'
 import type { Progress } from './runner.ts'

@@ -1,4 +1,4 @@
-/** Where the pages of a sign-in are. */
+/** The addresses of the pages of a sign-in. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type Entry, entryOf, forgotEntry, registerEntry, signInEntry } from '../flow/entries.ts'

@@ -1,6 +1,6 @@
 /**
- * What ties a browser to a realm, before and after it signs in: the pre-login cookie, the session cookie, and the
- * CSRF token that is bound to the one or the other.
+ * The binding of a browser to a realm, before and after it signs in: the pre-login cookie, the session cookie, and the
+ * CSRF token that is bound to one of them.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'

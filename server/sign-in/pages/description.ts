@@ -1,4 +1,4 @@
-/** What the API description says about signing in and out. */
+/** The API description of sign-in and sign-out. */
 
 import type { RouteShorthandOptions } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'

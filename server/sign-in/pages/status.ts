@@ -1,6 +1,5 @@
 /**
- * What a page that waits for something elsewhere asks: whether there is anything new. It answers the browser of the sign-in
- * alone, and changes nothing.
+ * The status for a page that waits for another device. It answers only the browser of the sign-in, and changes nothing.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,6 @@
-/** What a migration is: a name that sorts, and its statements in the words both databases share. */
+/**
+ * The interface of a migration: a name that sorts, and its statements in the column types that both databases share.
+ */
 
 export interface ColumnTypes {
   /** Text that is compared, ordered or indexed: by bytes on both databases. */

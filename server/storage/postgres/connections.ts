@@ -1,4 +1,4 @@
-/** How PostgreSQL is connected to: a limit of time for everything, and numbers as on SQLite. */
+/** Connections to PostgreSQL: a timeout for everything, and numbers as on SQLite. */
 
 import { Socket } from 'node:net'
 import pg from 'pg'

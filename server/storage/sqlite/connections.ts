@@ -1,4 +1,4 @@
-/** How the database file is opened: one connection that writes, others that only read. */
+/** Connections to the database file: one that writes, others that only read. */
 
 import { DatabaseSync } from 'node:sqlite'
 

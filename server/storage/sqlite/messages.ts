@@ -1,4 +1,4 @@
-/** What the main thread and the writer thread say to each other. */
+/** The messages between the main thread and the writer thread. */
 
 import type { Statement, StatementResult } from '../contract.ts'
 

@@ -1,4 +1,4 @@
-/** What a claim mapper is, and the settings that all of them share (Keycloak's names). */
+/** The interface of a claim mapper, and the settings that all mappers share (names of Keycloak). */
 
 import type { ClaimMapperId } from '#schemas/drivers/claim-mappers.ts'
 import { own } from '#schemas/own.ts'

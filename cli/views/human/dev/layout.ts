@@ -1,4 +1,4 @@
-/** How many lines each part of the dashboard gets, so that all of it fits the terminal without scrolling. */
+/** The number of lines of each part of the dashboard, so that it fits the terminal without scrolling. */
 
 export interface Wishes {
   readonly pages: number

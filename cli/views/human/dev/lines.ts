@@ -1,4 +1,4 @@
-/** What an apply did, or why it did not, as lines: the plain view prints them, the dashboard shows as many as fit. */
+/** The outcome of an apply as lines: the plain view prints them, the dashboard shows as many as fit. */
 
 import type { FieldChange } from '#schemas/diff.ts'
 import type { ApplyOutcome } from '../../../dev/outcome.ts'

@@ -1,4 +1,4 @@
-/** Whether there is a terminal on which a screen can be drawn and keys be read. */
+/** Whether the terminal can draw a screen and read keys. */
 
 export const hasScreen = (): boolean =>
   process.stdout.isTTY === true && process.stdin.isTTY === true && process.env['TERM'] !== 'dumb'

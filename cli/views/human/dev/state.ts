@@ -1,4 +1,4 @@
-/** What the dashboard shows, as a value: every happening makes the next one of it. */
+/** The state of the dashboard as a value: each event produces the next state. */
 
 import type { Administrator, RealmLinks, Stamped, TestUser } from '../../../dev/happenings.ts'
 import { isWorthShowing, type ShownEvent, shownEvent, shownMessage, withEvent } from './events.ts'

@@ -1,4 +1,4 @@
-/** What --debug tells while a command runs. */
+/** The output of --debug while a command runs. */
 
 import { printErr } from '../../streams.ts'
 import { harmless, onErr } from './text.ts'

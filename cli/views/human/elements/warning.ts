@@ -1,4 +1,4 @@
-/** What a person must know before they agree: on stderr, also with --quiet. */
+/** Warnings before an approval: on stderr, also with --quiet. */
 
 import { printErr } from '../../streams.ts'
 import { harmless, onErr } from './text.ts'

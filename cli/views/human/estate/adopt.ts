@@ -1,4 +1,4 @@
-/** What was written into files, or would be: the diff or the names of the files on stdout, the rest on stderr. */
+/** The result of adopt: the diff or the names of the files on stdout, the rest on stderr. */
 
 import type { AdoptOutcome, NotAdopted } from '../../../adopt/adopt.ts'
 import type { AdoptView } from '../../../adopt/adopt-estate.ts'

@@ -1,4 +1,4 @@
-/** What is wrong in files, for people: place, code and message, the lines it is about, and what to do. */
+/** Diagnostics for the terminal: position, code and message, the lines of the file, and the hint. */
 
 import type { styleText } from 'node:util'
 import type { Diagnostic, Place } from '../../../diagnostics.ts'

@@ -1,4 +1,4 @@
-/** What is known about a kind or a field, for people: first what it is, then what it holds. */
+/** The explanation of a kind or a field for the terminal. */
 
 import type { Explanation, FieldSummary, kindList } from '../../../explain/explain.ts'
 import { printOut } from '../../streams.ts'

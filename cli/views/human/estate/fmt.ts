@@ -1,4 +1,4 @@
-/** What the formatter did: the names of files on stdout, and the rest on stderr. */
+/** The result of the formatter: names of files on stdout, the rest on stderr. */
 
 import type { FmtOutcome } from '../../../fmt/run.ts'
 import { printErr, printFile, printOut } from '../../streams.ts'

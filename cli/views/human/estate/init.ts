@@ -1,4 +1,4 @@
-/** What `iamctl init` has written, and the way on from there. */
+/** The files that `iamctl init` has written, and the next steps. */
 
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, onErr } from '../elements/text.ts'

@@ -1,4 +1,4 @@
-/** What a person sees of planning and applying: diagnostics with their lines, the plan, and what became of it. */
+/** Plan and apply on the terminal: diagnostics with their lines, the plan, and its outcome. */
 
 import type { ApplyView } from '../../../apply/apply-estate.ts'
 import type { FilesView } from '../../../planning/estate/estate.ts'

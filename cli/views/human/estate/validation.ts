@@ -1,4 +1,6 @@
-/** What `iamctl validate` found, for people: every problem with its lines, or that all is well; and the list of codes. */
+/**
+ * The result of `iamctl validate` for the terminal: every problem with its lines, or success; and the list of codes.
+ */
 
 import { hasErrors } from '../../../diagnostics.ts'
 import type { Validated, Validation } from '../../../planning/estate/validate-files.ts'

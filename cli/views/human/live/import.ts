@@ -1,4 +1,4 @@
-/** What an import changes, and the secrets that the server generated for it. */
+/** The changes of an import, and the secrets that the server generated for it. */
 
 import type { ImportReply } from '#schemas/wire/wire.ts'
 import type { ImportView } from '../../../transfer/import.ts'

@@ -1,4 +1,4 @@
-/** What a rollback changes, and what comes back without its secret. */
+/** The changes of a rollback, and the documents that are restored without their secret. */
 
 import type { MissingSecret } from '#schemas/wire/wire.ts'
 import type { RollbackView } from '../../../apply/rollback.ts'

@@ -1,4 +1,4 @@
-/** What checks have found: a line each, and below those that are not well what to do about them. */
+/** The findings of checks: a line each, with the hint below those with a problem. */
 
 import type { Finding } from '#schemas/wire/findings.ts'
 import { printOut } from '../../streams.ts'

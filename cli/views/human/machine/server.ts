@@ -1,4 +1,4 @@
-/** What a person reads when the server starts, and when it is looked after. On stderr: stdout belongs to the log. */
+/** The output of server commands, on stderr: stdout is for the log. */
 
 export interface Ready {
   readonly version: string

@@ -1,4 +1,4 @@
-/** Who is signed in, where, and what they may do. */
+/** The signed-in user, the server and the permissions. */
 
 import { permissionCatalogue } from '#schemas/access/permissions.ts'
 import { printFields } from '../elements/fields.ts'

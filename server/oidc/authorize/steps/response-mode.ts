@@ -1,4 +1,4 @@
-/** How the answer travels, before anything that may have to be answered. */
+/** The response mode, resolved before any error that is sent to the client. */
 
 import { invalidRequest } from '../../errors.ts'
 import type { Step } from '../authorize-request.ts'

@@ -1,4 +1,4 @@
-/** What the tokens of a grant say of the sign-in behind it. */
+/** The claims of the tokens of a grant about its sign-in. */
 
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import type { GrantData } from '#server/tokens/grants-store.ts'

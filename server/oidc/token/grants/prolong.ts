@@ -1,4 +1,4 @@
-/** How long a grant lives once it is redeemed, and its first refresh token where the client takes any. */
+/** The lifetime of a redeemed grant, and its first refresh token if the client uses them. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
