@@ -16,7 +16,7 @@ import {
   yamlOnly,
 } from '../marks.ts'
 
-/** The short names of the spec. */
+/** The short names of grant types in files and REST. */
 export const grantTypes = [
   'authorization_code',
   'refresh_token',

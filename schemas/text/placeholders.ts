@@ -5,7 +5,7 @@
 
 import type { FieldError } from '../problems.ts'
 
-/** Those of the spec, and what messages about sign-ins, invitations and requests tell. */
+/** The placeholders of message templates. */
 export const placeholderNames = [
   'realm',
   'code',

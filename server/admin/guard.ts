@@ -1,8 +1,8 @@
 /**
- * The guard of the admin API. Order of refusals: no session 401, CSRF 403, permission 403 (decisions.md). Session,
- * user and permissions are read from the database on every request: what was taken away a moment ago, on whatever
- * node, is refused now. A request with an access token is judged by that alone: its cookies are not read, so it needs no
- * CSRF token. A write that is denied, here or by its handler, is recorded.
+ * The guard of the admin API. Order of refusals: no session 401, CSRF 403, permission 403 (docs/decisions/admin-api.md).
+ * Session, user and permissions are read from the database on every request: a revocation on any node is effective with the
+ * next request. A request with an access token is authenticated by the token alone: its cookies are not read, so it needs
+ * no CSRF token. Denied writes, here or by the handler, are audited.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,5 +1,5 @@
 /**
- * How the server is: a status for each of its parts (spec part 2, "Health response"; names as Spring's actuator has
+ * The health of the server: a status for each of its parts (names as Spring's actuator has
  * them). Liveness says that the process answers at all, readiness that it should get traffic; the overall status
  * is the worst of everything. With workers each part is as bad as in the worker where it is worst.
  */

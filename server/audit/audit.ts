@@ -29,7 +29,7 @@ export interface AuditEvent {
   readonly revision?: number
 }
 
-/** The form that is answered, printed and sent (spec part 2). */
+/** The record of an event in replies, in the log and in deliveries. */
 export interface AuditRecord {
   readonly id: string
   readonly ts: string

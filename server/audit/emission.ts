@@ -9,7 +9,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { AuditSink } from './audit.ts'
 
-/** As it is answered (spec part 2). */
+/** The reply. */
 export interface EmissionConfig {
   readonly enabled: boolean
   /** Always includes stdout. */

@@ -1,5 +1,5 @@
 /**
- * What the server counts (spec part 6, "Metrics"), and how the figures of several processes become one answer.
+ * The metrics of the server, and the merge of the metrics of several processes into one response.
  * A label never contains untrusted input: unknown realms are `unknown`, paths are route patterns.
  *
  * An admin write is a `success` for a 2xx response and `denied` for 401 or 403, also without authentication. Other

@@ -55,7 +55,7 @@ export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-be
 /** What proofs of possession may be signed with (RFC 9449 §4.3). */
 export const dpopAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
 
-/** What the protocol calls a grant that the spec has a short name for. */
+/** The protocol name of a grant type with a short name. */
 export const wireName = (name: GrantType): string =>
   Object.entries(grantTypeUrns).find(([, short]) => short === name)?.[0] ?? name
 

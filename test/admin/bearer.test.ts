@@ -1,4 +1,4 @@
-/** Access tokens of service accounts on the admin API (decisions.md): who they are, what they may, what they are not. */
+/** Access tokens of service accounts on the admin API (docs/decisions/admin-api.md). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permission } from '#schemas/access/permissions.ts'

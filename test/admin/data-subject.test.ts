@@ -38,7 +38,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
     await world.settle()
   }
 
-  it('exports the document of the spec, with every array that there is something for', async () => {
+  it('exports the document with every array that has entries', async () => {
     const userId = await world.addUser(person.username, person)
     await live()
     await world.must('POST', '/organizations', { alias: 'acme', name: 'Acme' })

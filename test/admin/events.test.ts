@@ -77,7 +77,7 @@ describe.each(backends)('events on $name', (backend) => {
   describe('that are listed', () => {
     beforeAll(() => record('busy', 120))
 
-    it('come newest first in the wrapper of the spec, and fit the schema of the reply', async () => {
+    it('come newest first in pages, and fit the schema of the reply', async () => {
       const page = await get('', busy)
       expect(page).toMatchObject({ total: 120, page: 0, size: 50 })
       expect(page.items).toHaveLength(50)

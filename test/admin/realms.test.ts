@@ -166,7 +166,7 @@ describe.each(backends)('realms on $name', (backend) => {
     expect((await send('GET', `${base}/roles`)).status).toBe(404)
   })
 
-  it('hold exactly the seeds of the spec and what /admin/realm-defaults tells', async () => {
+  it('hold exactly the built-in documents of /admin/realm-defaults', async () => {
     const { realm, base } = await make()
     const roles = await send('GET', `${base}/admin-roles`)
     const held = roles.body.map((one: { roleName: string; permissions: string[] }) => [

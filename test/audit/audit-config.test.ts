@@ -32,7 +32,7 @@ describe.each(backends)('the emission of audit events on $name', (backend) => {
     timeoutMs: 2000,
   }
 
-  it('is that of the spec until it is set, and again when nothing is given', async () => {
+  it('is the default until it is set, and again when nothing is given', async () => {
     expect(await read()).toEqual(defaults)
     await put({ httpUrl: receiver, categories: ['SECURITY'], timeoutMs: 500 })
     expect(await put({})).toMatchObject({ status: 200, body: defaults })

@@ -72,7 +72,7 @@ export const openReceiver = async (
 
 export const idOf = ({ headers }: Received): string => String(headers['webhook-id'])
 
-/** As a receiver does that reads the spec: the HMAC over the raw body, in hexadecimal. */
+/** As a receiver does: the HMAC over the raw body, in hexadecimal. */
 export const hasPlainSignature = ({ headers, body }: Received, secret: string): boolean =>
   headers['x-hub-signature-256'] ===
   `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`

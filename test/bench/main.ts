@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: the figures that count (design.md part 7), each as a ratio to a limit or a peer that was measured
+ * `npm run bench`: the figures that count, each as a ratio to a limit or a peer that was measured
  * in the same run. `npm run bench -- lists users` runs only these. It asserts nothing: it fails only when something
  * cannot be measured.
  */

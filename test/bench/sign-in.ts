@@ -1,4 +1,4 @@
-/** Signing in as a browser does (spec part 5): the page, its cookie and token, the form, the session's cookie and token. */
+/** Signing in as a browser does: the page, its cookie and token, the form, the session's cookie and token. */
 
 import { adminPassword } from './backends.ts'
 import { type Answer, type Connection, connect, type Request } from './load.ts'

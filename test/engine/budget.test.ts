@@ -1,4 +1,4 @@
-/** How many requests a plan and an apply take, whatever the size of the realm (design.md part 4), as the client counts. */
+/** The number of requests of a plan and an apply, for any size of the realm (docs/concepts.md), as the client counts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { isLong } from '../support/chance.ts'

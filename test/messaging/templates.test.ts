@@ -53,7 +53,7 @@ describe('a template', () => {
     expect(sms.body.errors).toMatchObject([{ field: '/html' }])
   })
 
-  it('takes every placeholder of the spec, with spaces or without', async () => {
+  it('takes every placeholder, with spaces or without', async () => {
     const body = '{{realm}} {{ code }} {{ttl}} {{user}} {{link}} {{user.department}}'
     expect((await put({ ...own, body })).status).toBeLessThan(300)
   })

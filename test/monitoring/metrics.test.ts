@@ -49,7 +49,7 @@ describe.each(backends)('metrics on $name', (backend) => {
     return answer.statusCode
   }
 
-  it('tell the spec’s four counters by name, also before anything happened', async () => {
+  it('tell the four counters by name, also before anything happened', async () => {
     const { body } = await server.anonymous.send('GET', '/monitoring/metrics')
     for (const name of [logins, writes, 'svc_tokens_issued_total', 'svc_mfa_challenge_total'])
       expect(body).toContain(`# TYPE ${name} counter`)

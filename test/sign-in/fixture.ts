@@ -198,7 +198,7 @@ export class TestBrowser {
     })
   }
 
-  /** Opens the form and sends it, as spec part 5 says. */
+  /** Opens the form and sends it, as a browser does. */
   async signIn(
     realm: string,
     username: string,

@@ -43,7 +43,7 @@ describe.each(backends)('signing in on $name', (backend) => {
   const isSignedIn = async (one = browser): Promise<boolean> =>
     (await one.get(login())).body.includes('You are signed in')
 
-  it('follows spec part 5: form, CSRF cookie, session, new CSRF token, signed-in page', async () => {
+  it('goes from form and CSRF cookie to session, new CSRF token and signed-in page', async () => {
     const form = await browser.get(login())
     expect(form.status).toBe(200)
     expect(form.headers.get('content-type')).toBe('text/html; charset=utf-8')

@@ -1,6 +1,7 @@
 /**
- * `/interactive-docs.html`: the API description to look through, and to try reads with the session of the browser
- * (spec part 9). All it loads comes from this server: the policy lets in nothing else, and no text become markup.
+ * `/interactive-docs.html`: the API description to look through, and to try reads with the session of the browser.
+ * Everything that it loads comes from this server: the content security policy allows nothing else, and text never
+ * becomes markup.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * Members of groups and organizations: both verb sets of the spec (PUT and POST), idempotent, 204. A managed
+ * Members of groups and organizations: PUT and POST, idempotent, 204 (docs/decisions/admin-api.md). A managed
  * user's memberships are configuration and are changed through the write path.
  */
 

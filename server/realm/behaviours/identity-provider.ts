@@ -5,7 +5,7 @@ import type { IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared } from './behaviour.ts'
 
-/** Members that the create response of an eID scheme echoes (spec part 2). */
+/** Members that the create response of an eID scheme echoes. */
 const echoed = [
   'ssoUrl',
   'idpEntityId',

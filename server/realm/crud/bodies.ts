@@ -1,4 +1,4 @@
-/** From a REST body to the document it means, by the rules that hold for every kind (decisions.md). */
+/** From a REST body to its document, by the rules for every kind (docs/decisions/admin-api.md). */
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Doc, isObject, type JsonSchema } from '#schemas/json-schema.ts'

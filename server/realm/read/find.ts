@@ -1,4 +1,4 @@
-/** Finding what a path names: the UUID, else the natural key (decisions.md, "Ids in paths"). */
+/** Resolves the id of a path: the UUID, else the natural key (docs/decisions/admin-api.md). */
 
 import type { Kind } from '#schemas/kind.ts'
 import { Problem } from '#schemas/problems.ts'

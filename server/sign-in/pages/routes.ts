@@ -1,5 +1,5 @@
 /**
- * Signing in with a browser (spec part 5). `GET` and `POST /realms/{realm}/login` are the first step of the realm's
+ * Sign-in with a browser. `GET` and `POST /realms/{realm}/login` are the first step of the realm's
  * browser flow; what comes after it has an address of its own, `/realms/{realm}/login/{sign-in}`, so that tabs do not
  * get in each other's way and going back, reloading and changing the language show what is asked now.
  *

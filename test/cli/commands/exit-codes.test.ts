@@ -1,4 +1,4 @@
-/** Exit codes are an interface (design.md part 4): each of them, the way that leads to it, and that nothing was changed. */
+/** Exit codes are an interface (docs/pipelines.md): each of them, a way that leads to it, and that nothing was changed. */
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'

@@ -1,6 +1,6 @@
 /**
  * A client of a server that runs as a process of its own: a cookie jar, a sign-in through the real login page, and
- * the XSRF token of the jar on every write (spec part 5).
+ * the XSRF token of the jar on every write.
  */
 import type { Answer } from '../server.ts'
 
