@@ -98,6 +98,10 @@ class Gathering {
     )
   }
 
+  kindsAlong(): Set<Kind> {
+    return new Set([...this.#along].map(({ kind }) => kindNamed(kind)))
+  }
+
   /** And so must the documents above them. */
   pathsAlong(): Map<string, Set<string>> {
     const wanted = new Map<string, Set<string>>()
@@ -265,6 +269,9 @@ export const gather = async (
   )
   await gathering.load(wantedBy(gathering.referencesAlong()))
   await gathering.load(gathering.pathsAlong())
+  // Their rules run again too: settings that follow a renamed role are checked with the sub-flows of their flows.
+  for (const kind of gathering.kindsAlong())
+    for (const read of readBy(kind)) await gathering.loadAll(read.kind)
   const { documents, referrers } = gathering
   return { revision: row.revision, documents, referrers }
 }
