@@ -1,7 +1,8 @@
 /** A realm's audit events as they happen: server-sent events (WHATWG HTML §9.2), read as they come. */
 
+import type { EventRecord } from '#schemas/wire/events.ts'
 import { type Call, path } from './http/call.ts'
-import type { EventFilter, EventRecord } from './records.ts'
+import type { EventFilter } from './records.ts'
 
 export interface Following {
   readonly filter: EventFilter

@@ -1,14 +1,7 @@
 /** Calls about invitations into organizations. */
 
+import type { InvitationRecord } from '#schemas/wire/records.ts'
 import { type Call, path } from './http/call.ts'
-
-export interface InvitationRecord {
-  readonly id: string
-  readonly organizationId: string
-  readonly email: string
-  readonly createdAt: number
-  readonly expiresAt: number
-}
 
 export interface NewInvitation {
   readonly email: string

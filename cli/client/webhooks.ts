@@ -1,29 +1,7 @@
 /** Calls about the deliveries of webhooks. */
 
+import type { DeliveryRecord, TestDelivery } from '#schemas/wire/records.ts'
 import { type Call, path } from './http/call.ts'
-
-export interface DeliveryRecord {
-  readonly id: string
-  readonly status: 'PENDING' | 'DELIVERED' | 'FAILED'
-  readonly eventId: string | null
-  readonly eventType: string | null
-  readonly attempts: number
-  readonly createdAt: number
-  readonly nextAttemptAt: number | null
-  readonly finishedAt: number | null
-  readonly lastAttemptAt: number | null
-  readonly responseStatus: number | null
-  readonly durationMs: number | null
-  readonly reason: string | null
-}
-
-export interface TestOutcome {
-  readonly id: string
-  readonly delivered: boolean
-  readonly responseStatus: number | null
-  readonly durationMs: number
-  readonly reason: string | null
-}
 
 export interface MadeSecret {
   readonly value: string
@@ -62,8 +40,8 @@ export const webhookCalls = (call: Call) => {
     async newSecret(realm: string, webhook: string): Promise<MadeSecret> {
       return (await call<MadeSecret>('POST', `${one(realm, webhook)}/secret`)).body
     },
-    async test(realm: string, webhook: string): Promise<TestOutcome> {
-      return (await call<TestOutcome>('POST', `${one(realm, webhook)}/test`)).body
+    async test(realm: string, webhook: string): Promise<TestDelivery> {
+      return (await call<TestDelivery>('POST', `${one(realm, webhook)}/test`)).body
     },
   }
 }

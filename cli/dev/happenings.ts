@@ -1,6 +1,6 @@
 /** The events of `iamctl dev` for its views. The JSON view writes these objects. */
 
-import type { EventRecord } from '../client/records.ts'
+import type { EventRecord } from '#schemas/wire/events.ts'
 import type { ApplyOutcome } from './outcome.ts'
 import type { LoggedMessage } from './server-log.ts'
 

@@ -1,7 +1,7 @@
 /** The parts of the server log for developers: audit events, messages and errors, without requests. */
 
 import { isObject } from '#schemas/json-schema.ts'
-import type { EventRecord } from '../client/records.ts'
+import type { EventRecord } from '#schemas/wire/events.ts'
 
 /** A message to a user that was written to the log because nothing is there that could send it. */
 export interface LoggedMessage {

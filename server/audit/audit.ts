@@ -3,7 +3,8 @@
  * of. They go to stdout only once they are durable, so that no line ever speaks of something that did not happen.
  */
 
-import type { EventCategory, EventType } from '#schemas/wire/event-types.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, StatementResult, Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
@@ -27,23 +28,6 @@ export interface AuditEvent {
   readonly personal?: string
   /** The revision that the write made, of a configuration write. */
   readonly revision?: number
-}
-
-/** The record of an event in replies, in the log and in deliveries. */
-export interface AuditRecord {
-  readonly id: string
-  readonly ts: string
-  readonly kind: 'audit'
-  readonly category: EventCategory
-  readonly type: EventType
-  readonly realm: string
-  readonly actor: string
-  readonly onBehalfOf?: string
-  readonly sourceIp: string
-  readonly resourceType: string | null
-  readonly resourceId: string | null
-  readonly outcome: 'SUCCESS' | 'FAILURE'
-  readonly detail: string | null
 }
 
 export interface Recorder {

@@ -5,19 +5,13 @@
  */
 
 import type { Selectable } from 'kysely'
+import type { ChainFault } from '#schemas/wire/events.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { AuditBlockRow } from '#server/storage/tables/audit-tables.ts'
 import type { AuditEventRow } from '#server/storage/tables/tables.ts'
 import { chainCursor, hashOf, type Leaf, leafOf, leavesIn, rootOf } from './chain.ts'
 import type { Outbox } from './outbox.ts'
-
-export interface ChainFault {
-  /** What happened to the event; `block` where the chain itself was tampered with. */
-  readonly kind: 'changed' | 'removed' | 'inserted' | 'block'
-  readonly block: number | null
-  readonly eventId: string | null
-}
 
 export interface ChainReport {
   /** How many this part has checked. */

@@ -4,10 +4,10 @@
  * another node was faster with is dropped.
  */
 
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import { createLoop } from '#server/jobs/loop.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
-import type { AuditRecord } from './audit.ts'
 import type { Outbox, OutboxEvent } from './outbox.ts'
 
 export interface FollowerOptions {

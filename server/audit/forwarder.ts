@@ -5,6 +5,7 @@
  * a time sends, whatever dies, and what fails is tried again later. No request that causes an event waits for it.
  */
 
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { isJobWaiting, isQueueFailing } from '#server/jobs/store.ts'
@@ -15,7 +16,6 @@ import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { signatureHeaders } from '#server/platform/signature.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
-import type { AuditRecord } from './audit.ts'
 import { type Emission, type EmissionSettings, isForwarding } from './emission.ts'
 import type { Outbox, OutboxEvent, Position } from './outbox.ts'
 import type { ReadRecords } from './records.ts'

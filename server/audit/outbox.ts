@@ -7,10 +7,11 @@
  */
 
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { AuditEventRow } from '#server/storage/tables/tables.ts'
-import type { AuditRecord, AuditSink } from './audit.ts'
+import type { AuditSink } from './audit.ts'
 
 /** `transaction:id`; the transaction is 0 where ids alone are in order. */
 export type Position = string

@@ -6,7 +6,7 @@
 
 import { Readable } from 'node:stream'
 import type { RawBuilder } from 'kysely'
-import type { AuditRecord } from './audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Outbox, Position } from './outbox.ts'
 import type { ReadRecords } from './records.ts'
 

@@ -6,6 +6,7 @@
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SessionRecord } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
@@ -56,21 +57,6 @@ export interface OpenedSession {
 export interface FoundSession {
   readonly session: SessionRow
   readonly user: UserRow
-}
-
-/** As the admin API lists it. */
-export interface SessionRecord {
-  readonly id: string
-  readonly userId: string
-  readonly username: string
-  readonly ipAddress: string
-  readonly start: number
-  readonly lastAccess: number
-  readonly rememberMe: boolean
-  /** The administrator who acts as the user in it, by name; null where the user does. */
-  readonly impersonator: string | null
-  /** clientIds by the id of the client. */
-  readonly clients: Readonly<Record<string, string>>
 }
 
 /** As its own user sees it. */

@@ -3,7 +3,7 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
 import { Role } from '#schemas/kinds/role.ts'
-import type { AuditRecord } from '#server/audit/audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { ReadRecords } from '#server/audit/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'

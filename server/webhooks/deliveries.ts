@@ -5,7 +5,7 @@
  */
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
-import type { AuditRecord } from '#server/audit/audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import { eventsByIds } from '#server/audit/event-scan.ts'
 import type { StoredEvent } from '#server/audit/records.ts'
 import type { Job, JobHandler, JobResult, Outcome } from '#server/jobs/job.ts'

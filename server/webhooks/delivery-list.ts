@@ -1,6 +1,7 @@
 /** The deliveries of a webhook, as its owner sees them; and sending one again, under the same id. */
 
 import type { Selectable } from 'kysely'
+import type { DeliveryRecord } from '#schemas/wire/records.ts'
 import { eventsByIds } from '#server/audit/event-scan.ts'
 import { findJob, listJobs, restartJob } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -13,23 +14,6 @@ const states = { PENDING: 'waiting', DELIVERED: 'done', FAILED: 'dead' } as cons
 export type DeliveryStatus = keyof typeof states
 
 export const deliveryStatuses = Object.keys(states) as readonly DeliveryStatus[]
-
-export interface DeliveryRecord {
-  readonly id: string
-  readonly status: DeliveryStatus
-  /** Null once the event is not kept any more. */
-  readonly eventId: string | null
-  readonly eventType: string | null
-  readonly attempts: number
-  readonly createdAt: number
-  /** Of one that is to be tried, or is being tried. */
-  readonly nextAttemptAt: number | null
-  readonly finishedAt: number | null
-  readonly lastAttemptAt: number | null
-  readonly responseStatus: number | null
-  readonly durationMs: number | null
-  readonly reason: string | null
-}
 
 export interface DeliveryPage {
   readonly status?: DeliveryStatus

@@ -1,6 +1,6 @@
 /** The payload of a delivery: the audit event in an envelope, small enough for any receiver. */
 
-import type { AuditRecord } from '#server/audit/audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 
 /** Bytes; below the 20 kB that Standard Webhooks advises. */
 const largest = 20_000

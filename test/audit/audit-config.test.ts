@@ -1,7 +1,7 @@
 /** What the server emits of the audit trail is set over the API, counts on every node at once, and hides its secret. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AuditRecord } from '#server/audit/audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
 import { createEmission, emitting } from '#server/audit/emission.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { resealEverything } from '#server/realm/reseal.ts'

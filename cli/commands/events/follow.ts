@@ -4,8 +4,9 @@
  */
 
 import { setTimeout } from 'node:timers/promises'
+import type { EventRecord } from '#schemas/wire/events.ts'
 import { isProblem, UnreachableError } from '../../client/http/errors.ts'
-import type { EventFilter, EventRecord } from '../../client/records.ts'
+import type { EventFilter } from '../../client/records.ts'
 import type { OnRealm } from '../../invocation/realm.ts'
 import { note } from '../../views/human/elements/note.ts'
 

@@ -1,7 +1,7 @@
 /** `iamctl keys rotate`. */
 
+import type { KeyRecord } from '#schemas/wire/records.ts'
 import type { KeyOwner } from '../../client/live.ts'
-import type { KeyRecord } from '../../client/records.ts'
 import { agreed, yesFlag } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, toggle } from '../../invocation/flags.ts'

@@ -1,6 +1,6 @@
 /** The sessions of a realm, or of one user in it. */
 
-import type { SessionRecord } from '../../client/records.ts'
+import type { SessionRecord } from '#schemas/wire/records.ts'
 import type { OnRealm } from '../../invocation/realm.ts'
 import { userNamed } from '../users/named.ts'
 

@@ -1,6 +1,6 @@
 /** `iamctl users import`: many users at once, all of them or none. */
 
-import type { UserImportReply } from '../../client/records.ts'
+import type { UserImportReply } from '#schemas/wire/records.ts'
 import { conversation } from '../../invocation/command.ts'
 import { choice, flags, toggle, withDefault } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'

@@ -1,6 +1,6 @@
 /** `iamctl webhooks redeliver`. */
 
-import type { DeliveryRecord } from '../../client/webhooks.ts'
+import type { DeliveryRecord } from '#schemas/wire/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, toggle } from '../../invocation/flags.ts'

@@ -1,6 +1,6 @@
 /** `iamctl webhooks test`. */
 
-import type { TestOutcome } from '../../client/webhooks.ts'
+import type { TestDelivery } from '#schemas/wire/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { command } from '../../invocation/command.ts'
 import { openRealm } from '../../invocation/realm.ts'
@@ -11,7 +11,7 @@ import { webhookArgument } from './named.ts'
 
 interface Tested {
   readonly webhook: string
-  readonly outcome: TestOutcome
+  readonly outcome: TestDelivery
 }
 
 const tell = ({ webhook, outcome }: Tested, call: { readonly quiet: boolean }): void => {

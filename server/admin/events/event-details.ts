@@ -4,9 +4,8 @@
  */
 
 import type { Kysely, Selectable } from 'kysely'
-import type { FieldChange } from '#schemas/diff.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import type { AuditRecord } from '#server/audit/audit.ts'
+import type { AuditRecord, EventDetails } from '#schemas/wire/events.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import { isUuid } from '#server/platform/ids.ts'
@@ -18,19 +17,6 @@ import type { AuditEventRow, RevisionOperationRow, Tables } from '#server/storag
 import { foldName } from '#server/users/names.ts'
 
 type Row = Selectable<AuditEventRow>
-
-export interface DetailedRecord extends AuditRecord {
-  readonly actorName?: string
-  readonly onBehalfOfName?: string
-  readonly resourceName?: string
-  /** The revision that the write made. */
-  readonly revision?: number
-  /** Of an update, as far as the caller may read the kind; secrets by name alone. */
-  readonly changes?: {
-    readonly fields: readonly FieldChange[]
-    readonly secrets: readonly string[]
-  }
-}
 
 /** Administrators of other realms belong here. */
 const master = 'master'
@@ -141,7 +127,7 @@ export const withDetails = async (
   { realm, caller, withChanges }: { realm: string; caller: Caller; withChanges: boolean },
   rows: readonly Row[],
   records: readonly AuditRecord[],
-): Promise<DetailedRecord[]> => {
+): Promise<(AuditRecord & EventDetails)[]> => {
   const people = rows.flatMap(({ actor, on_behalf_of }) => [actor, on_behalf_of ?? []].flat())
   const names = await actorNames(db, people.filter(isUuid))
   const resources = await resourceNames(db, realm, rows)

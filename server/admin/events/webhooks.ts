@@ -2,7 +2,8 @@
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditRecord, Recorder } from '#server/audit/audit.ts'
+import type { AuditRecord } from '#schemas/wire/events.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { doneBy } from '#server/http/caller.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'

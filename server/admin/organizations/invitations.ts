@@ -5,6 +5,7 @@
 
 import { Organization } from '#schemas/kinds/organization.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import type { InvitationRecord } from '#schemas/wire/records.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -50,7 +51,7 @@ const shownSchema = bodyOf({
   expiresAt: { type: 'integer', description: 'In epoch milliseconds.' },
 })
 
-const shown = (row: InvitationRow) => ({
+const shown = (row: InvitationRow): InvitationRecord => ({
   id: row.id,
   organizationId: row.organization_id,
   email: row.email,

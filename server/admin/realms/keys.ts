@@ -6,6 +6,7 @@
 import type { Permission } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import { type KeyRecord, keyStatuses } from '#schemas/wire/records.ts'
 import { type KeyState, keyStates } from '#server/keys/key-state.ts'
 import type { KeyPolicies } from '#server/keys/policy.ts'
 import type { SigningKeys } from '#server/keys/rotation.ts'
@@ -42,7 +43,7 @@ const keySchema = bodyOf({
   algorithm: { type: 'string', enum: ['RSA'] },
   status: {
     type: 'string',
-    enum: ['ACTIVE', 'NEXT', 'PASSIVE'],
+    enum: [...keyStatuses],
     description:
       'ACTIVE signs, NEXT is published and will sign, PASSIVE verifies earlier signatures.',
   },
@@ -56,7 +57,7 @@ const keySchema = bodyOf({
   rotatedAt: { type: ['integer', 'null'], description: 'When it was replaced.' },
 })
 
-const shown = ({ row, status, createdAt, signsFrom, rotatedAt }: KeyState) => ({
+const shown = ({ row, status, createdAt, signsFrom, rotatedAt }: KeyState): KeyRecord => ({
   keyId: row.id,
   algorithm: row.algorithm,
   status,

@@ -1,6 +1,6 @@
 /** Deliveries of a webhook, one a line. */
 
-import type { DeliveryRecord } from '../../../client/webhooks.ts'
+import type { DeliveryRecord } from '#schemas/wire/records.ts'
 import { note } from '../elements/note.ts'
 import { printTable } from '../elements/table.ts'
 import { moment } from '../elements/values.ts'

@@ -1,7 +1,7 @@
 /** An audit event on a line of its own, as it happens: columns that need no table around them. */
 
 import type { FieldChange } from '#schemas/diff.ts'
-import type { EventRecord } from '../../../client/records.ts'
+import type { EventRecord } from '#schemas/wire/events.ts'
 import { printOut } from '../../streams.ts'
 import { harmless, onOut } from '../elements/text.ts'
 

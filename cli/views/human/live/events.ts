@@ -1,6 +1,6 @@
 /** The audit trail: people read names where events hold ids. */
 
-import type { EventRecord } from '../../../client/records.ts'
+import type { EventRecord } from '#schemas/wire/events.ts'
 import { note } from '../elements/note.ts'
 import { printTable } from '../elements/table.ts'
 import { changesText, printEvent } from './event-line.ts'

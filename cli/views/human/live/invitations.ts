@@ -1,6 +1,6 @@
 /** Invitations into an organization, one a line. */
 
-import type { InvitationRecord } from '../../../client/invitations.ts'
+import type { InvitationRecord } from '#schemas/wire/records.ts'
 import { note } from '../elements/note.ts'
 import { printTable } from '../elements/table.ts'
 import { moment } from '../elements/values.ts'

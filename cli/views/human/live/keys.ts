@@ -1,6 +1,6 @@
 /** Signing keys, one a line. */
 
-import type { KeyRecord } from '../../../client/records.ts'
+import type { KeyRecord } from '#schemas/wire/records.ts'
 import { printTable } from '../elements/table.ts'
 import { moment } from '../elements/values.ts'
 

@@ -1,6 +1,6 @@
 /** Sessions that are alive, one a line. */
 
-import type { SessionRecord } from '../../../client/records.ts'
+import type { SessionRecord } from '#schemas/wire/records.ts'
 import { note } from '../elements/note.ts'
 import { printTable } from '../elements/table.ts'
 import { ago, moment } from '../elements/values.ts'

@@ -5,6 +5,7 @@
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { type ImportedUserResult, importActions } from '#schemas/wire/records.ts'
 import { insertCredentials } from '#server/credentials/credentials.ts'
 import { newId } from '#server/platform/ids.ts'
 import { createPace } from '#server/platform/pace.ts'
@@ -32,14 +33,6 @@ import { openCredentials, passwordIn } from './import-credentials.ts'
 import { openNames } from './import-names.ts'
 import { joinStatements, openMemberships } from './memberships.ts'
 import { withHashes } from './plain-passwords.ts'
-
-interface Result {
-  readonly action: 'ADDED' | 'SKIPPED' | 'OVERWRITTEN'
-  readonly resourceType: 'USER'
-  readonly resourceName: string
-  /** Of a dry run only where the user is there already. */
-  readonly id?: string
-}
 
 /** Users who have one of the usernames already, by folded name. */
 const existingUsers = async (
@@ -158,7 +151,7 @@ export const importUsers = (parts: CredentialParts): Action => {
     const rows: UserRow[] = []
     const credentials: CredentialRow[] = []
     const statements: Statement[] = []
-    const results: Result[] = []
+    const results: ImportedUserResult[] = []
     /** Users whose password is replaced. */
     const reset: string[] = []
     /** Users who have other apps than before. */
@@ -245,7 +238,7 @@ export const importUsers = (parts: CredentialParts): Action => {
         by_default: defaults.includes(role_id) ? 1 : 0,
       })),
     )
-    const eventOf = ({ id = '', action }: Result) =>
+    const eventOf = ({ id = '', action }: ImportedUserResult) =>
       userEvent(context, action === 'ADDED' ? 'ADMIN_CREATE' : 'ADMIN_UPDATE', id, 'imported')
     await recorder.commit(
       [
@@ -286,7 +279,7 @@ export const importUsers = (parts: CredentialParts): Action => {
           type: 'array',
           items: bodyOf(
             {
-              action: { type: 'string', enum: ['ADDED', 'SKIPPED', 'OVERWRITTEN'] },
+              action: { type: 'string', enum: [...importActions] },
               resourceType: { type: 'string', enum: ['USER'] },
               resourceName: { type: 'string' },
               id: { type: 'string', format: 'uuid' },
@@ -313,7 +306,7 @@ export const importUsers = (parts: CredentialParts): Action => {
       if (decided.credentials.length > 0) await refuseWaysIn(context, defaults)
       if (!given.dryRun) await commit(context, decided, defaults)
       const { results, missing } = decided
-      const count = (action: Result['action']): number =>
+      const count = (action: ImportedUserResult['action']): number =>
         results.filter((result) => result.action === action).length
       return {
         added: count('ADDED'),

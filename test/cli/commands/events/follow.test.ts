@@ -1,6 +1,6 @@
 /** `iamctl events --follow` with the built program: streams, what breaks off, older servers, and a person at a terminal. */
 import { describe, expect, it } from 'vitest'
-import type { EventRecord } from '#cli/client/records.ts'
+import type { EventRecord } from '#schemas/wire/events.ts'
 import { bundle } from '../../../support/processes/cli.ts'
 import { type CliProcess, spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'

@@ -1,0 +1,105 @@
+/** Records of the admin API that are no documents: sessions, keys, deliveries, invitations, secrets, results of an import. */
+
+/** A session, as the admin API lists it. */
+export interface SessionRecord {
+  readonly id: string
+  readonly userId: string
+  readonly username: string
+  readonly ipAddress: string
+  readonly start: number
+  readonly lastAccess: number
+  readonly rememberMe: boolean
+  /** The administrator who acts as the user in it, by name; null where the user does. */
+  readonly impersonator: string | null
+  /** clientIds by the id of the client. */
+  readonly clients: Readonly<Record<string, string>>
+}
+
+/** ACTIVE signs, NEXT is published and will sign, PASSIVE verifies earlier signatures. */
+export const keyStatuses = ['ACTIVE', 'NEXT', 'PASSIVE'] as const
+export type KeyStatus = (typeof keyStatuses)[number]
+
+export interface KeyRecord {
+  readonly keyId: string
+  readonly algorithm: string
+  readonly status: KeyStatus
+  /** Base64 of the DER. */
+  readonly publicKey: string
+  readonly certificate: string
+  readonly createdAt: number
+  /** Of a NEXT key after a rotation. */
+  readonly signsFrom: number | null
+  readonly rotatedAt: number | null
+}
+
+/** The secret of a client; the value is null where the realm keeps its hash. */
+export interface ClientSecretRecord {
+  readonly type: 'secret'
+  readonly value: string | null
+  readonly secretSet: boolean
+  readonly createdAt: number | null
+  /** Until when the one before is good. */
+  readonly expiresAt: number | null
+}
+
+/** The delivery of an event to a webhook. */
+export interface DeliveryRecord {
+  readonly id: string
+  readonly status: 'PENDING' | 'DELIVERED' | 'FAILED'
+  /** Null once the event is not kept any more. */
+  readonly eventId: string | null
+  readonly eventType: string | null
+  readonly attempts: number
+  readonly createdAt: number
+  /** Of one that is to be tried, or is being tried. */
+  readonly nextAttemptAt: number | null
+  readonly finishedAt: number | null
+  readonly lastAttemptAt: number | null
+  readonly responseStatus: number | null
+  readonly durationMs: number | null
+  readonly reason: string | null
+}
+
+/** What came of a test delivery. */
+export interface TestDelivery {
+  /** The `webhook-id` that was sent. */
+  readonly id: string
+  readonly delivered: boolean
+  readonly responseStatus: number | null
+  readonly durationMs: number
+  readonly reason: string | null
+}
+
+/** An invitation into an organization; times in epoch milliseconds. */
+export interface InvitationRecord {
+  readonly id: string
+  readonly organizationId: string
+  readonly email: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export const importActions = ['ADDED', 'SKIPPED', 'OVERWRITTEN'] as const
+
+export interface ImportedUserResult {
+  readonly action: (typeof importActions)[number]
+  readonly resourceType: 'USER'
+  readonly resourceName: string
+  /** Of a dry run only where the user is there already. */
+  readonly id?: string
+}
+
+/** Roles and groups that users name and the realm does not have. */
+export interface MissingMembership {
+  readonly kind: string
+  readonly key: string
+  readonly users: number
+}
+
+export interface UserImportReply {
+  readonly added: number
+  readonly skipped: number
+  readonly overwritten: number
+  readonly results: readonly ImportedUserResult[]
+  readonly missing: readonly MissingMembership[]
+}
