@@ -162,6 +162,40 @@ const planted: Readonly<Record<string, Planted>> = {
       'cli/commands/run.ts': `child.stdout.pipe(sink) // not console.log`,
     },
   },
+  'the output format of a command is chosen in one place': {
+    wrong: [
+      { 'cli/commands/keys/list.ts': `if (call.output === 'json') printJson(keys)` },
+      { 'cli/commands/keys/list.ts': `const { output } = call` },
+      { 'cli/views/human/keys.ts': `const show = ({ output }) => output` },
+      { 'cli/planning/estate.ts': `const isHuman = 'human' === format` },
+      { 'cli/views/keys.ts': `switch (format) { case 'markdown': break }` },
+      { 'cli/apply/report.ts': `if (['json', 'yaml'].includes(format)) print()` },
+      { 'cli/apply/report.ts': `const chosen = process.env['IAMCTL_OUTPUT']` },
+      { 'cli/apply/report.ts': `const view = views[call.output]` },
+    ],
+    right: {
+      'cli/invocation/output.ts': `if (format !== 'json') remark(env['IAMCTL_OUTPUT'])`,
+      'cli/commands/keys/list.ts': `const views = { human: () => showKeys, json: () => printJson }`,
+      'cli/views/human/init.ts': `const name = ci === 'github' ? 'GitHub' : 'GitLab'`,
+      'cli/validate/secrets.ts': `const isHash = schema.format === 'password-hash'`,
+      'server/platform/logger.ts': `if (format === 'json') write()`,
+    },
+  },
+  'a command loads heavy packages when it runs, not at every start': {
+    wrong: [
+      { 'cli/program.ts': `import { request } from 'undici'` },
+      {
+        'cli/program.ts': `import { get } from './commands/get.ts'`,
+        'cli/commands/get.ts': `import { kinds } from '#schemas/registry.ts'`,
+        'schemas/registry.ts': `import Type from 'typebox'`,
+      },
+    ],
+    right: {
+      'cli/program.ts': `import { Command } from 'commander'; import './commands/get.ts'`,
+      'cli/commands/get.ts': `import type { Api } from '../client/api.ts'; await import('../client/api.ts')`,
+      'cli/client/api.ts': `import { request } from 'undici'`,
+    },
+  },
   'there is one Ajv factory': {
     wrong: [
       { 'server/http/bodies.ts': `import { Ajv2020 } from 'ajv/dist/2020.js'` },

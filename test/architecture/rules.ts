@@ -153,6 +153,57 @@ const asksForKind = (tree: Tree): string[] => {
   })
 }
 
+/** Formats that a command may be asked for: a comparison with one of them is a view that is chosen a second time. */
+const formats = new Set(['human', 'json', 'yaml', 'markdown', 'github', 'sarif', 'junit'])
+
+const asksForFormat = (tree: Tree): string[] => {
+  const files = tree.files.filter(
+    ({ path }) => path.startsWith('cli/') && !/^cli\/invocation\/(output|command)\.ts$/.test(path),
+  )
+  const isChoice = (value: unknown): boolean =>
+    /^(output|format)$/.test(nameOf(value) ?? memberOf(value) ?? '')
+  const isFormat = (value: unknown): boolean => formats.has(literal(value) ?? '')
+  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+  return wrongNodes(files, (node, parent, property) => {
+    if (memberOf(node) === 'IAMCTL_OUTPUT') return 'reads IAMCTL_OUTPUT'
+    if (memberOf(node) === 'output' && property !== 'left') return 'reads the output format'
+    if (parent.type === 'ObjectPattern' && nameOf(node['key']) === 'output')
+      return 'reads the output format'
+    if (node.type === 'BinaryExpression' && /^[!=]==?$/.test(String(node['operator']))) {
+      const [left, right] = [node['left'], node['right']]
+      if ((isChoice(left) && isFormat(right)) || (isChoice(right) && isFormat(left)))
+        return 'compares the output format'
+    }
+    if (node.type === 'SwitchStatement' && isChoice(node['discriminant'])) {
+      const cases = list(node['cases']).filter(isNode)
+      return cases.some((one) => isFormat(one['test']))
+        ? 'switches on the output format'
+        : undefined
+    }
+    const callee = node.type === 'CallExpression' ? node['callee'] : undefined
+    if (isNode(callee) && memberOf(callee) === 'includes' && isNode(callee['object'])) {
+      const listed = list(callee['object']['elements']).some(isFormat)
+      if (listed && list(node['arguments']).some(isChoice)) return 'looks the output format up'
+    }
+    return undefined
+  })
+}
+
+/** What every command loads: files that are imported at the start, as far as one leads to the other. */
+const heavyStart = ({ files }: Tree): string[] => {
+  const byPath = new Map(files.map((file) => [file.path, file]))
+  const reached = new Set(['cli/program.ts'])
+  const broken: string[] = []
+  for (const path of reached)
+    for (const { target, inside, how, line } of byPath.get(path)?.imports ?? []) {
+      if (how !== 'value') continue
+      if (inside) reached.add(target)
+      else if (!/^(node:|commander$)/.test(target))
+        broken.push(`${path}:${line} imports ${target}, and every command waits for it`)
+    }
+  return broken
+}
+
 const impureImports = ({ files }: Tree): string[] =>
   wrongPackages(
     files.filter(
@@ -227,6 +278,8 @@ export const rules: readonly Rule[] = [
   { title: 'only the guarded client makes requests', broken: requestsOutside },
   { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
   { title: 'an area is opened with what it needs by name', broken: handsBagOn },
+  { title: 'the output format of a command is chosen in one place', broken: asksForFormat },
+  { title: 'a command loads heavy packages when it runs, not at every start', broken: heavyStart },
   {
     title: 'no work is left behind in a comment, and no type error is hidden',
     broken: ({ files }) =>
