@@ -68,7 +68,7 @@ describe('a preview', () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       subject: 'Your code for acme',
-      body: 'Hello Alice,\n\nyour code is 123456. It is valid for {{ttl}} minutes.\n',
+      body: 'Hello Alice,\n\nyour code is 123456. It is good for {{ttl}} minutes.\n',
     })
     expect((await preview({ templateKey: 'otp-sms' })).body.subject).toBeNull()
   })
