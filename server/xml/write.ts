@@ -31,61 +31,58 @@ export const element = (
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must be found.
 const unwritable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/
 
+/** Printable ASCII that means itself, in text and in attributes: what most values are made of. */
+const plain = /^[ !#-%'-;=?-~]*$/
+
 const checked = (value: string, where: string): string => {
   if (unwritable.test(value) || !value.isWellFormed())
     throw new RangeError(`the value of ${where} has a character that XML cannot carry`)
   return value
 }
 
+const attributeText = (value: string, element: string, name: string): string =>
+  plain.test(value) ? value : escapeAttribute(checked(value, `${element}/@${name}`))
+
+const contentText = (value: string, element: string): string =>
+  plain.test(value) ? value : escapeText(checked(value, element))
+
 const prefixOf = (name: string): Prefix | '' => {
   const colon = name.indexOf(':')
   return colon < 0 ? '' : (name.slice(0, colon) as Prefix)
 }
 
-interface Sortable {
-  readonly name: string
-  readonly namespace: string
-  readonly local: string
-  readonly value: string
-}
-
 const order = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-const attributesOf = ({ name, attributes }: Template): Sortable[] =>
-  Object.entries(attributes)
-    .flatMap(([key, value]) => {
-      if (value === undefined) return []
-      const prefix = prefixOf(key)
-      return [
-        {
-          name: key,
-          namespace: prefix === '' ? '' : namespaces[prefix],
-          local: prefix === '' ? key : key.slice(prefix.length + 1),
-          value: checked(value, `${name}/@${key}`),
-        },
-      ]
-    })
-    .sort((a, b) => order(a.namespace, b.namespace) || order(a.local, b.local))
+/** By namespace, then by name; those without a namespace come first. */
+const byName = (left: string, right: string): number => {
+  const [first, second] = [prefixOf(left), prefixOf(right)]
+  if (first === second) return order(left, right)
+  return order(first && namespaces[first], second && namespaces[second])
+}
 
-const writeInto = (template: Template, declared: ReadonlySet<string>): string => {
-  const { name, content } = template
-  const attributes = attributesOf(template)
-  const used = new Set<Prefix | ''>([prefixOf(name)])
-  for (const attribute of attributes) used.add(prefixOf(attribute.name))
-  const fresh = [...used].filter((prefix) => prefix !== '' && !declared.has(prefix)).sort(order)
+const writeInto = (template: Template, declared: readonly string[]): string => {
+  const { name, attributes, content } = template
+  const own = prefixOf(name)
+  const names = Object.keys(attributes).filter((key) => attributes[key] !== undefined)
+  if (names.length > 1) names.sort(byName)
+  const used = [own, ...names.map(prefixOf)]
+  const fresh = used.filter(
+    (prefix, index) =>
+      prefix !== '' && !declared.includes(prefix) && used.indexOf(prefix) === index,
+  )
+  if (fresh.length > 1) fresh.sort(order)
 
   let text = `<${name}`
   for (const prefix of fresh) text += ` xmlns:${prefix}="${namespaces[prefix as Prefix]}"`
-  for (const attribute of attributes)
-    text += ` ${attribute.name}="${escapeAttribute(attribute.value)}"`
+  for (const key of names) text += ` ${key}="${attributeText(attributes[key] ?? '', name, key)}"`
   text += '>'
-  if (typeof content === 'string') text += escapeText(checked(content, name))
+  if (typeof content === 'string') text += contentText(content, name)
   else {
-    const inside = fresh.length === 0 ? declared : new Set([...declared, ...fresh])
+    const inside = fresh.length === 0 ? declared : [...declared, ...fresh]
     for (const child of content) text += writeInto(child, inside)
   }
   return `${text}</${name}>`
 }
 
 /** The text of a document or of a part that stands by itself, in exclusive canonical form. */
-export const writeElement = (template: Template): string => writeInto(template, new Set())
+export const writeElement = (template: Template): string => writeInto(template, [])
