@@ -11,9 +11,10 @@ import type { Api } from '#cli/client/api.ts'
 import { ProblemError } from '#cli/client/http/errors.ts'
 import type { Prune, RealmPlan } from '#cli/planning/plan.ts'
 import type { FieldError } from '#schemas/problems.ts'
-import { kinds } from '#schemas/registry.ts'
+import { sectionOf } from '#schemas/realm/realm-document.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'
-import { isLong } from '../support/chance.ts'
+import { isLong, seed } from '../support/chance.ts'
 import { injectedApi } from '../support/injected-api.ts'
 import { faultsOf } from '../support/integrity.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -32,7 +33,7 @@ import {
   source,
   stateOf,
 } from './state.ts'
-import { environment } from './values.ts'
+import { environment, type Item } from './values.ts'
 
 const { IAMCTL_TEST_PATH: path } = process.env
 /** On each database. */
@@ -43,6 +44,9 @@ const isMany = numRuns > usual
 /** Of fewer pairs, none may have what is rare: one in thirty renames a workload identity, which needs a client. */
 const certain = 400
 
+/** So many pairs are looked at for a kind that chance has left out. */
+const mostTries = 400
+
 /** What was tried on all databases, so that a kind which is never tried is noticed. */
 const tally = { pairs: 0, applied: 0, actions: new Map<string, Set<string>>() }
 
@@ -50,6 +54,30 @@ const note = ({ changes }: RealmPlan): void => {
   for (const { kind, action } of changes)
     tally.actions.set(kind, (tally.actions.get(kind) ?? new Set()).add(action))
 }
+
+/** Kinds that were not made, changed or deleted yet. */
+const untried = (actions: readonly string[]): { kind: string; action: string }[] =>
+  kinds.flatMap(({ kind, shape }) =>
+    (shape === 'singleton' ? ['update'] : actions)
+      .filter((action) => !tally.actions.get(kind)?.has(action))
+      .map((action) => ({ kind, action })),
+  )
+
+/** Whether a pair could do it; the server has the last word. */
+const mayDo = ({ a, b }: Pair, kind: string, action: string): boolean => {
+  const [before, after] = [a, b].map(({ items }) => items.filter((one) => one.kind === kind))
+  const isIn = (list: readonly Item[] | undefined, { key }: Item): boolean =>
+    list?.some((one) => one.key === key) === true
+  if (action === 'create') return after?.some((one) => !isIn(before, one)) === true
+  if (action === 'delete')
+    return before?.some((one) => !isIn(after, one)) === true && isListedIn(b, kind)
+  return kindNamed(kind).shape === 'singleton'
+    ? after?.length === 1
+    : before?.some((one) => isIn(after, one)) === true
+}
+
+const isListedIn = ({ sections }: Sketch, kind: string): boolean =>
+  sections.includes(sectionOf(kindNamed(kind)))
 
 /** The documents of a circle, as the error tells them. */
 const circleOf = ({ code, message }: FieldError): string[] =>
@@ -109,7 +137,9 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
       return null
     }
     const applied = await apply(api, files, planned.plan)
-    expect(planned.requests + applied.requests).toBe(2)
+    // One comparison, and a dry run only where the plan reaches documents beyond those that it names.
+    expect(planned.requests).toBeLessThanOrEqual(2)
+    expect(applied.requests).toBe(1)
     note(planned.plan)
     const state = await stateOf(server, realm)
     expectWanted(nothing, state, a)
@@ -221,6 +251,26 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
     )
   })
 
+  // Another kind, or another field, shifts what the seed leads to: what chance has left out is tried on purpose.
+  it.skipIf(path !== undefined)(
+    'has every kind made, changed and deleted',
+    {
+      timeout: 300_000,
+    },
+    async () => {
+      const made = fc.tuple(sketches, sketches, disturbances)
+      for (const { kind, action } of untried(['create', 'update', 'delete']))
+        for (let i = 0; i < mostTries && !tally.actions.get(kind)?.has(action); i += 1) {
+          const [sample] = fc.sample(made, { seed: seed + i, numRuns: 1 })
+          if (!sample) continue
+          const [x, y, what] = sample
+          const pair = pairOf(x, y)
+          if (mayDo(pair, kind, action)) await become(pair, what, 'owned')
+        }
+      expect(untried(['create', 'update', 'delete'])).toEqual([])
+    },
+  )
+
   // Found with seed -1956971102, path 42.
   it('is not what they say where a built-in that left them closes a circle: the way round is told', async () => {
     const realm = 'circle'
@@ -256,16 +306,10 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
 
 describe('the pairs', () => {
   it.skipIf(path !== undefined || backends.length < 2)(
-    'were mostly applied, and have every kind made, changed, renamed and deleted',
+    'were mostly applied, and where there are many, every kind was renamed',
     () => {
       expect(tally.applied).toBeGreaterThan(tally.pairs / 2)
-      const changes = ['create', 'update', 'delete', ...(tally.pairs < certain ? [] : ['rename'])]
-      const missing = kinds.flatMap(({ kind, shape }) =>
-        (shape === 'singleton' ? ['update'] : changes)
-          .filter((action) => !tally.actions.get(kind)?.has(action))
-          .map((action) => `${action} ${kind}`),
-      )
-      expect(missing).toEqual([])
+      expect(tally.pairs < certain ? [] : untried(['rename'])).toEqual([])
     },
   )
 })

@@ -5,7 +5,6 @@
 
 import { authenticatorIds, withoutCode } from '#schemas/drivers/authenticators.ts'
 import {
-  type ClaimMapperId,
   claimMappers,
   type MapperSettings,
   userProperties,
@@ -16,6 +15,7 @@ import {
   samlNeedsMetadataOr,
 } from '#schemas/drivers/identity-providers.ts'
 import { driverConfig, messagingDrivers } from '#schemas/drivers/messaging.ts'
+import { samlMappers } from '#schemas/drivers/saml.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { sampleNumbered } from '../support/samples.ts'
@@ -54,15 +54,17 @@ const keys: readonly Doc[] = [
 ]
 
 /** What a setting means depends on the mapper: each has what it needs, and a prefix that changes. */
-const mapper: Tune = ({ doc, secrets }) => {
-  const { required }: MapperSettings = claimMappers[doc['protocolMapper'] as ClaimMapperId]
-  const value = Object.keys(isObject(doc['config']) ? doc['config'] : {}).length % 2
-  const needed = required.map((setting) => [
-    setting,
-    setting === 'user.attribute' ? (userProperties[value] ?? 'id') : `claim-${value}`,
-  ])
-  return { doc: { ...doc, config: Object.fromEntries(needed) }, secrets }
-}
+const mapperOf =
+  (mappers: Readonly<Record<string, Pick<MapperSettings, 'required'>>>): Tune =>
+  ({ doc, secrets }) => {
+    const { required = [] } = mappers[String(doc['protocolMapper'])] ?? {}
+    const value = Object.keys(isObject(doc['config']) ? doc['config'] : {}).length % 2
+    const needed = required.map((setting) => [
+      setting,
+      setting === 'user.attribute' ? (userProperties[value] ?? 'id') : `claim-${value}`,
+    ])
+    return { doc: { ...doc, config: Object.fromEntries(needed) }, secrets }
+  }
 
 const tunes: Readonly<Record<string, Tune>> = {
   /** Of members that are made by chance there is no key. */
@@ -73,8 +75,9 @@ const tunes: Readonly<Record<string, Tune>> = {
     return { doc: { ...rest, ...given }, secrets }
   },
 
-  claim: mapper,
-  'client-mapper': mapper,
+  claim: mapperOf(claimMappers),
+  'client-mapper': mapperOf(claimMappers),
+  'saml-client-mapper': mapperOf(samlMappers),
 
   /** The scopes would have to be those of the client that it names. */
   'workload-identity': ({ doc: { scopes: _, ...doc }, secrets }) => ({ doc, secrets }),
