@@ -1,0 +1,232 @@
+/** What service providers may ask for, and what makes a request one that nobody answers (SAML Core §3.4.1). */
+
+import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
+import { backends } from '../support/backends.ts'
+import { sender, stranger } from '../xml/keys.ts'
+import { signed } from '../xml/messages.ts'
+import {
+  acsUrl,
+  addProvider,
+  askUrl,
+  authnRequest,
+  certificatesOf,
+  entityId,
+  newRequestId,
+  only,
+  providerPath,
+  redirectUrl,
+  sentOf,
+  signedForm,
+  statusOf,
+  verifiedOf,
+} from './fixture.ts'
+
+const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
+const format = (name: string) =>
+  ['persistent', 'transient'].includes(name)
+    ? `urn:oasis:names:tc:SAML:2.0:nameid-format:${name}`
+    : `urn:oasis:names:tc:SAML:1.1:nameid-format:${name}`
+
+const policy = (name: string, more = 'AllowCreate="true"') =>
+  `<samlp:NameIDPolicy Format="${format(name)}" ${more}/>`
+
+const context = (comparison: string, ...classes: string[]) =>
+  `<samlp:RequestedAuthnContext Comparison="${comparison}">${classes
+    .map((one) => `<saml:AuthnContextClassRef>${one}</saml:AuthnContextClassRef>`)
+    .join('')}</samlp:RequestedAuthnContext>`
+
+describe.each(backends)('requests of service providers on $name', (backend) => {
+  let site: OidcSite
+  let alice: Person
+  beforeAll(async () => {
+    site = await openIssuer(backend)
+    await addProvider(site, {
+      signingCertificate: sender.certificate,
+      encryptionCertificate: sender.certificate,
+    })
+    await addPerson(site, 'alice')
+    alice = newPerson(site)
+    await alice.signIn(askUrl(site))
+  }, 60_000)
+  afterAll(() => site.close())
+
+  const ask = async (inside: string, attributes: Record<string, string> = {}) =>
+    sentOf(await alice.open(askUrl(site, { inside, attributes })))
+
+  describe('that must be signed', () => {
+    beforeAll(() => change(site, providerPath(), { options: { wantAuthnRequestsSigned: true } }))
+    afterAll(() => change(site, providerPath(), { options: {} }))
+    const key = sender.privateKey
+    const sha1 = 'http://www.w3.org/2000/09/xmldsig#rsa-sha1'
+
+    it('are answered with a signature of the service provider, by redirect and by form', async () => {
+      const page = await alice.open(askUrl(site, {}, { key, relayState: 'r' }))
+      expect(statusOf(sentOf(page))).toBe('Success')
+      expect((await site.post('/saml/idp/sso', signedForm(site))).status).toBe(303)
+    })
+
+    it.each([
+      ['unsigned', {}],
+      ['signed by another key', { key: stranger.privateKey }],
+      ['signed with SHA-1', { key, algorithm: sha1 }],
+      [
+        'with another RelayState',
+        { key, relayState: 'a', spoil: (q: string) => q.replace('RelayState=a', 'RelayState=b') },
+      ],
+      ['with a RelayState that was not signed', { key, spoil: (q: string) => `${q}&RelayState=x` }],
+      ['with a second SAMLRequest', { key, spoil: (q: string) => `${q}&SAMLRequest=AAAA` }],
+      ['with a second SigAlg', { key, spoil: (q: string) => `${q}&SigAlg=x` }],
+      ['without its Signature', { key, spoil: (q: string) => q.replace(/&Signature=.*/, '') }],
+    ])('are refused %s (redirect)', async (_what, options) => {
+      const page = await alice.open(askUrl(site, {}, options))
+      expect([page.status, page.body.includes('SAMLResponse')]).toEqual([400, false])
+    })
+
+    it('are refused unsigned, by another key, with SHA-1, or wrapped (form)', async () => {
+      const id = newRequestId()
+      const xml = authnRequest(site, { id })
+      const whole = signed(xml, id)
+      const forged = authnRequest(site, {
+        attributes: { AssertionConsumerServiceURL: 'https://evil.example/acs' },
+        inside: `<samlp:Extensions>${whole}</samlp:Extensions>`,
+      })
+      for (const sent of [
+        xml,
+        signed(xml, id, { key: stranger.privateKey }),
+        signed(xml, id, { signatureAlgorithm: sha1 }),
+        whole.replace('Version="2.0"', 'Version="2.0" ForceAuthn="true"'),
+        forged,
+      ]) {
+        const form = { SAMLRequest: Buffer.from(sent).toString('base64') }
+        expect((await site.post('/saml/idp/sso', form)).status).toBe(400)
+      }
+    })
+
+    it('name their Destination', async () => {
+      const xml = authnRequest(site, { attributes: { Destination: null } })
+      expect((await alice.open(redirectUrl(site, xml, { key }))).status).toBe(400)
+    })
+
+    it('use an algorithm of the service provider, where it lists some', async () => {
+      const more = 'http://www.w3.org/2001/04/xmldsig-more#'
+      await change(site, providerPath(), {
+        options: {
+          wantAuthnRequestsSigned: true,
+          requestSignatureAlgorithms: [`${more}rsa-sha512`],
+        },
+      })
+      expect((await alice.open(askUrl(site, {}, { key }))).status).toBe(400)
+    })
+  })
+
+  it('refuses a signature that no certificate can verify', async () => {
+    await addProvider(site, { entityId: 'https://bare.example' })
+    const url = askUrl(site, { issuer: 'https://bare.example' }, { key: sender.privateKey })
+    expect((await alice.open(url)).status).toBe(400)
+  })
+
+  it('gives the NameID that is asked for, and a status where it cannot', async () => {
+    const told = async (inside: string) =>
+      verifiedOf(site, await alice.open(askUrl(site, { inside })))
+    const [one, two] = [await told(policy('transient')), await told(policy('transient'))]
+    expect(one.format).toBe('transient')
+    expect(one.nameId).not.toBe(two.nameId)
+    expect((await told(policy('emailAddress'))).nameId).toBe('alice@acme.example')
+    const persistent = await told(policy('persistent'))
+    expect((await told(policy('unspecified'))).nameId).toBe(persistent.nameId)
+    await addProvider(site, { entityId: 'https://second.example' })
+    const other = await verifiedOf(
+      site,
+      await alice.open(askUrl(site, { issuer: 'https://second.example' })),
+    )
+    expect(other.nameId).not.toBe(persistent.nameId)
+    const kerberos =
+      '<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:kerberos"/>'
+    for (const refused of [kerberos, policy('persistent', 'SPNameQualifier="https://x.example"')])
+      expect(statusOf(await ask(refused))).toBe('Requester/InvalidNameIDPolicy')
+    await addProvider(site, { entityId: 'https://third.example' })
+    const first = await alice.open(
+      askUrl(site, { issuer: 'https://third.example', inside: policy('persistent', '') }),
+    )
+    expect(statusOf(sentOf(first))).toBe('Requester/InvalidNameIDPolicy')
+  })
+
+  it('asks again for ForceAuthn, and not at all for IsPassive', async () => {
+    const forced = await alice.open(askUrl(site, { attributes: { ForceAuthn: 'true' } }))
+    expect(forced.body).toContain('name="password"')
+    const passive = askUrl(site, { attributes: { IsPassive: 'true' } })
+    expect(statusOf(sentOf(await alice.open(passive)))).toBe('Success')
+    const nobody = askUrl(site, { attributes: { IsPassive: '1' } })
+    expect(statusOf(sentOf(await newPerson(site).open(nobody)))).toBe('Responder/NoPassive')
+    const both = { IsPassive: 'true', ForceAuthn: 'true' }
+    expect(statusOf(await ask('', both))).toBe('Responder/NoPassive')
+  })
+
+  it.each([
+    ['exact', [`${ac}:PasswordProtectedTransport`], 'Success'],
+    ['minimum', [`${ac}:Password`], 'Success'],
+    ['maximum', ['https://refeds.org/profile/mfa'], 'Success'],
+    ['better', ['https://refeds.org/profile/mfa'], 'Responder/NoAuthnContext'],
+    ['exact', [`${ac}:X509`], 'Responder/NoAuthnContext'],
+    ['exact', ['https://refeds.org/profile/mfa'], 'Responder/NoPassive'],
+    ['better', [`${ac}:Password`], 'Responder/NoPassive'],
+  ])('meets the authentication context %s %s with %s', async (comparison, classes, status) => {
+    expect(statusOf(await ask(context(comparison, ...classes), { IsPassive: 'true' }))).toBe(status)
+  })
+
+  it('encrypts assertions to the encryption certificate', async () => {
+    await change(site, providerPath(), { options: { encryptAssertion: true } })
+    const { response, xml } = sentOf(await alice.open(askUrl(site)))
+    await change(site, providerPath(), { options: {} })
+    expect(xml).not.toContain('alice')
+    const data = only(response, 'saml:EncryptedAssertion', 'xenc:EncryptedData')
+    const value = (element: typeof data) =>
+      Buffer.from(only(element, 'xenc:CipherData', 'xenc:CipherValue').text, 'base64')
+    const key = privateDecrypt(
+      {
+        key: sender.privateKey,
+        padding: constants.RSA_PKCS1_OAEP_PADDING,
+        oaepHash: 'sha256',
+      },
+      value(only(data, 'ds:KeyInfo', 'xenc:EncryptedKey')),
+    )
+    const bytes = value(data)
+    const opened = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+    opened.setAuthTag(bytes.subarray(-16))
+    const plain = opened.update(bytes.subarray(12, -16), undefined, 'utf8') + opened.final('utf8')
+    expect(plain).toMatch(/^<saml:Assertion .*alice@acme\.example/)
+  })
+
+  it('starts sign-in here only where it is enabled, and asks the user first', async () => {
+    const url = `${site.issuer}/saml/idp/initiate?entityId=${encodeURIComponent(entityId)}&RelayState=x`
+    expect((await alice.open(url)).status).toBe(403)
+    await change(site, providerPath(), { options: { idpInitiatedSsoEnabled: true } })
+    const asked = await alice.open(url)
+    expect(asked.body).not.toContain('SAMLResponse')
+    const told = await verifiedOf(site, await alice.submit(asked, { decision: 'continue' }))
+    expect([told.url, told.relayState]).toEqual([acsUrl, 'x'])
+    expect(told.xml).not.toContain('InResponseTo')
+  })
+
+  it('publishes the same signed metadata on both paths, with the key that signs and the next', async () => {
+    const long = await site.get('/saml/idp/metadata')
+    const short = await fetch(`${site.server.baseUrl}/acme/saml/idp/metadata`)
+    expect(await short.text()).toBe(long.body)
+    expect(long.headers.get('content-type')).toContain('application/samlmetadata+xml')
+    expect(long.body).toMatch(/validUntil="20\d\d-/)
+    const { body: keys } = await site.admin('GET', '/keys')
+    expect(certificatesOf(long.body)).toHaveLength(2)
+    expect(new Set(certificatesOf(long.body)).size).toBe(2)
+    expect(keys.length).toBeGreaterThan(0)
+    const { body } = await site.admin('GET', '/endpoints')
+    expect(body).toMatchObject({
+      samlMetadata: `${site.issuer}/saml/idp/metadata`,
+      samlSso: `${site.issuer}/saml/idp/sso`,
+    })
+    expect(body.samlSlo).toBeUndefined()
+    expect(long.body).not.toContain('SingleLogoutService')
+  })
+})
