@@ -26,7 +26,7 @@ import { renames } from './0026-renames.ts'
 import { erasedPeople } from './0027-erased-people.ts'
 import { passkeys } from './0028-passkeys.ts'
 import { figures } from './0029-figures.ts'
-import { saml } from './0029-saml.ts'
+import { saml } from './0030-saml.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [

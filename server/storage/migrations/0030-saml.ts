@@ -3,7 +3,7 @@
 import type { Migration } from './migration.ts'
 
 export const saml: Migration = {
-  name: '0029-saml',
+  name: '0030-saml',
   statements: ({ text }) => [
     `create table saml_requests (
       id ${text} primary key,
