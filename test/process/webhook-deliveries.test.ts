@@ -2,7 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { startBackground } from '#server/run/background.ts'
-import { hasPlainSignature, idOf, openReceiver, type Receiver } from '../audit/receiver.ts'
+import {
+  hasPlainSignature,
+  hasStandardSignature,
+  idOf,
+  openReceiver,
+  type Receiver,
+} from '../audit/receiver.ts'
 import { backends } from '../support/backends.ts'
 import { type Home, newHome } from '../support/processes/cli.ts'
 import { adminPassword, type Client, startServer, type TestServer } from '../support/server.ts'
@@ -168,6 +174,40 @@ describe('deliveries of a webhook', () => {
   })
 
   describe('from the terminal', () => {
+    it('are signed with the secret that `webhooks secret` prints once, and for a day with the former one', async () => {
+      const signs = async (name: string, secrets: readonly string[]) => {
+        await happen(name)
+        const [message] = receiver.received.slice(-1)
+        if (!message) throw new Error('nothing was delivered')
+        return secrets.map((secret) => hasStandardSignature(message, secret))
+      }
+      const former = 'a secret'
+      expect(await signs('signed-1', [former])).toEqual([true])
+
+      const unasked = await home.run(['webhooks', 'secret', 'siem'])
+      expect(unasked).toMatchObject({ code: 1, stdout: '' })
+      expect(unasked.stderr).toContain('--yes')
+
+      const made = await home.run(['webhooks', 'secret', 'siem', '--yes'])
+      expect(made.code, made.stderr).toBe(0)
+      // Alone on standard output: a script takes it from there.
+      expect(made.stdout).toMatch(/^[\w-]{43}\n$/)
+      const first = made.stdout.trim()
+      expect(made.stderr).not.toContain(first)
+      expect(await signs('signed-2', [former, first])).toEqual([true, true])
+
+      const json = await home.run(['webhooks', 'secret', 'siem', '--yes', '-o', 'json'])
+      const second: string = JSON.parse(json.stdout).value
+      expect(await signs('signed-3', [first, second, former])).toEqual([true, true, false])
+
+      const shown = await home.run(['get', 'webhooks', 'siem', '-o', 'json'])
+      const { body: events } = await server.admin.send('GET', `${base}/events?size=500`)
+      for (const secret of [first, second])
+        expect(`${shown.stdout}${JSON.stringify(events)}`).not.toContain(secret)
+      const none = await home.run(['webhooks', 'secret', 'none', '--yes'])
+      expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/no webhook "none"/) })
+    })
+
     it('are listed, sent again and tried out', async () => {
       await happen('five')
       const table = await home.run(['webhooks', 'deliveries', 'siem', '--limit', '1'])
