@@ -2,14 +2,17 @@
 import { stripVTControlCharacters } from 'node:util'
 import { renderToString } from 'ink'
 import { createElement } from 'react'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Stamped } from '#cli/dev/happenings.ts'
-import { Screen } from '#cli/views/human/dev/dashboard.tsx'
+import { openDashboard, Screen, type Streams } from '#cli/views/human/dev/dashboard.tsx'
 import { initialState, nextState } from '#cli/views/human/dev/state.ts'
+import { ScreenModel, silentKeyboard } from '../../support/processes/screen-model.ts'
 
 const link = `http://127.0.0.1:8080/realms/acme/login/link?token=${'abcdefghij'.repeat(12)}end`
 
-const drawn = (target: string, columns: number, hyperlinks: boolean): string => {
+const at = new Date(2026, 0, 31, 12, 34, 56)
+
+const messageWith = (target: string): Stamped => {
   const message = {
     realm: 'acme',
     channel: 'EMAIL',
@@ -17,8 +20,11 @@ const drawn = (target: string, columns: number, hyperlinks: boolean): string => 
     subject: 'Sign in to acme',
     text: `Hello,\n\nsign in:\n\n${target}\n`,
   }
-  const at = new Date(2026, 0, 31, 12, 34, 56)
-  const state = nextState(initialState, { type: 'message', message, at } as Stamped)
+  return { type: 'message', message, at } as Stamped
+}
+
+const drawn = (target: string, columns: number, hyperlinks: boolean): string => {
+  const state = nextState(initialState, messageWith(target))
   return renderToString(createElement(Screen, { state, columns, rows: 30, hyperlinks }), {
     columns,
   })
@@ -40,6 +46,44 @@ describe('the link of a message', () => {
     const rows = stripVTControlCharacters(text).split('\n')
     expect(rows.some((row) => row.startsWith(' http://127.0.0.1'))).toBe(true)
     expect(rows.map((row) => row.trim()).join('')).toContain(link)
+  })
+
+  it('is written as one line at a key, which the terminal folds and copies whole, and any key leads back', async () => {
+    const terminal = new ScreenModel(60, 24, 'wraps')
+    let written = ''
+    const write = terminal.write.bind(terminal)
+    terminal.write = (chunk: unknown, ...more: readonly unknown[]): boolean => {
+      written += String(chunk)
+      return write(chunk, ...more)
+    }
+    const keyboard = silentKeyboard()
+    let applied = 0
+    const applyAgain = (): void => {
+      applied += 1
+    }
+    const controls = { quit: () => {}, applyAgain }
+    const streams = { stdin: keyboard, stdout: terminal } as unknown as Streams
+    const view = openDashboard(controls, streams)
+    onTestFinished(() => view.close())
+    const screenOf = (...targets: readonly string[]): string[] => {
+      const state = targets.map(messageWith).reduce(nextState, initialState)
+      const screen = createElement(Screen, { state, columns: 60, rows: 23 })
+      const text = stripVTControlCharacters(renderToString(screen, { columns: 60 }))
+      return text.split('\n').map((line) => line.trimEnd())
+    }
+    view.show(messageWith(link))
+    await expect.poll(() => terminal.shown).toEqual(screenOf(link))
+    expect(terminal.shown.join()).toContain('l links in full')
+    expect(written).not.toContain(link)
+    keyboard.write('l')
+    await expect.poll(() => written).toContain(`${link}\r\n`)
+    // What happens meanwhile is not drawn over it.
+    const before = written
+    view.show(messageWith(`${link}-2`))
+    keyboard.write('r')
+    await expect.poll(() => terminal.shown).toEqual(screenOf(link, `${link}-2`))
+    expect(written.slice(before.length).startsWith('\u001b')).toBe(true)
+    expect(applied).toBe(0)
   })
 
   it('carries nothing that the terminal obeys', () => {

@@ -205,11 +205,20 @@ export const Screen = ({
       <Events lines={events} space={space.events} />
       <Box flexGrow={1} />
       <Row>
-        <Text dimColor>{'q quit   r apply again'}</Text>
+        <Text dimColor>
+          {`q quit   r apply again${linksOf(state).length > 0 ? '   l links in full' : ''}`}
+        </Text>
       </Row>
     </Box>
   )
 }
+
+/** How many links are shown in full: those before them have been used, or are too old. */
+const mostLinks = 5
+
+/** Of messages, the newest last. */
+const linksOf = ({ events }: DashboardState): string[] =>
+  events.flatMap(({ link }) => link ?? []).slice(-mostLinks)
 
 interface Shown {
   readonly state: DashboardState
@@ -222,19 +231,31 @@ interface Store {
   readonly subscribe: (changed: () => void) => () => void
 }
 
+/** Links in place of the dashboard, until a key is pressed. */
+interface Aside {
+  /** Whether the dashboard came back by it. */
+  readonly end: () => boolean
+  readonly begin: () => void
+}
+
 const Dashboard = ({
   store,
   controls,
+  aside,
 }: {
   readonly store: Store
   readonly controls: Controls
+  readonly aside: Aside
 }): ReactElement => {
   const { state, columns, rows } = useSyncExternalStore(store.subscribe, store.get)
   useInput((input, key) => {
+    const isBack = aside.end()
     if (input === 'q' || (key.ctrl && input === 'c')) controls.quit()
+    else if (isBack) return
+    else if (input === 'l') aside.begin()
     else if (input === 'r') controls.applyAgain()
   })
-  // Ink redraws a screen that is filled to its last line from the top every time.
+  // A screen that is filled to its last line would be drawn anew from the top every time.
   return (
     <Screen
       state={state}
@@ -264,10 +285,11 @@ export const openDashboard = (
   { stdin, stdout }: Streams = process,
 ): DevView => {
   let shown: Shown = { state: initialState, ...sizeOf(stdout) }
+  let isAside = false
   const listeners = new Set<() => void>()
   const change = (changed: Partial<Shown>): void => {
     shown = { ...shown, ...changed }
-    for (const tell of listeners) tell()
+    if (!isAside) for (const tell of listeners) tell()
   }
   const store: Store = {
     get: () => shown,
@@ -276,11 +298,26 @@ export const openDashboard = (
       return () => listeners.delete(changed)
     },
   }
-  const dashboard = <Dashboard store={store} controls={controls} />
+  // A terminal folds a line that is written whole, and copies it whole; rows that Ink has folded are copied as rows.
+  const aside: Aside = {
+    begin: () => {
+      const links = linksOf(shown.state)
+      if (links.length === 0) return
+      isAside = true
+      app.clear()
+      stdout.write(`${emptied}${links.join('\r\n\r\n')}\r\n\r\nAny key leads back.`)
+    },
+    end: () => {
+      if (!isAside) return false
+      redraw()
+      return true
+    },
+  }
+  const dashboard = <Dashboard store={store} controls={controls} aside={aside} />
   const app = render(dashboard, {
     stdin,
     stdout,
-    // The caller has checked for a terminal; Ink would draw nothing if CI is set.
+    // Whoever opens a dashboard has seen a terminal; Ink would draw none where the environment says CI.
     interactive: true,
     alternateScreen: true,
     incrementalRendering: true,
@@ -290,23 +327,24 @@ export const openDashboard = (
   // Ink draws relative to the cursor, and on a resize first with the width that the components had before: rows that the
   // terminal has wrapped or cut by then are where Ink does not look for them. So the screen is emptied, and the components
   // know the new width, before Ink hears of it.
-  const resized = (): void => {
+  const redraw = (): void => {
+    isAside = false
     app.clear()
     stdout.write(emptied)
     change(sizeOf(stdout))
     // At once, and not when React finds the time.
     app.rerender(dashboard)
   }
-  stdout.prependListener('resize', resized)
+  stdout.prependListener('resize', redraw)
   const over = app.waitUntilExit()
-  // If drawing fails, the server is stopped too.
+  // A screen that cannot be drawn must not leave a server that nobody sees.
   over.catch(() => controls.quit())
   return {
     show(happening) {
       change({ state: nextState(shown.state, happening) })
     },
     async close() {
-      stdout.off('resize', resized)
+      stdout.off('resize', redraw)
       app.unmount()
       await over
       printOut(`iamctl dev ${shown.state.notes.at(-1) ?? 'stopped'}`)
