@@ -96,6 +96,21 @@ describe.each(backends)('a client on $name', (backend) => {
     expect(made.body.grantTypes).toEqual(['device', 'token-exchange'])
   })
 
+  it('loses what can be revealed when secrets are hashed again, and keeps its references', async () => {
+    const put = (clientSecretStorage: string) =>
+      server.admin.send('PUT', `${base}/settings`, { clientSecretStorage })
+    expect((await put('revealable')).status).toBe(200)
+    await server.admin.send('POST', `${base}/client-scopes`, { name: 'orders' })
+    const scopes = ['profile', 'orders']
+    await server.admin.send('POST', `${base}/clients`, { clientId: 'once-revealable', scopes })
+    expect((await put('hashed')).status).toBe(200)
+    const find = async () =>
+      (await server.parts.copy.fresh('acme'))?.get('client', 'once-revealable')
+    expect((await find())?.secrets['/secret']).toHaveProperty('hmac')
+    await server.admin.send('DELETE', `${base}/client-scopes/orders`)
+    expect((await find())?.body['scopes']).toEqual(['profile'])
+  })
+
   it('may use client_secret_jwt where secrets are revealable', async () => {
     const settings = (await server.admin.send('GET', `${base}/settings`)).body
     await server.admin.send('PUT', `${base}/settings`, {

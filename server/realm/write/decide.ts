@@ -25,7 +25,6 @@ import {
   settleReferences,
 } from '../rules/references.ts'
 import { type Draft, Drafts } from './drafts.ts'
-import { hasSecretToHash } from './effects.ts'
 import { createFaults, faultsIn } from './faults.ts'
 import { figuresFor } from './figures.ts'
 import type { Snapshot } from './gather.ts'
@@ -38,6 +37,7 @@ import {
   type Put,
 } from './operations.ts'
 import { putsInOrder } from './order.ts'
+import { hasSecretToHash } from './secrets-to-hash.ts'
 
 export interface DecideContext {
   readonly caller: Caller

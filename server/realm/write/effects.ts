@@ -1,7 +1,6 @@
 /** From decided drafts to the documents as they will stand, with ids, versions, owners and sealed secrets. */
 
 import { diff, type FieldChange } from '#schemas/diff.ts'
-import type { SecretMark } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
@@ -9,6 +8,7 @@ import type { Vault } from '#server/keys/vault.ts'
 import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { Prepared } from '../behaviours/behaviour.ts'
 import type { Draft, Drafts } from './drafts.ts'
+import { isToBeHashed } from './secrets-to-hash.ts'
 
 export interface Effect {
   readonly draft: Draft
@@ -23,17 +23,6 @@ const isStandIn = (key: string): boolean => key.startsWith('\u0001')
 /** The reported key: for a deleted child, below the new name of its parent. */
 export const keyOf = ({ draft, before, after }: Effect): string =>
   after?.key ?? (isStandIn(draft.key) ? (before?.key ?? draft.key) : draft.key)
-
-/** A realm that keeps hashes keeps no value that it could reveal from before. */
-const isToBeHashed = (mark: SecretMark, stored: StoredSecret, revealable: boolean): boolean =>
-  mark.store === 'verify' && !revealable && !('hmac' in stored)
-
-/** Whether a document holds a secret that the settings of its realm no longer allow to be revealed. */
-export const hasSecretToHash = ({ kind, sealed }: Draft, revealable: boolean): boolean =>
-  secretFields(kind).some(({ pointer, mark }) => {
-    const stored = sealed[pointer]
-    return stored !== undefined && isToBeHashed(mark, stored, revealable)
-  })
 
 const secretsOf = (
   draft: Draft,

@@ -16,6 +16,7 @@ import { documentOf, type StoredDocument } from '#server/storage/documents/docum
 import * as reads from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { docOf, type Operation, placeOf } from './operations.ts'
+import { hasSecretToHash } from './secrets-to-hash.ts'
 
 export interface Snapshot {
   readonly revision: number
@@ -95,6 +96,15 @@ class Gathering {
   referencesAlong(): Reference[] {
     return [...this.#along].flatMap(({ kind, body, key }) =>
       referencesOf(kindNamed(kind), body, key),
+    )
+  }
+
+  /** A document whose secret may be hashed by this write is rewritten as well. */
+  referencesOfRevealable(): Reference[] {
+    return [...this.documents.values()].flatMap(({ kind, body, key, secrets }) =>
+      hasSecretToHash({ kind: kindNamed(kind), sealed: secrets }, false)
+        ? referencesOf(kindNamed(kind), body, key)
+        : [],
     )
   }
 
@@ -272,6 +282,7 @@ export const gather = async (
   // Their rules run again too: settings that follow a renamed role are checked with the sub-flows of their flows.
   for (const kind of gathering.kindsAlong())
     for (const read of readBy(kind)) await gathering.loadAll(read.kind)
+  await gathering.load(wantedBy(gathering.referencesOfRevealable()))
   const { documents, referrers } = gathering
   return { revision: row.revision, documents, referrers }
 }
