@@ -41,7 +41,7 @@ const refused = (answer: HttpAnswer, { clientId, realm }: ClientCredentials): Co
 }
 
 const request = async (http: Http, credentials: ClientCredentials): Promise<string> => {
-  const server = await discover(http, credentials.realm, 'that could know the client')
+  const server = await discover(http, credentials.realm, 'for the client')
   const path = server.pathOf('token_endpoint')
   const ask = (fields: Readonly<Record<string, string>>): Promise<HttpAnswer> =>
     http.send({

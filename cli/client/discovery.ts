@@ -33,18 +33,22 @@ const stranger = (http: Http, what: string, status: number): UnreachableError =>
 
 export const realmPath = (realm: string): string => `/realms/${encodeURIComponent(realm)}`
 
-/** `who` is who would be known there, for the message where there is no such realm. */
+/** `purpose` says what the realm was needed for, in the message where there is no such realm. */
 export const discover = async (
   http: Http,
   realm: string,
-  who: string,
+  purpose: string,
 ): Promise<AuthorizationServer> => {
   const path = realmPath(realm)
   const answer = await http.send({ method: 'GET', path: path + wellKnown, uncounted: true })
   if (answer.status === 404)
-    throw new CommandError(exitCodes.denied, `no such realm "${realm}" at ${http.server} ${who}`, {
-      hint: 'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
-    })
+    throw new CommandError(
+      exitCodes.denied,
+      `there is no realm "${realm}" ${purpose} at ${http.server}`,
+      {
+        hint: 'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
+      },
+    )
   const issuer = memberOf(answer, 'issuer')
   const cut = issuer?.lastIndexOf('/realms/') ?? -1
   if (issuer === undefined || cut === -1) throw stranger(http, 'token endpoint', answer.status)

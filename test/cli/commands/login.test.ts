@@ -91,7 +91,7 @@ describe('login', () => {
   it('to a realm that does not exist has exit code 4 and says how to name one', async () => {
     const { code, stderr } = await login(freshHome(world()), ['--auth-realm', 'nowhere'])
     expect(code).toBe(4)
-    expect(stderr).toMatch(/no such realm "nowhere".*--auth-realm/s)
+    expect(stderr).toMatch(/there is no realm "nowhere".*--auth-realm/s)
   })
 
   it('asks nobody where there is no terminal', async () => {

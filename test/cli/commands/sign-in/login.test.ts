@@ -279,7 +279,7 @@ describe('login where nobody can sign in', () => {
     const home = freshHome(world(), { BROWSER: '/bin/true' })
     const { code, stderr } = await home.run(['login', '--auth-realm', 'nowhere'])
     expect(code).toBe(4)
-    expect(stderr).toMatch(/no such realm "nowhere".*--auth-realm/s)
+    expect(stderr).toMatch(/there is no realm "nowhere".*--auth-realm/s)
   })
 
   it('takes --device or a password, not both', async () => {
