@@ -130,6 +130,8 @@ const textOf = (outcome: Partial<ApplyOutcome>): string[] =>
   outcomeLines(outcomeOf(outcome)).map(({ text }) => text)
 
 describe('the screen', () => {
+  const many = Array.from({ length: 60 }, (_, i) => changeOf({ key: `client-${i}` }))
+
   it.each([80, 50])('shows the whole path of generated secrets, %d columns wide', (columns) => {
     const names = Array.from({ length: 9 }, (_, i) => `ACME_SOME_LONG_SECRET_${i}`)
     const file = '/var/folders/zz/iamctl-dev-JqPOeF/dev-secrets.json'
@@ -138,7 +140,23 @@ describe('the screen', () => {
     expect(rows.map((row) => row.trim()).join('')).toContain(file)
   })
 
-  const many = Array.from({ length: 60 }, (_, i) => changeOf({ key: `client-${i}` }))
+  it('keeps the path of generated secrets after an apply with much to tell', () => {
+    const names = Array.from({ length: 9 }, (_, i) => `ACME_SOME_LONG_SECRET_${i}`)
+    const file = '/tmp/iamctl-dev-JqPOeF/dev-secrets.json'
+    const made: Happening = { type: 'secrets-made', names, file }
+    const events = Array.from({ length: 30 }, (_, i) => eventOf(`LOGIN_${i}`))
+    const state = stateAfter(...started, made, synced({ plan: planOf(many) }), ...events)
+    for (const columns of [60, 80, 120])
+      expect(screen(state, columns, 30).join('\n')).toContain(file)
+  })
+
+  it('shows passwords to their end on a narrow screen', () => {
+    const password = 'eZJ9kn-GN55Eq-byBZ6d-cMcQVp-TThLih-rkwRbt'
+    const users = [{ realm: 'acme', username: 'alice', password, from: null }]
+    const realms: Happening = { type: 'realms', realms: [], users }
+    const rows = screen(stateAfter(...started, realms), 44, 30)
+    expect(rows.map((row) => row.trim()).join('')).toContain(password)
+  })
 
   it('shows where to sign in and as whom, and no password that is none of its business', () => {
     const text = screen(stateAfter(...started, synced({ plan: planOf([]) }))).join('\n')

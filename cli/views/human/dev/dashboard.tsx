@@ -78,8 +78,9 @@ const Pages = ({ rows, space }: { readonly rows: readonly PageRow[]; readonly sp
   const { shown, more } = cutTo(rows, space)
   return (
     <>
-      {shown.map(({ label, text }) => (
-        <Row key={`${label}${text}`}>
+      {shown.map(({ label, text }, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row of the screen, whatever page it shows
+        <Row key={i}>
           <Label text={label} />
           <Text wrap="truncate-end">{text}</Text>
         </Row>
@@ -166,6 +167,16 @@ const Events = ({
   </>
 )
 
+/** A path or an address in a note must be readable to its end. */
+const noteRows = (note: string, width: number): string[] =>
+  wrapped(note, width).flatMap((row) => broken(row, width))
+
+/** Where not all have room, the newest from its start, which names the file. */
+const shownNotes = (notes: readonly (readonly string[])[], space: number): readonly string[] => {
+  const all = notes.flat()
+  return all.length <= space ? all : (notes.at(-1) ?? []).slice(0, space)
+}
+
 export const Screen = ({
   state,
   columns,
@@ -177,14 +188,19 @@ export const Screen = ({
   readonly rows: number
   readonly hyperlinks?: boolean
 }): ReactElement => {
-  const pages = pageRows(state)
+  // A password or an address must be readable to its end.
+  const pages = pageRows(state).flatMap(({ label, text }) =>
+    broken(text, columns - 2 - labelWidth).map((piece, i) => ({
+      label: i === 0 ? label : '',
+      text: piece,
+    })),
+  )
   const changes = fitted(state.lastApply?.lines ?? [], columns - 2)
   const events = eventRows(state.events, columns - 2, hyperlinks)
-  // A path or an address in a note must be readable to its end.
-  const notes = state.notes.flatMap((note) => broken(note, columns - 2))
+  const notes = state.notes.map((note) => noteRows(note, columns - 2))
   const space = allot(rows, {
     pages: pages.length,
-    notes: notes.length,
+    notes: notes.flat().length,
     changes: changes.length,
     events: events.length,
   })
@@ -193,7 +209,7 @@ export const Screen = ({
       <Header state={state} />
       <Gap />
       <Pages rows={pages} space={space.pages} />
-      {(space.notes === 0 ? [] : notes.slice(-space.notes)).map((note, i) => (
+      {shownNotes(notes, space.notes).map((note, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a row of the screen, whatever note it shows
         <Row key={i}>
           <Tinted line={{ tone: 'warning', text: note }} />

@@ -11,6 +11,8 @@ export interface Wishes {
 const fixed = 7
 const mostEvents = 8
 const fewestEvents = 3
+/** The path that a note begins with may take two on a narrow screen. */
+const fewestNotes = 2
 
 /** What the last apply says has a third of the space for sure: an error must always find its place. */
 export const allot = (height: number, wishes: Wishes): Wishes => {
@@ -20,13 +22,13 @@ export const allot = (height: number, wishes: Wishes): Wishes => {
     left -= given
     return given
   }
-  const oneNote = take(wishes.notes, 1)
+  const someNotes = take(wishes.notes, fewestNotes)
   const someChanges = take(wishes.changes, Math.ceil(left / 3))
   const pages = take(wishes.pages, Math.ceil((left * 2) / 3))
   const someEvents = take(wishes.events, fewestEvents)
   const changes = someChanges + take(wishes.changes - someChanges, left)
   const events = someEvents + take(wishes.events - someEvents, mostEvents - someEvents)
-  const notes = oneNote + take(wishes.notes - oneNote, left)
+  const notes = someNotes + take(wishes.notes - someNotes, left)
   return { pages: pages + take(wishes.pages - pages, left), notes, changes, events }
 }
 
