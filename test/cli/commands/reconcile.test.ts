@@ -120,7 +120,7 @@ describe('reconcile', () => {
     await loop.waitForLine(/"outcome":"unchanged"/)
     const second = await estate.run('reconcile --once')
     expect(second).toMatchObject({ code: 6 })
-    expect(second.stderr).toContain('reconciled already by process')
+    expect(second.stderr).toContain('already reconciled by process')
 
     await git(folder, 'clone', '-q', remote, `${remote}.work`)
     writeFileSync(`${remote}.work/realm.yaml`, realmFile(realm, 'Pushed'))

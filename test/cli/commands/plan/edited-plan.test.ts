@@ -230,7 +230,7 @@ describe('an edited plan', () => {
     })
     const { code, stderr } = await estate.run('apply --plan saved.plan --auto-approve')
     expect(code).toBe(3)
-    expect(stderr).toContain('does not show what it would do')
+    expect(stderr).toContain('does not show its change of')
   })
 
   it('is shown without what a terminal obeys', async () => {
