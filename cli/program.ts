@@ -22,9 +22,9 @@ const welcome = `iamctl ${manifest.version}
 ${description}
 
   Start              iamctl init shop                     working realm files; --template, --ci
-                     iamctl dev                           a local server; applies the files on every save
+                     iamctl dev                           a local server; applies on every save
 
-  1. Server          iamctl server                        SQLite in ./data; prints the first password
+  1. Server          iamctl server                        SQLite in ./data; prints a password
                      iamctl login --username admin
   2. Validate        iamctl validate                      offline, every problem with its line
   3. Plan            iamctl plan                          field by field, changes nothing

@@ -71,7 +71,7 @@ describe('doctor', () => {
     const shown = await home.run(['doctor'])
     expect(shown.code).toBe(0)
     expect(shown.stdout).toMatch(/^✓ program +iamctl \d/)
-    expect(shown.stdout).toMatch(/! files +there are no realm files here\n +→ begin with/)
+    expect(shown.stdout).toMatch(/! files +there are no realm files here\n +→ create an estate/)
   })
 
   it('says that nobody listens, and asks no further', async () => {
