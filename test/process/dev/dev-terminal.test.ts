@@ -107,7 +107,7 @@ describe('the dashboard', () => {
     const dev = await onTerminal(newEstate())
     await dev.seen(/watching, ready after/)
     // A line that is folded at 80 columns.
-    const warning = /user "bob", initialPassword: a secret stands/
+    const warning = /user "bob", initialPassword: the secret is written in the file/
     expect(stripVTControlCharacters(dev.raw())).not.toMatch(warning)
     dev.resize(150, 40)
     await dev.seen(warning)
