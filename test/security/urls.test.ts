@@ -18,6 +18,7 @@ const urlFormats = new Set([
   'https-url',
   'logo-url',
   'redirect-uri',
+  'saml-endpoint',
   'resource-indicator',
   'resource-uri',
   'origin',
