@@ -58,7 +58,7 @@ describe.each(layouts)('files that are named in $layout', (layout) => {
     )
     write('c', `realm: ${realm}\ngroups: [{ name: c, roles: [a] }]\n`)
     const changed = JSON.parse((await run('plan -o json', ...named(['b']))).stdout)
-    expect(changed.summary).toEqual({ add: 0, change: 1, destroy: 0 })
+    expect(changed.summary).toEqual({ add: 0, change: 1, destroy: 0, adopt: 0, along: 0 })
     const whole = JSON.parse((await run('plan -o json', ...all)).stdout)
     expect(whole.summary.destroy).toBe(1)
     expect(whole.realms[0].warnings).toEqual([])

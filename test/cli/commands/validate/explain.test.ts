@@ -44,7 +44,7 @@ describe('explain', () => {
     ['group.groups.groups.roles', /set of role names/],
     ['webhook.secret', /stored sealed, never shown again/],
     ['user.initialPassword', /ignored afterwards/],
-    ['client.id', /made by the server/],
+    ['client.id', /set by the server; not allowed in files/],
     ['identity-provider.protocol', /cannot be changed/],
     ['flow.authenticationExecutions.requirement', /one of REQUIRED, ALTERNATIVE/],
     ['realm.clients.clientId', /must be given/],
