@@ -15,8 +15,8 @@ import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
-import type { Authorizations } from './authorize/authorizations.ts'
 import { authorize } from './authorize/authorize.ts'
+import type { AuthorizeTrip } from './authorize/authorize-protocol.ts'
 import { createAuthorizeRules } from './authorize/authorize-rules.ts'
 import { createInteraction } from './authorize/interaction.ts'
 import { par } from './authorize/par.ts'
@@ -74,7 +74,7 @@ interface Shared {
   readonly dpop: Dpop
   readonly preflights: Preflights
   readonly userPages: UserPages
-  readonly authorizations: Authorizations
+  readonly trip: AuthorizeTrip
   readonly cibaRequests: CibaRequests
   readonly cibaDecisions: Decisions
 }
@@ -89,7 +89,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
-  const { consents, dpop, preflights, userPages, authorizations } = shared
+  const { consents, dpop, preflights, userPages, trip } = shared
   const { cibaRequests, cibaDecisions } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
@@ -136,8 +136,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
         recorder,
         sessions,
         pages,
-        browser,
-        authorizations,
+        trip,
         consents,
         codes,
         interaction: createInteraction({ storage, clock, mint, consents }),

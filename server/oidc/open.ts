@@ -3,7 +3,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { HttpArea } from '#server/http/open.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
-import { createAuthorizations } from './authorize/authorizations.ts'
+import { authorizeProtocol } from './authorize/authorize-protocol.ts'
 import { createFindPending } from './authorize/pending-sign-in.ts'
 import { createConsents } from './consent/consents.ts'
 import { createPreflights } from './cors.ts'
@@ -19,7 +19,7 @@ import { createDpop } from './token/dpop.ts'
 
 export interface OidcNeeds extends EndpointNeeds {
   readonly http: HttpArea
-  readonly signIn: Pick<SignInArea, 'browser' | 'directLack' | 'invitations'>
+  readonly signIn: Pick<SignInArea, 'browser' | 'directLack' | 'invitations' | 'roundTrip'>
 }
 
 export const openOidc = (needs: OidcNeeds) => {
@@ -34,7 +34,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const dpop = createDpop({ storage, grantsStore, clock, dpopKey })
   const preflights = createPreflights(issuers)
   const userPages = createUserPages({ issuers, sessions, browser, pages, mapError })
-  const authorizations = createAuthorizations({ storage, clock, cookies: http.cookies })
+  const trip = signIn.roundTrip(authorizeProtocol)
   const cibaRequests = createCibaRequests({ storage, clock, grantsStore, vault })
   const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
   const endpoints = createEndpoints(needs, {
@@ -42,7 +42,7 @@ export const openOidc = (needs: OidcNeeds) => {
     dpop,
     preflights,
     userPages,
-    authorizations,
+    trip,
     cibaRequests,
     cibaDecisions,
   })
@@ -54,7 +54,7 @@ export const openOidc = (needs: OidcNeeds) => {
     cibaRequests,
     cibaDecisions,
     /** What the sign-in page learns about what waits for it. */
-    findPending: createFindPending(authorizations, signIn.invitations),
+    findPending: createFindPending(trip, signIn.invitations),
     logouts: logoutDeliveries({ storage, clock, outgoing, issuers, mint, subjects }),
     pings: cibaPings({ storage, issuers, outgoing, requests: cibaRequests }),
     /** Forms in, JSON out, errors as RFC 6749 §5.2 says. */

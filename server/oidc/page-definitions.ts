@@ -1,4 +1,4 @@
-/** The pages of the provider: consent, accounts, devices, requests that wait, signing out, and answers sent by a form. */
+/** The pages of the provider: consent, devices, requests that wait, signing out, and answers sent by a form. */
 
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
@@ -28,13 +28,6 @@ interface WishPage extends FormPage {
 
 /** Whether an application may have what it asks for; posts `decision`, `allow`, `deny`, or `other` for another account. */
 export interface ConsentPage extends WishPage, ShownApplication {}
-
-/** With which account to go on; posts `decision`, `continue` or `other`. */
-export interface ChooseAccountPage extends FormPage {
-  readonly application: string
-  readonly username: string
-  readonly name?: string | undefined
-}
 
 /** Where the code of a device is typed; posts `user_code`. */
 export interface DevicePage extends FormPage {
@@ -96,7 +89,6 @@ export interface FormPostPage extends PageContext {
 
 export const oidcPages = {
   consent: definePage<ConsentPage>('consent', { images: ({ logo }) => (logo ? [logo] : []) }),
-  account: definePage<ChooseAccountPage>('choose-account'),
   device: definePage<DevicePage>('device'),
   deviceConfirm: definePage<DeviceConfirmPage>('device-confirm', { once: true }),
   deviceDone: definePage<DeviceDonePage>('device-done', { once: true }),

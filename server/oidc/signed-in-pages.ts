@@ -8,7 +8,7 @@ import type { PageContext, Pages } from '#server/http/pages/pages.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
-import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { OAuthError } from './errors.ts'
 import { freshIssuer, type RealmRoute } from './issuer.ts'
@@ -41,11 +41,7 @@ export const createUserPages = ({ issuers, sessions, browser, pages, mapError }:
       error instanceof OAuthError
         ? { status: error.status, error: error.status === 404 ? 'not-found' : 'bad-request' }
         : undefined,
-    contextOf: async (request) => {
-      const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-      const issuer = await issuers.known(realm).catch(() => undefined)
-      return pageContext(pages, request, realm, issuer?.settings ?? null)
-    },
+    contextOf: errorContext(pages, issuers),
   })
 
   return {

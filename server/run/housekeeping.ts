@@ -8,6 +8,7 @@ import type { JobHandler } from '#server/jobs/job.ts'
 import { recurring } from '#server/jobs/recurring.ts'
 import { forgetRequests } from '#server/oidc/expired-requests.ts'
 import { forgetDevices } from '#server/sign-in/known-devices.ts'
+import { forgetWaitingRequests } from '#server/sign-in/waiting/waiting-requests.ts'
 import type { Areas } from './open.ts'
 
 const intervalMs = 5 * 60_000
@@ -37,6 +38,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
   await storage.append([
     ...tokens.grantsStore.forgetStatements(),
     ...forgetRequests(storage, clock.now()),
+    ...forgetWaitingRequests(storage, clock.now()),
     ...areas.saml.forgetStatements(),
     ...areas.signIn.signIns.forgetStatements(),
     ...credentials.devices.forgetStatements(),

@@ -13,24 +13,24 @@ import { createSamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import type { FindPending } from '#server/sign-in/pages/pending.ts'
-import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { errorContext } from '#server/sign-in/pages/visit.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createPublishedKeys } from '#server/tokens/published-keys.ts'
 import { XmlRefused } from '#server/xml/index.ts'
-import { type RealmRoute, ssoPath } from './addresses.ts'
+import { ssoPath } from './addresses.ts'
 import { createAttributes } from './assertion/attributes.ts'
 import { createNameIds } from './assertion/name-id.ts'
 import { createResponses } from './assertion/response.ts'
 import { takeForms } from './bindings/forms.ts'
-import { formTargets } from './bindings/send-post.ts'
 import { SamlRefused } from './errors.ts'
 import { type MetadataService, metadataRoutes } from './metadata/metadata.ts'
 import { samlPages } from './page-definitions.ts'
 import { aimedLevel, createInteraction, stepsUp } from './sso/interaction.ts'
 import { ssoRoutes } from './sso/sso.ts'
 import { createSsoFlow } from './sso/sso-flow.ts'
-import { createWaitingRequests } from './sso/waiting-requests.ts'
+import { ssoProtocol } from './sso/sso-protocol.ts'
 
 export interface SamlNeeds {
   readonly storage: Storage
@@ -41,7 +41,7 @@ export interface SamlNeeds {
   readonly sessions: Sessions
   readonly tokens: Pick<TokensArea, 'issuers' | 'subjects' | 'grantsStore'>
   readonly http: HttpArea
-  readonly signIn: Pick<SignInArea, 'browser'>
+  readonly signIn: Pick<SignInArea, 'roundTrip'>
 }
 
 /** THE list of endpoints that the metadata names. */
@@ -65,10 +65,10 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 export const openSaml = (needs: SamlNeeds) => {
   const { storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn } = needs
   const { issuers, subjects, grantsStore } = tokens
-  const { cookies, mapError } = http
+  const { mapError } = http
   const pages = http.pages.with(samlPages)
   const { realmKeys, signingKeys } = keys
-  const waitingRequests = createWaitingRequests({ storage, clock, cookies })
+  const trip = signIn.roundTrip(ssoProtocol)
   const samlSessions = createSamlSessions({ storage, clock })
   const nameIds = createNameIds({ storage, clock, subjects })
   const flow = createSsoFlow({
@@ -79,14 +79,13 @@ export const openSaml = (needs: SamlNeeds) => {
     samlSessions,
     grantsStore,
     pages,
-    browser: signIn.browser,
-    waitingRequests,
+    trip,
     nameIds,
     attributesOf: createAttributes(storage),
     respond: createResponses({ realmKeys, clock }),
     interaction: createInteraction(nameIds),
   })
-  const addSso = ssoRoutes({ clock, issuers, recorder, waitingRequests, flow })
+  const addSso = ssoRoutes({ clock, issuers, recorder, trip, flow })
   const addMetadata = metadataRoutes({
     clock,
     issuers,
@@ -96,14 +95,14 @@ export const openSaml = (needs: SamlNeeds) => {
 
   /** Nothing unless the handle is of a request for single sign-on that waits for this browser. */
   const findPending: FindPending = async (request, realm, handle) => {
-    const found = await waitingRequests.findOf(request, realm, handle)
+    const found = await trip.findOf(request, realm, handle)
     if (!found) return undefined
     const { request: asked } = found
     const hinted = asked.subject?.format === 'email' || asked.subject?.format === 'unspecified'
     return {
-      continueTo: `/realms/${realm}${ssoPath}/${found.handle}`,
+      continueTo: trip.addressOf(realm, found.handle),
       username: hinted ? asked.subject?.value : undefined,
-      clientId: found.entityId,
+      clientId: found.clientId,
       acr: aimedLevel(asked),
       stepsUp: stepsUp(asked),
       formTargets: formTargets(asked.acs.url),
@@ -112,21 +111,14 @@ export const openSaml = (needs: SamlNeeds) => {
 
   return {
     findPending,
-    forgetStatements: () => [
-      ...waitingRequests.forgetStatements(),
-      ...samlSessions.forgetStatements(),
-    ],
+    forgetStatements: samlSessions.forgetStatements,
     /** Errors are told on pages. */
     routes: (async (app) => {
       installPageErrors(app, {
         pages,
         mapError,
         tell,
-        contextOf: async (request) => {
-          const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-          const issuer = await issuers.known(realm).catch(() => undefined)
-          return pageContext(pages, request, realm, issuer?.settings ?? null)
-        },
+        contextOf: errorContext(pages, issuers),
       })
       takeForms(app)
       addSso(app)

@@ -1,6 +1,6 @@
-/** The pages of the identity provider: responses sent by a form, and with which account to go on. */
+/** The page of the identity provider: a response sent by a form. */
 
-import type { FormPage, PageContext } from '#server/http/pages/context.ts'
+import type { PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
 import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
 
@@ -11,16 +11,8 @@ interface ResponsePage extends PageContext {
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** Posts `decision`, `continue` or `other`. */
-interface AccountPage extends FormPage {
-  readonly application: string
-  readonly username: string
-  readonly name?: string | undefined
-}
-
 export const samlPages = {
   response: definePage<ResponsePage>('form-post', { script: () => 'submit', once: true }),
-  account: definePage<AccountPage>('choose-account'),
 }
 
 export type SamlPages = Pages & PagesOf<typeof samlPages>

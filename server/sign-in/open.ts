@@ -30,6 +30,8 @@ import type { FindPending } from './pages/pending.ts'
 import { loginRoutes } from './pages/routes.ts'
 import { createVisits } from './pages/visit.ts'
 import { createSignInOrganizations } from './sign-in-organizations.ts'
+import { createRoundTrip, type Protocol } from './waiting/round-trip.ts'
+import { createWaitingRequests } from './waiting/waiting-requests.ts'
 
 export interface SignInNeeds {
   readonly storage: Storage
@@ -110,7 +112,7 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
 }
 
 export const openSignIn = (needs: SignInNeeds) => {
-  const { copy, clock, recorder, metrics, users, sessions, master } = needs
+  const { storage, copy, clock, recorder, metrics, users, sessions, master } = needs
   const { settingsOf } = needs.realm
   const { cookies, csrf, mapError } = needs.http
   const pages = needs.http.pages.with(signInPages)
@@ -124,6 +126,23 @@ export const openSignIn = (needs: SignInNeeds) => {
     signIns,
     /** What a password grant would have to prove beside the password. */
     directLack,
+    /** Sends the browsers of a protocol through the sign-in and back. */
+    roundTrip: <Client extends { readonly id: string }, Request>(
+      protocol: Protocol<Client, Request>,
+    ) =>
+      createRoundTrip(
+        {
+          recorder,
+          sessions,
+          browser,
+          pages,
+          waitingRequests: createWaitingRequests<Request>(
+            { storage, clock, cookies },
+            protocol.name,
+          ),
+        },
+        protocol,
+      ),
     /** `findPending` tells what waits for a sign-in: protocols above know. */
     routes:
       (findPending?: FindPending): FastifyPluginAsync =>

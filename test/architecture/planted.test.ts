@@ -92,7 +92,7 @@ const planted: Readonly<Record<string, Planted>> = {
     right: {
       'server/users/users.ts': `import { insertRows } from '#server/storage/statements.ts'
         insertRows(db, 'users', [user]); db.deleteFrom('user_names')`,
-      'server/oidc/expired.ts': `for (const t of ['authorizations', 'consents']) db.deleteFrom(t)`,
+      'server/oidc/expired.ts': `for (const t of ['pushed_requests', 'consents']) db.deleteFrom(t)`,
       'server/admin/users/list.ts': `db.selectFrom('users').innerJoin('sessions', 'a', 'b')`,
       'server/jobs/store.ts': `sql\`with due as (select 1) update jobs set x = 1\``,
       'server/storage/migrations/0001-first.ts': `sql\`update users set locked = 0\``,

@@ -49,7 +49,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'not_before',
   ],
   'server/sessions': ['sessions', 'session_clients', 'saml_sessions'],
-  'server/saml': ['saml_requests', 'saml_name_ids'],
+  'server/saml': ['saml_name_ids'],
   'server/realm': [
     'realms',
     'documents',
@@ -61,9 +61,8 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'webhook_secrets',
     'agent_states',
   ],
-  'server/sign-in': ['sign_ins', 'known_devices'],
+  'server/sign-in': ['sign_ins', 'known_devices', 'authorizations', 'saml_requests'],
   'server/oidc': [
-    'authorizations',
     'pushed_requests',
     'logout_requests',
     'device_requests',

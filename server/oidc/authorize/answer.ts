@@ -1,21 +1,14 @@
 /** Tells the client how its authorize request ended, in the mode it asked for, always with who tells (RFC 9207). */
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
+import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/issuers.ts'
 import type { OAuthError } from '../errors.ts'
 import type { Target } from './check-request.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
 
-/** A browser at the authorization endpoint of a realm. */
-export interface Visit {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly issuer: Issuer
-}
-
 export type Answer = (
-  visit: Visit,
+  visit: ProtocolVisit,
   client: TokenClient,
   target: Target,
   outcome: { readonly code: string } | OAuthError,

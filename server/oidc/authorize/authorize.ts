@@ -8,29 +8,27 @@ import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages/pages.ts'
 import { levels } from '#server/sign-in/flow/levels.ts'
-import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { errorContext } from '#server/sign-in/pages/visit.ts'
+import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { clientSigningAlgorithms } from '../client-auth/client-keys.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
-import { createAnswer, type Visit } from './answer.ts'
-import { createFlow, expired, type FlowParts, type Journey } from './authorize-flow.ts'
+import { createAnswer } from './answer.ts'
+import { createFlow, type FlowParts } from './authorize-flow.ts'
+import { type AuthorizeJourney, authorizePath as path } from './authorize-protocol.ts'
 import type { AuthorizeRules } from './authorize-rules.ts'
 import { describeAuthorize, describeContinue, describeDecide } from './describe-authorize.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
-import { knownClient } from './steps/known-client.ts'
 import { prompts } from './steps/prompt.ts'
-import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
 
 export interface AuthorizeParts extends Omit<FlowParts, 'answer' | 'pushedRequests'> {
   readonly issuers: Issuers
   readonly responseModes: readonly ResponseMode[]
   readonly mapError?: MapError | undefined
 }
-
-const path = '/authorize'
 
 const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | undefined => {
   if (!(error instanceof OAuthError) || error.status >= 500) return undefined
@@ -39,16 +37,14 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 }
 
 const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
-  const { issuers, recorder, sessions, pages, browser, authorizations, consents } = parts
-  const { codes, interaction } = parts
+  const { issuers, recorder, sessions, pages, trip, consents, codes, interaction } = parts
   const { checkRequest, pushedRequests } = rules
   const answer = createAnswer(parts.responseModes)
   const flow = createFlow({
     recorder,
     sessions,
     pages,
-    browser,
-    authorizations,
+    trip,
     consents,
     codes,
     pushedRequests,
@@ -59,12 +55,12 @@ const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
-  ): Promise<Visit> => ({ request, reply, issuer: await freshIssuer(issuers, request) })
+  ): Promise<ProtocolVisit> => ({ request, reply, issuer: await freshIssuer(issuers, request) })
 
   const begin = async (
-    visit: Visit,
+    visit: ProtocolVisit,
     sent: Parameters,
-    goOn: (journey: Journey) => Promise<FastifyReply>,
+    goOn: (journey: AuthorizeJourney) => Promise<FastifyReply>,
   ): Promise<FastifyReply> => {
     const checked = await checkRequest(visit.issuer, sent)
     return 'error' in checked
@@ -77,45 +73,22 @@ const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
     return begin(visit, queryOf(request), (journey) => flow.proceed(visit, journey))
   }
 
-  /** Cookies do not travel with a POST from another site: it is stored, and the browser comes back with them. */
   const post = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
     const visit = await visitOf(request, reply)
-    return begin(visit, formOf(request), async ({ client, request: asked }) => {
-      const { name } = visit.issuer
-      const waiting = { clientId: client.clientId, request: asked }
-      const { handle, statements } = authorizations.create(name, client.id, waiting)
-      await recorder.append(statements, [])
-      return reply.redirect(`/realms/${name}${path}/${handle}`, 303)
-    })
-  }
-
-  /** What it asked for must be right still. */
-  const journeyOf = async ({ issuer }: Visit, handle: string, request: FastifyRequest) => {
-    const found = await authorizations.find(issuer.name, handle)
-    if (!found) throw expired()
-    const client = await knownClient(issuer, found.clientId)
-    registeredRedirectUri(client, found.request.redirectUri)
-    if (found.browser === undefined) return { client, request: found.request }
-    const waiting = await authorizations.findOf(request, issuer.name, handle)
-    if (!waiting) throw expired()
-    return { client, request: waiting.request, waiting }
+    return begin(visit, formOf(request), (journey) => trip.store(visit, journey))
   }
 
   const resume = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
     const visit = await visitOf(request, reply)
-    const { handle } = request.params
-    const journey = await journeyOf(visit, handle, request)
-    if (!journey.waiting) await recorder.append(authorizations.end(handle), [])
-    return flow.proceed(visit, journey)
+    return flow.proceed(visit, await trip.resume(visit, request.params.handle))
   }
 
   const decide = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
     const visit = await visitOf(request, reply)
     const form = formOf(request)
-    const { waiting, ...journey } = await journeyOf(visit, request.params.handle, request)
-    if (!waiting) throw expired()
+    const journey = await trip.bound(visit, request.params.handle)
     const said = { decision: form.get('decision'), csrf: form.get('_csrf') ?? '' }
-    return flow.decide(visit, { ...journey, waiting }, said)
+    return flow.decide(visit, journey, said)
   }
 
   return { get, post, resume, decide }
@@ -130,11 +103,7 @@ export const authorize = (parts: AuthorizeParts, rules: AuthorizeRules): Endpoin
       pages,
       mapError,
       tell,
-      contextOf: async (request) => {
-        const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-        const issuer = await issuers.known(realm).catch(() => undefined)
-        return pageContext(pages, request, realm, issuer?.settings ?? null)
-      },
+      contextOf: errorContext(pages, issuers),
     })
     // A HEAD must not finish what it only asks about.
     const only = { exposeHeadRoute: false }

@@ -6,6 +6,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { isEnough, levels } from '#server/sign-in/flow/levels.ts'
+import type { Progress } from '#server/sign-in/waiting/round-trip.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
@@ -36,13 +37,7 @@ export type Need =
       readonly organization?: string | undefined
     }
 
-export interface Progress {
-  /** The current session. */
-  readonly found: FoundSession | undefined
-  /** The session that was there when the request began. */
-  readonly priorSession: string | undefined
-  /** The session that the user chose to go on with. */
-  readonly chosen?: string | undefined
+export interface AuthorizeProgress extends Progress {
   /** Whether the user consents by this very request. */
   readonly consents?: boolean | undefined
 }
@@ -140,7 +135,7 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     issuer: Issuer,
     client: TokenClient,
     request: AuthorizeRequest,
-    { found, priorSession, chosen, consents: consentsNow = false }: Progress,
+    { found, priorSession, chosen, consents: consentsNow = false }: AuthorizeProgress,
   ): Promise<Need> => {
     const wanted = wantedLevels(request)
     if (!found) return { kind: 'sign-in' }

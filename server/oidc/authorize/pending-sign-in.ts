@@ -3,13 +3,13 @@
 import { twoFactors } from '#server/sign-in/flow/levels.ts'
 import { invitationHandle, type OpenedInvitations } from '#server/sign-in/opened-invitations.ts'
 import type { FindPending } from '#server/sign-in/pages/pending.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import { ownPage, wantsStrength } from '../page-handles.ts'
-import type { Authorizations } from './authorizations.ts'
-import { formTargets } from './form-targets.ts'
+import type { AuthorizeTrip } from './authorize-protocol.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'
 
 export const createFindPending = (
-  authorizations: Authorizations,
+  trip: Pick<AuthorizeTrip, 'findOf' | 'addressOf'>,
   invitations: OpenedInvitations,
 ): FindPending => {
   return async (request, realm, handle) => {
@@ -19,10 +19,10 @@ export const createFindPending = (
       const wanted = wantsStrength(handle) ? { acr: twoFactors, stepsUp: true } : {}
       return { continueTo: own, formTargets: [], ...wanted }
     }
-    const found = await authorizations.findOf(request, realm, handle)
+    const found = await trip.findOf(request, realm, handle)
     return (
       found && {
-        continueTo: `/realms/${realm}/authorize/${found.handle}`,
+        continueTo: trip.addressOf(realm, found.handle),
         username: found.request.loginHint,
         locales: found.request.locales,
         clientId: found.clientId,

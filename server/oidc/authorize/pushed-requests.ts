@@ -13,7 +13,7 @@ import { type Parameters, parametersText, parseParameters } from '../parameters.
 export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
 export const pushedLifetime = 60
 
-/** As long as a sign-in that began with it may take; see authorizations.ts. */
+/** As long as a sign-in that began with it may take; see waiting-requests.ts of the sign-in. */
 const rememberMs = 3600_000
 const purpose = 'pushed-request'
 

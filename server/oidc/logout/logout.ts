@@ -17,12 +17,12 @@ import { logoutQueue } from '#server/sessions/endings.ts'
 import { clientsOfSession } from '#server/sessions/session-clients.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
-import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
-import { formTargets } from '../authorize/form-targets.ts'
 import { withQuery } from '../authorize/response-modes/query.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
@@ -267,11 +267,7 @@ export const logout = (parts: LogoutParts): Endpoint => ({
         pages,
         mapError,
         tell,
-        contextOf: async (request) => {
-          const { realm = '' } = request.params as Partial<RealmRoute['Params']>
-          const issuer = await issuers.known(realm).catch(() => undefined)
-          return pageContext(pages, request, realm, issuer?.settings ?? null)
-        },
+        contextOf: errorContext(pages, issuers),
       })
       // A HEAD must not do what a GET asks for.
       const only = { exposeHeadRoute: false }

@@ -1,8 +1,9 @@
 /** A message as a form that the browser sends (SAML Bindings §3.5.4): by script, or by a button. */
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import type { Issuer } from '#server/tokens/issuers.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
+import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { SamlPages } from '../page-definitions.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 
@@ -12,13 +13,9 @@ export interface Posted {
   readonly relayState: string | undefined
 }
 
-/** Browsers hold every redirect that follows a form to `form-action`: all of its scheme, or sign-in would end nowhere. */
-export const formTargets = (url: string): readonly string[] =>
-  url.toLowerCase().startsWith('http:') ? ['http:', 'https:'] : ['https:']
-
 export const sendPost = (
   pages: SamlPages,
-  { request, reply, issuer }: { request: FastifyRequest; reply: FastifyReply; issuer: Issuer },
+  { request, reply, issuer }: ProtocolVisit,
   provider: ServiceProvider,
   { url, xml, relayState }: Posted,
 ): FastifyReply =>

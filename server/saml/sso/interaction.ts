@@ -5,6 +5,7 @@
 
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import { isEnough } from '#server/sign-in/flow/levels.ts'
+import type { Progress } from '#server/sign-in/waiting/round-trip.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { NameIds } from '../assertion/name-id.ts'
 import { SamlStatusError } from '../errors.ts'
@@ -16,15 +17,6 @@ export type Need =
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'account'; readonly found: FoundSession }
   | { readonly kind: 'nothing'; readonly found: FoundSession; readonly contextClass: string }
-
-export interface Progress {
-  /** Who is signed in now. */
-  readonly found: FoundSession | undefined
-  /** The session that was there when the request began. */
-  readonly priorSession: string | undefined
-  /** The session that the user chose to go on with. */
-  readonly chosen: string | undefined
-}
 
 /** The level that a sign-in aims at. */
 export const aimedLevel = ({ context }: SsoRequest): string | undefined =>

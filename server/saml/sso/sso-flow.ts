@@ -3,9 +3,8 @@
  * the assertion once there is nothing left. Whatever happened before is looked at anew each time.
  */
 
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { SamlClient } from '#schemas/kinds/saml-client.ts'
-import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -13,57 +12,36 @@ import { sha256 } from '#server/platform/random.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
-import type { Browser } from '#server/sign-in/pages/browser.ts'
-import { pendingParameter } from '#server/sign-in/pages/pending.ts'
-import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { type Decision, expired, type ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
+import { waitingMs } from '#server/sign-in/waiting/waiting-requests.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import type { GrantsStore } from '#server/tokens/grants-store.ts'
-import type { Issuer } from '#server/tokens/issuers.ts'
-import { ssoPath } from '../addresses.ts'
 import { assertionOf } from '../assertion/assertion.ts'
 import type { AttributesOf } from '../assertion/attributes.ts'
 import type { NameIds } from '../assertion/name-id.ts'
 import type { Answered, Respond } from '../assertion/response.ts'
-import { formTargets, sendPost } from '../bindings/send-post.ts'
+import { sendPost } from '../bindings/send-post.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { SamlPages } from '../page-definitions.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { createInteraction, Need } from './interaction.ts'
+import type { SsoJourney, SsoTrip, WaitingSso } from './sso-protocol.ts'
 import type { SsoRequest } from './sso-request.ts'
-import { type WaitingRequest, type WaitingRequests, waitingMs } from './waiting-requests.ts'
-
-export interface Visit {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly issuer: Issuer
-}
-
-/** A request on its way. */
-export interface Journey {
-  readonly provider: ServiceProvider
-  readonly request: SsoRequest
-  /** Where it has been stored before. */
-  readonly waiting?: WaitingRequest | undefined
-}
 
 export interface FlowParts {
   readonly clock: Clock
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued'>
-  readonly sessions: Pick<Sessions, 'find' | 'touch'>
+  readonly sessions: Pick<Sessions, 'touch'>
   readonly samlSessions: SamlSessions
   readonly grantsStore: Pick<GrantsStore, 'once'>
   readonly pages: SamlPages
-  readonly browser: Browser
-  readonly waitingRequests: WaitingRequests
+  readonly trip: SsoTrip
   readonly nameIds: NameIds
   readonly attributesOf: AttributesOf
   readonly respond: Respond
   readonly interaction: ReturnType<typeof createInteraction>
 }
-
-export const expired = (): Problem =>
-  new Problem('csrf', 'Nothing in this browser waits under this address.')
 
 /** One request is answered with one assertion. */
 const replayPurpose = (provider: ServiceProvider): string => `saml-request ${provider.id}`
@@ -75,16 +53,11 @@ const sessionIndexOf = (sid: string, { id }: ServiceProvider): string =>
   `_${sha256(`saml-session ${sid} ${id}`)}`
 
 export const createSsoFlow = (parts: FlowParts) => {
-  const { clock, recorder, metrics, sessions, samlSessions, grantsStore, pages, browser } = parts
-  const { waitingRequests, nameIds, attributesOf, respond, interaction } = parts
-
-  const sessionOf = async ({ request, issuer }: Visit): Promise<FoundSession | undefined> => {
-    const cookie = browser.sessionCookie(request, issuer.name)
-    return cookie === undefined ? undefined : sessions.find(issuer.name, cookie, issuer.settings)
-  }
+  const { clock, recorder, metrics, sessions, samlSessions, grantsStore, pages, trip } = parts
+  const { nameIds, attributesOf, respond, interaction } = parts
 
   const eventOf = (
-    { request, issuer }: Visit,
+    { request, issuer }: ProtocolVisit,
     provider: Pick<ServiceProvider, 'id'>,
     found: FoundSession | undefined,
     outcome: AuditEvent['outcome'],
@@ -102,7 +75,7 @@ export const createSsoFlow = (parts: FlowParts) => {
 
   /** Tells the service provider how it ended, at a place that is its own. */
   const tell = async (
-    visit: Visit,
+    visit: ProtocolVisit,
     provider: ServiceProvider,
     answered: Answered & Pick<SsoRequest, 'relayState'>,
     error: SamlStatusError,
@@ -117,22 +90,22 @@ export const createSsoFlow = (parts: FlowParts) => {
   }
 
   const refuse = async (
-    visit: Visit,
-    { provider, request, waiting }: Journey,
+    visit: ProtocolVisit,
+    journey: SsoJourney,
     error: SamlStatusError,
     found?: FoundSession,
   ): Promise<FastifyReply> => {
-    if (waiting) await recorder.append(waitingRequests.end(waiting.handle), [])
-    return tell(visit, provider, request, error, found)
+    if (journey.waiting) await recorder.append(trip.endOf(journey), [])
+    return tell(visit, journey.client, journey.request, error, found)
   }
 
   const complete = async (
-    visit: Visit,
-    journey: Journey,
+    visit: ProtocolVisit,
+    journey: SsoJourney,
     { found, contextClass }: Extract<Need, { kind: 'nothing' }>,
   ): Promise<FastifyReply> => {
     const { issuer } = visit
-    const { provider, request, waiting } = journey
+    const { client: provider, request } = journey
     const { session, user } = found
     const options = optionsOf(issuer, provider)
     const nameId = await nameIds.nameIdFor(issuer, provider, user, request.nameId)
@@ -154,7 +127,7 @@ export const createSsoFlow = (parts: FlowParts) => {
     try {
       await recorder.append(
         [
-          ...(waiting ? waitingRequests.end(waiting.handle) : []),
+          ...trip.endOf(journey),
           ...(request.id === undefined
             ? []
             : grantsStore.once(
@@ -180,80 +153,31 @@ export const createSsoFlow = (parts: FlowParts) => {
     return sendPost(pages, visit, provider, { url: acs.url, xml, relayState })
   }
 
-  const handleOf = async (
-    { request: http, reply, issuer }: Visit,
-    { provider, request, waiting }: Journey,
-    priorSession: string | undefined,
-  ): Promise<string> => {
-    if (waiting) return waiting.handle
-    const { handle, statements } = waitingRequests.create(issuer.name, provider.id, {
-      entityId: provider.entityId,
-      request,
-      browser: waitingRequests.browserOf(http, reply, issuer.name),
-      ...(priorSession === undefined ? {} : { priorSession }),
-    })
-    await recorder.append(statements, [])
-    return handle
-  }
-
-  const toSignIn = ({ reply, issuer }: Visit, handle: string): FastifyReply =>
-    reply.redirect(`/realms/${issuer.name}/login?${pendingParameter}=${handle}`, 303)
-
-  const askAccount = (
-    { request: http, reply, issuer }: Visit,
-    { provider, request }: Journey,
-    { session, user }: FoundSession,
-    handle: string,
-  ): FastifyReply =>
-    pages.account(reply, {
-      ...pageContext(pages, http, issuer.name, issuer.settings),
-      formTargets: formTargets(request.acs.url),
-      application: provider.displayName,
-      username: user.username,
-      name: [user.first_name, user.last_name].filter(Boolean).join(' ') || undefined,
-      action: `/realms/${issuer.name}${ssoPath}/${handle}`,
-      csrf: browser.greet(reply, session),
-    })
-
-  const proceed = async (visit: Visit, journey: Journey): Promise<FastifyReply> => {
-    const { provider, request, waiting } = journey
-    const found = await sessionOf(visit)
-    const priorSession = waiting ? waiting.priorSession : found?.session.id
+  const proceed = async (visit: ProtocolVisit, journey: SsoJourney): Promise<FastifyReply> => {
+    const { client: provider, request } = journey
+    const progress = await trip.progressOf(visit, journey)
     try {
-      const need = await interaction(visit.issuer, provider, request, {
-        found,
-        priorSession,
-        chosen: waiting?.chosen,
-      })
+      const need = await interaction(visit.issuer, provider, request, progress)
       if (need.kind === 'nothing') return await complete(visit, journey, need)
       if (request.isPassive)
         throw new SamlStatusError('NoPassive', 'the user must be asked, which IsPassive forbids')
-      const handle = await handleOf(visit, journey, priorSession)
+      const handle = await trip.handleOf(visit, journey, progress.priorSession)
       return need.kind === 'sign-in'
-        ? toSignIn(visit, handle)
-        : askAccount(visit, journey, need.found, handle)
+        ? trip.toSignIn(visit, handle)
+        : trip.askAccount(visit, journey, need.found, handle)
     } catch (error) {
-      if (error instanceof SamlStatusError) return refuse(visit, journey, error, found)
+      if (error instanceof SamlStatusError) return refuse(visit, journey, error, progress.found)
       throw error
     }
   }
 
-  /** What the user said on the page for accounts. */
-  const decide = async (
-    visit: Visit,
-    journey: Journey & { readonly waiting: WaitingRequest },
-    { decision, csrf }: { readonly decision: string | undefined; readonly csrf: string },
-  ): Promise<FastifyReply> => {
-    const { waiting } = journey
-    const found = await sessionOf(visit)
-    if (!found) return toSignIn(visit, waiting.handle)
-    if (!browser.isOfSession(found.session, csrf)) throw expired()
-    if (decision === 'other') return toSignIn(visit, waiting.handle)
-    if (decision !== 'continue') throw new Problem('bad-request', 'There is no such decision.')
-    const chosen = { ...waiting, chosen: found.session.id }
-    await recorder.append(waitingRequests.change(chosen), [])
-    return proceed(visit, { ...journey, waiting: chosen })
-  }
+  /** The decision of the user on the page for accounts. */
+  const decide = (
+    visit: ProtocolVisit,
+    journey: WaitingSso,
+    said: Decision,
+  ): Promise<FastifyReply> =>
+    trip.decide(visit, journey, said, { proceed: (chosen) => proceed(visit, chosen) })
 
   return { proceed, decide, tell, eventOf }
 }

@@ -8,6 +8,7 @@ import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import { SamlClient } from '#schemas/kinds/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import {
   freshIssuer,
@@ -23,15 +24,15 @@ import { describePage } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
 import { checkAuthnRequest, targetOf } from './authn-request.ts'
-import { expired, type Journey, type SsoFlow, type Visit } from './sso-flow.ts'
+import type { SsoFlow } from './sso-flow.ts'
+import { type SsoJourney, type SsoTrip, startsThere } from './sso-protocol.ts'
 import type { SsoRequest } from './sso-request.ts'
-import type { WaitingRequests } from './waiting-requests.ts'
 
 export interface SsoParts {
   readonly clock: Clock
   readonly issuers: Issuers
   readonly recorder: Recorder
-  readonly waitingRequests: WaitingRequests
+  readonly trip: SsoTrip
   readonly flow: SsoFlow
 }
 
@@ -43,7 +44,7 @@ const rawQueryOf = ({ url }: FastifyRequest): string => {
 /** Nothing of what it says was trusted; who is named in it is known. */
 const recordRefusal = async (
   recorder: Recorder,
-  { request, issuer }: Visit,
+  { request, issuer }: ProtocolVisit,
   error: unknown,
 ): Promise<never> => {
   if (error instanceof SamlRefused && error.provider)
@@ -65,16 +66,16 @@ const recordRefusal = async (
   throw error
 }
 
-export const ssoRoutes = ({ clock, issuers, recorder, waitingRequests, flow }: SsoParts) => {
+export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) => {
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
-  ): Promise<Visit> => ({ request, reply, issuer: await freshIssuer(issuers, request) })
+  ): Promise<ProtocolVisit> => ({ request, reply, issuer: await freshIssuer(issuers, request) })
 
   const begin = async (
-    visit: Visit,
+    visit: ProtocolVisit,
     received: ReceivedRequest,
-    goOn: (journey: Journey) => Promise<FastifyReply>,
+    goOn: (journey: SsoJourney) => Promise<FastifyReply>,
   ): Promise<FastifyReply> => {
     const { issuer } = visit
     const { provider, relayState } = received
@@ -89,15 +90,7 @@ export const ssoRoutes = ({ clock, issuers, recorder, waitingRequests, flow }: S
       if (error instanceof SamlStatusError) return flow.tell(visit, provider, answered, error)
       throw error
     }
-    return goOn({ provider, request })
-  }
-
-  /** Cookies do not travel with a POST from another site: it is stored, and the browser comes back with them. */
-  const store = async ({ reply, issuer }: Visit, { provider, request }: Journey) => {
-    const waiting = { entityId: provider.entityId, request }
-    const { handle, statements } = waitingRequests.create(issuer.name, provider.id, waiting)
-    await recorder.append(statements, [])
-    return reply.redirect(`/realms/${issuer.name}${ssoPath}/${handle}`, 303)
+    return goOn({ client: provider, request })
   }
 
   const redirect = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
@@ -121,19 +114,15 @@ export const ssoRoutes = ({ clock, issuers, recorder, waitingRequests, flow }: S
         { message: field('SAMLRequest') ?? '', relayState: field('RelayState') },
         { issuer: visit.issuer, name: 'samlp:AuthnRequest' },
       )
-      return await begin(visit, received, (journey) => store(visit, journey))
+      return await begin(visit, received, (journey) => trip.store(visit, journey))
     } catch (error) {
       return recordRefusal(recorder, visit, error)
     }
   }
 
-  const initiated = (visit: Visit, provider: ServiceProvider): SsoRequest => {
+  const initiated = (visit: ProtocolVisit, provider: ServiceProvider): SsoRequest => {
     const options = optionsOf(visit.issuer, provider)
-    if (!options.idpInitiatedSsoEnabled)
-      throw new SamlRefused('sign-in for this service provider starts there, not here', {
-        status: 403,
-        provider,
-      })
+    if (!options.idpInitiatedSsoEnabled) throw startsThere(provider)
     const acs = provider.acs.find(({ binding }) => binding === 'HTTP-POST')
     if (!acs) throw new SamlRefused('the service provider takes no response by POST', { provider })
     const { RelayState: relayState } = visit.request.query as { RelayState?: unknown }
@@ -156,50 +145,23 @@ export const ssoRoutes = ({ clock, issuers, recorder, waitingRequests, flow }: S
       typeof entityId === 'string' ? await findServiceProvider(visit.issuer, entityId) : undefined
     if (!provider) throw new SamlRefused('there is no such service provider in this realm')
     try {
-      return await flow.proceed(visit, { provider, request: initiated(visit, provider) })
+      return await flow.proceed(visit, { client: provider, request: initiated(visit, provider) })
     } catch (error) {
       return recordRefusal(recorder, visit, error)
     }
   }
 
-  /** What it asked for must be right still. */
-  const journeyOf = async (
-    { issuer }: Visit,
-    handle: string,
-    http: FastifyRequest,
-  ): Promise<Journey> => {
-    const found = await waitingRequests.find(issuer.name, handle)
-    if (!found) throw expired()
-    const provider = await findServiceProvider(issuer, found.entityId)
-    const { url, binding } = found.request.acs
-    if (!provider?.acs.some((one) => one.url === url && one.binding === binding))
-      throw new SamlRefused('the service provider, or its address, is no longer there')
-    if (found.request.id === undefined && !optionsOf(issuer, provider).idpInitiatedSsoEnabled)
-      throw new SamlRefused('sign-in for this service provider starts there, not here', {
-        status: 403,
-        provider,
-      })
-    if (found.browser === undefined) return { provider, request: found.request }
-    const waiting = await waitingRequests.findOf(http, issuer.name, handle)
-    if (!waiting) throw expired()
-    return { provider, request: waiting.request, waiting }
-  }
-
   const resume = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
     const visit = await visitOf(request, reply)
-    const { handle } = request.params
-    const journey = await journeyOf(visit, handle, request)
-    if (!journey.waiting) await recorder.append(waitingRequests.end(handle), [])
-    return flow.proceed(visit, journey)
+    return flow.proceed(visit, await trip.resume(visit, request.params.handle))
   }
 
   const decide = async (request: FastifyRequest<HandleRoute>, reply: FastifyReply) => {
     const visit = await visitOf(request, reply)
     const field = formOf(request)
-    const { waiting, ...journey } = await journeyOf(visit, request.params.handle, request)
-    if (!waiting) throw expired()
+    const journey = await trip.bound(visit, request.params.handle)
     const said = { decision: field('decision'), csrf: field('_csrf') ?? '' }
-    return flow.decide(visit, { ...journey, waiting }, said)
+    return flow.decide(visit, journey, said)
   }
 
   return (app: FastifyInstance): void => {

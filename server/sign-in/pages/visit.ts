@@ -7,6 +7,7 @@ import type { PageContext, Pages } from '#server/http/pages/pages.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Browser } from './browser.ts'
 
 export interface RealmRoute {
@@ -60,3 +61,12 @@ export const pageContext = (
   const language = pages.language(request, settings, preferred)
   return { realm, ...language, ...(settings !== null && { branding: settings }) }
 }
+
+/** The context of the error pages of a protocol, which may be about a realm that does not exist. */
+export const errorContext =
+  (pages: Pages, issuers: Pick<Issuers, 'known'>) =>
+  async (request: FastifyRequest): Promise<PageContext> => {
+    const { realm = '' } = request.params as Partial<RealmRoute['Params']>
+    const issuer = await issuers.known(realm).catch(() => undefined)
+    return pageContext(pages, request, realm, issuer?.settings ?? null)
+  }

@@ -2,8 +2,8 @@
 
 import { displayNameOf } from '#schemas/kinds/client.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { OidcPages } from '../../page-definitions.ts'
-import { formTargets } from '../form-targets.ts'
 import type { ResponseMode } from './mode.ts'
 
 export const formPost = ({ pages }: { readonly pages: OidcPages }): ResponseMode => ({

@@ -1,8 +1,15 @@
-/** What a user is asked to choose or accept while signing in: an organization, an invitation, terms. */
+/** What a user is asked to choose or accept while signing in: an account, an organization, an invitation, terms. */
 
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'
 import type { StepPage } from './step-page.ts'
+
+/** With which account to go on; posts `decision`, `continue` or `other`. */
+export interface ChooseAccountPage extends FormPage {
+  readonly application: string
+  readonly username: string
+  readonly name?: string | undefined
+}
 
 /** For which organization; posts `organization`, an id, or nothing for none of them. */
 export interface ChooseOrganizationPage extends StepPage {
@@ -34,6 +41,7 @@ export interface TermsPage extends StepPage {
 }
 
 export const choicePages = {
+  account: definePage<ChooseAccountPage>('choose-account'),
   chooseOrganization: definePage<ChooseOrganizationPage>('choose-organization'),
   invitation: definePage<InvitationPage>('invitation'),
   terms: definePage<TermsPage>('terms'),

@@ -1,0 +1,36 @@
+/** How authorize requests go through the sign-in and back to the authorization endpoint. */
+
+import { displayNameOf } from '#schemas/kinds/client.ts'
+import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
+import type {
+  Journey,
+  Protocol,
+  RoundTrip,
+  WaitingJourney,
+} from '#server/sign-in/waiting/round-trip.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { AuthorizeRequest } from './authorize-request.ts'
+import { knownClient } from './steps/known-client.ts'
+import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
+
+export const authorizePath = '/authorize'
+
+export const authorizeProtocol: Protocol<TokenClient, AuthorizeRequest> = {
+  name: 'oidc',
+  path: authorizePath,
+  nameOf: ({ clientId }) => clientId,
+  clientOf: async (issuer, { clientId, request }) => {
+    const client = await knownClient(issuer, clientId)
+    registeredRedirectUri(client, request.redirectUri)
+    return client
+  },
+  shown: ({ doc }, { redirectUri, locales }) => ({
+    application: displayNameOf(doc),
+    formTargets: formTargets(redirectUri),
+    locales,
+  }),
+}
+
+export type AuthorizeTrip = RoundTrip<TokenClient, AuthorizeRequest>
+export type AuthorizeJourney = Journey<TokenClient, AuthorizeRequest>
+export type WaitingAuthorize = WaitingJourney<TokenClient, AuthorizeRequest>
