@@ -189,21 +189,33 @@ export interface Deletion {
 /** Most entries of the reply; older ones are in the revisions. */
 const mostDeletions = 10_000
 
-/** What was deleted up to a revision, newest first. */
-export const deletionsUpTo = async (
+/** About the newest `most` operations of one type up to a revision, newest first; read page by page. */
+export const newestOperations = async <Column extends keyof RevisionOperationRow>(
   db: Kysely<Tables>,
   realm: string,
-  asOf: number,
-): Promise<readonly Deletion[]> => {
-  const rows: Pick<RevisionOperationRow, 'kind' | 'key' | 'revision' | 'n'>[] = []
-  let below = { revision: asOf + 1, n: 0 }
+  {
+    op,
+    upTo,
+    most,
+    columns,
+  }: {
+    readonly op: RevisionOperationRow['op']
+    readonly upTo: number
+    readonly most: number
+    readonly columns: readonly Column[]
+  },
+): Promise<readonly Pick<RevisionOperationRow, Column | 'revision' | 'n'>[]> => {
+  type Operation = Pick<RevisionOperationRow, Column | 'revision' | 'n'>
+  const rows: Operation[] = []
+  let below = { revision: upTo + 1, n: 0 }
   for (;;) {
     const { revision, n } = below
     const page = await db
       .selectFrom('revision_operations')
-      .select(['kind', 'key', 'revision', 'n'])
+      .select(['revision', 'n', ...columns])
+      .$castTo<Operation>()
       .where('realm', '=', realm)
-      .where('op', '=', 'delete')
+      .where('op', '=', op)
       .where('revision', '<=', revision)
       .where((eb) => eb.or([eb('revision', '<', revision), eb('n', '<', n)]))
       .orderBy('revision', 'desc')
@@ -212,10 +224,24 @@ export const deletionsUpTo = async (
       .execute()
     rows.push(...page)
     const end = page.at(-1)
-    if (!end || page.length < pageSize || rows.length >= mostDeletions) break
+    if (!end || page.length < pageSize || rows.length >= most) return rows
     below = end
     await breathe()
   }
+}
+
+/** What was deleted up to a revision, newest first. */
+export const deletionsUpTo = async (
+  db: Kysely<Tables>,
+  realm: string,
+  asOf: number,
+): Promise<readonly Deletion[]> => {
+  const rows = await newestOperations(db, realm, {
+    op: 'delete',
+    upTo: asOf,
+    most: mostDeletions,
+    columns: ['kind', 'key'],
+  })
   const revisions = await revisionsNumbered(
     db,
     realm,

@@ -5,42 +5,11 @@
 
 import type { Kysely } from 'kysely'
 import { readInSlices } from '#server/storage/documents/reads.ts'
-import type { RevisionOperationRow, Tables } from '#server/storage/tables/tables.ts'
-import { keptIn } from '../history/history.ts'
+import type { Tables } from '#server/storage/tables/tables.ts'
+import { keptIn, newestOperations } from '../history/history.ts'
 
-const pageSize = 250
 /** The newest so many are looked at. */
 const mostRenames = 10_000
-
-type Rename = Pick<RevisionOperationRow, 'document_id' | 'revision' | 'n' | 'before'>
-
-/** Newest first. */
-const renamesUpTo = async (
-  db: Kysely<Tables>,
-  realm: string,
-  asOf: number,
-): Promise<readonly Rename[]> => {
-  const rows: Rename[] = []
-  let below = { revision: asOf + 1, n: 0 }
-  for (;;) {
-    const { revision, n } = below
-    const page = await db
-      .selectFrom('revision_operations')
-      .select(['document_id', 'revision', 'n', 'before'])
-      .where('realm', '=', realm)
-      .where('op', '=', 'rename')
-      .where('revision', '<=', revision)
-      .where((eb) => eb.or([eb('revision', '<', revision), eb('n', '<', n)]))
-      .orderBy('revision', 'desc')
-      .orderBy('n', 'desc')
-      .limit(pageSize)
-      .execute()
-    rows.push(...page)
-    const end = page.at(-1)
-    if (!end || page.length < pageSize || rows.length >= mostRenames) return rows
-    below = end
-  }
-}
 
 /** The revision of the last apply that wrote each document. */
 const lastApplied = async (
@@ -83,7 +52,13 @@ export const appliedKeys = async (
     [...documents].flatMap((one) => (one.owner === null ? [] : [[one.id, one]])),
   )
   if (owned.size === 0) return new Map()
-  const renames = (await renamesUpTo(db, realm, asOf)).filter((one) => owned.has(one.document_id))
+  const renamed = await newestOperations(db, realm, {
+    op: 'rename',
+    upTo: asOf,
+    most: mostRenames,
+    columns: ['document_id', 'before'],
+  })
+  const renames = renamed.filter((one) => owned.has(one.document_id))
   if (renames.length === 0) return new Map()
   const applied = await lastApplied(
     db,

@@ -6,6 +6,8 @@
 
 import type { Migration } from './migration.ts'
 
+// Not imported from schemas/access/command-line.ts, although it began as the same: a migration writes what this client was in
+// its version, under the hash of that content. A later change of the client is another migration.
 const key = 'iamctl-cli'
 const hash = '39c8c1ca9285eac037bd0c8059c534799a196b412c7770a60db2ce4aa025baac'
 const body = JSON.stringify({

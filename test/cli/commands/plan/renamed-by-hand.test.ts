@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentIn } from '../../../realm/changeset.ts'
 import { backends } from '../../../support/backends.ts'
-import { type Home, newHome } from '../../../support/processes/cli.ts'
-import { adminPassword, startServer, type TestServer } from '../../../support/server.ts'
+import { type ServedHome, startServedHome } from '../served-home.ts'
 
 interface Case {
   readonly kind: string
@@ -55,21 +54,14 @@ const cases: readonly Case[] = [
 ]
 
 describe.each(backends)('a document renamed by hand on $name', (backend) => {
-  let server: TestServer
-  let home: Home
+  let server: ServedHome['server']
+  let home: ServedHome['home']
+  let close: ServedHome['close']
   let made = 0
   beforeAll(async () => {
-    server = await startServer(backend, { listen: true })
-    home = newHome({
-      IAMCTL_SERVER: server.baseUrl,
-      IAMCTL_USERNAME: 'admin',
-      IAMCTL_PASSWORD: adminPassword,
-    })
+    ;({ server, home, close } = await startServedHome(backend))
   })
-  afterAll(async () => {
-    home.remove()
-    await server.close()
-  })
+  afterAll(() => close())
 
   const setUp = async (files: string) => {
     made += 1

@@ -6,8 +6,7 @@ import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SignInBrowser } from '../../../sign-in/world.ts'
 import { backends } from '../../../support/backends.ts'
-import { type Home, newHome } from '../../../support/processes/cli.ts'
-import { adminPassword, startServer, type TestServer } from '../../../support/server.ts'
+import { type ServedHome, startServedHome } from '../served-home.ts'
 
 const password = 'the old password'
 /** As Keycloak draws it: letters and digits whose bytes are the key. */
@@ -71,21 +70,14 @@ const shapes: Record<string, readonly [object, App]> = {
 }
 
 describe.each(backends)('authenticator apps of a Keycloak export on $name', (backend) => {
-  let server: TestServer
-  let home: Home
+  let server: ServedHome['server']
+  let home: ServedHome['home']
+  let close: ServedHome['close']
   let made = 0
   beforeAll(async () => {
-    server = await startServer(backend, { listen: true })
-    home = newHome({
-      IAMCTL_SERVER: server.baseUrl,
-      IAMCTL_USERNAME: 'admin',
-      IAMCTL_PASSWORD: adminPassword,
-    })
+    ;({ server, home, close } = await startServedHome(backend))
   })
-  afterAll(async () => {
-    home.remove()
-    await server.close()
-  })
+  afterAll(() => close())
 
   const newRealm = async (): Promise<string> => {
     made += 1

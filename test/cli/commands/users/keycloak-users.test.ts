@@ -7,8 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { put, role, senderTo } from '../../../realm/changeset.ts'
 import { backends } from '../../../support/backends.ts'
 import { signIn } from '../../../support/processes/browserless.ts'
-import { type Home, newHome } from '../../../support/processes/cli.ts'
-import { adminPassword, startServer, type TestServer } from '../../../support/server.ts'
+import { type ServedHome, startServedHome } from '../served-home.ts'
 
 const passwordOf = (username: string): string => `the old password of ${username}`
 
@@ -87,21 +86,14 @@ const shapes = {
 } satisfies Record<string, readonly object[]>
 
 describe.each(backends)('users of a Keycloak export on $name', (backend) => {
-  let server: TestServer
-  let home: Home
+  let server: ServedHome['server']
+  let home: ServedHome['home']
+  let close: ServedHome['close']
   let made = 0
   beforeAll(async () => {
-    server = await startServer(backend, { listen: true })
-    home = newHome({
-      IAMCTL_SERVER: server.baseUrl,
-      IAMCTL_USERNAME: 'admin',
-      IAMCTL_PASSWORD: adminPassword,
-    })
+    ;({ server, home, close } = await startServedHome(backend))
   })
-  afterAll(async () => {
-    home.remove()
-    await server.close()
-  })
+  afterAll(() => close())
 
   const newRealm = async (): Promise<string> => {
     made += 1
