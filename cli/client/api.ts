@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Doc } from '#schemas/json-schema.ts'
+import type { RealmRecord } from '#schemas/wire/records.ts'
 import type {
   ChangesetReply,
   ChangesetRequest,
@@ -19,7 +20,7 @@ import { type Call, createCall, path } from './http/call.ts'
 import { isProblem } from './http/errors.ts'
 import type { Http } from './http/http.ts'
 import { type LiveCalls, liveCalls } from './live.ts'
-import type { RealmRecord, Whoami } from './records.ts'
+import type { Whoami } from './records.ts'
 import type { Session } from './session.ts'
 
 export interface Api extends Engine, LiveCalls {

@@ -4,18 +4,19 @@
  */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import type { EventRecord } from '#schemas/wire/events.ts'
+import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
 import type {
   ClientSecretRecord,
   KeyRecord,
   SessionRecord,
   UserImportReply,
+  UserRecord,
 } from '#schemas/wire/records.ts'
 import { followEvents } from './event-stream.ts'
 import { type Call, path } from './http/call.ts'
 import { isProblem } from './http/errors.ts'
 import { invitationCalls } from './invitations.ts'
-import type { ChainPart, EventFilter, EventPage, UserRecord } from './records.ts'
+import type { EventFilter, EventPage } from './records.ts'
 import { webhookCalls } from './webhooks.ts'
 
 const usersAtOnce = 1000

@@ -1,13 +1,17 @@
 /** Names for the ids in audit events. Each is looked up once; what has no name is shown as the beginning of its id. */
 
-import type { Api } from '../client/api.ts'
+import type { UserRecord } from '#schemas/wire/records.ts'
 
 const masterRealm = 'master'
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 export type ActorNames = (realm: string, actor: string) => Promise<string>
 
-export const createActorNames = (users: Pick<Api['users'], 'find'>): ActorNames => {
+interface Users {
+  find(realm: string, id: string): Promise<Pick<UserRecord, 'username'> | null>
+}
+
+export const createActorNames = (users: Users): ActorNames => {
   const known = new Map<string, Promise<string>>()
 
   const lookUp = async (realm: string, id: string): Promise<string> => {

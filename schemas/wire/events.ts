@@ -50,3 +50,32 @@ export interface ChainFault {
   readonly block: number | null
   readonly eventId: string | null
 }
+
+/** A page of audit events, newest first. */
+export interface EventPage<Event = EventRecord> {
+  readonly items: readonly Event[]
+  /** Null where a cursor is given. */
+  readonly total: number | null
+  readonly page: number
+  readonly size: number
+  /** The anchor of the pages that follow. */
+  readonly before: number | null
+  /** The cursor of the next page; null after the last. */
+  readonly next: number | null
+}
+
+/** The result of the check of a part of the audit trail. */
+export interface ChainPart {
+  readonly blocks: number
+  readonly events: number
+  /** Not sealed yet; in the last part. */
+  readonly unsealed: number | null
+  readonly head: { readonly block: number; readonly hash: string; readonly sealedAt: string } | null
+  /** The block up to which the events have expired. */
+  readonly removedUpTo: number | null
+  /** The block whose hash was given; null where none has it. */
+  readonly knownBlock: number | null
+  readonly fault: ChainFault | null
+  /** Where the next part begins; null after the last. */
+  readonly next: number | null
+}

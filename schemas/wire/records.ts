@@ -1,4 +1,55 @@
-/** Records of the admin API that are no documents: sessions, keys, deliveries, invitations, secrets, results of an import. */
+/**
+ * Records of the admin API that are no documents: callers, realms, users, sessions, keys, deliveries, invitations, secrets,
+ * results of an import.
+ */
+
+import type { AdminAccess } from '../access/admin-access.ts'
+import type { Permission } from '../access/permissions.ts'
+
+/** The caller, and the permissions of the caller in the realm of the request. */
+export interface Whoami {
+  readonly userId: string
+  /** Of a service account its clientId. */
+  readonly username: string
+  /** The realm that the caller signed in to. */
+  readonly realm: string
+  readonly permissions: readonly Permission[]
+  readonly adminAccess: AdminAccess
+}
+
+export interface RealmRecord {
+  readonly realm: string
+  /** Of its configuration. */
+  readonly revision: number
+  readonly createdAt: number
+}
+
+export type Attributes = Readonly<Record<string, readonly string[]>>
+
+/** What may be written of a user, apart from credentials and memberships. */
+export interface UserFields {
+  readonly username: string
+  readonly email: string | null
+  readonly emailVerified: boolean
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly enabled: boolean
+  /** By an administrator; a lock by failed attempts is none of these fields. */
+  readonly locked: boolean
+  readonly attributes: Attributes
+  readonly requiredActions: readonly string[]
+}
+
+export interface UserRecord extends UserFields {
+  readonly realmId: string
+  readonly userId: string
+  readonly mfaEnabled: boolean
+  /** Names of the realm roles that the user holds directly. */
+  readonly roles: readonly string[]
+  /** Whether the user's declared fields are kept equal to a file. */
+  readonly managed: boolean
+  readonly createdAt: number
+}
 
 /** A session, as the admin API lists it. */
 export interface SessionRecord {

@@ -22,7 +22,7 @@ export interface EventSelection {
 
 export type StoredEvent = Selectable<AuditEventRow>
 
-export interface EventPage {
+export interface ScannedPage {
   readonly rows: readonly StoredEvent[]
   /** Of all events below the start that pass; null where they were not counted. */
   readonly total: number | null
@@ -42,7 +42,7 @@ export interface PageRequest {
 export interface EventScan {
   /** How many events pass with an id between the two, both exclusive. */
   count(realm: string, selection: EventSelection, above: number, below: number): Promise<number>
-  page(realm: string, selection: EventSelection, request: PageRequest): Promise<EventPage>
+  page(realm: string, selection: EventSelection, request: PageRequest): Promise<ScannedPage>
 }
 
 /** Columns that have an index together with realm and id, as the actor has; the one that leaves the fewest events first. */

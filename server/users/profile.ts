@@ -1,7 +1,7 @@
 /** What users may say about themselves: name and address. A new address must be verified again. */
 
+import type { UserFields } from '#schemas/wire/records.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { UserFields } from './user-record.ts'
 
 export type Profile = Pick<UserFields, 'email' | 'firstName' | 'lastName'>
 

@@ -1,36 +1,10 @@
 /** The user as the admin API shows it and as the table holds it. */
 
 import { type FieldError, invalid } from '#schemas/problems.ts'
+import type { Attributes, UserFields, UserRecord } from '#schemas/wire/records.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { emailErrors, nameOf, usernameErrors } from './names.ts'
-
-export type Attributes = Readonly<Record<string, readonly string[]>>
-
-/** What may be written of a user, apart from credentials and memberships. */
-export interface UserFields {
-  readonly username: string
-  readonly email: string | null
-  readonly emailVerified: boolean
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly enabled: boolean
-  /** By an administrator; a lock by failed attempts is none of these fields. */
-  readonly locked: boolean
-  readonly attributes: Attributes
-  readonly requiredActions: readonly string[]
-}
-
-export interface UserRecord extends UserFields {
-  readonly realmId: string
-  readonly userId: string
-  readonly mfaEnabled: boolean
-  /** Names of the realm roles that the user holds directly. */
-  readonly roles: readonly string[]
-  /** Whether the user's declared fields are kept equal to a file. */
-  readonly managed: boolean
-  readonly createdAt: number
-}
 
 /** What other tables know of a user. */
 export interface UserSurroundings {

@@ -1,5 +1,6 @@
 /** Users of an issuer under test, their sessions, and grants as an authorization would leave them. */
 
+import type { UserFields } from '#schemas/wire/records.ts'
 import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
@@ -7,7 +8,7 @@ import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { newUserRow, type UserFields } from '#server/users/user-record.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import type { OidcSite, TestClient } from './fixture.ts'
 
 export interface IssuedGrant {

@@ -1,6 +1,7 @@
 /** A realm with a client and a user, below any endpoint: what tokens are made of and checked against. */
 
 import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { UserFields } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
@@ -9,7 +10,7 @@ import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { newUserRow, type UserFields } from '#server/users/user-record.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import type { Backend } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAjv } from '#schemas/ajv.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { UserFields } from '#schemas/wire/records.ts'
 import { createRecorder, type Recorder } from '#server/audit/audit.ts'
 import { createPersonalKeys } from '#server/audit/personal-keys.ts'
 import {
@@ -20,7 +21,7 @@ import { keyringFrom } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { newUserRow, type UserFields } from '#server/users/user-record.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import { createUsers, type Users } from '#server/users/users.ts'
 
 const keyring = keyringFrom([Uint8Array.from({ length: 32 }, (_, i) => i)])

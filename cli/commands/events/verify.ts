@@ -1,7 +1,6 @@
 /** `iamctl events verify`: recomputes the chain of the audit trail on the server, part by part. */
 
-import type { ChainFault } from '#schemas/wire/events.ts'
-import type { ChainPart } from '../../client/records.ts'
+import type { ChainFault, ChainPart } from '#schemas/wire/events.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, text } from '../../invocation/flags.ts'

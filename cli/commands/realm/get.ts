@@ -26,7 +26,7 @@ const usersOf = async (call: Call<UserFlags>, { api, realm }: OnRealm): Promise<
   })
   if (users.length < total)
     note(call, `the first ${users.length} of ${total}: see --limit and --search`)
-  return users.map((doc) => ({ key: doc.username, doc }))
+  return users.map((user) => ({ key: user.username, doc: { ...user } }))
 }
 
 /** Options that only make sense where there may be millions. */

@@ -1,6 +1,6 @@
 /** A user by whatever a person calls them. */
 
-import type { UserRecord } from '../../client/records.ts'
+import type { UserRecord } from '#schemas/wire/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { argument } from '../../invocation/operand.ts'
 import type { OnRealm } from '../../invocation/realm.ts'

@@ -2,6 +2,7 @@
 
 import { invalid } from '#schemas/problems.ts'
 import { categories, eventTypes } from '#schemas/wire/event-types.ts'
+import type { AuditRecord, EventDetails, EventPage } from '#schemas/wire/events.ts'
 import { createEventScan, type EventSelection, endOfEvents } from '#server/audit/event-scan.ts'
 import type { ReadRecords } from '#server/audit/records.ts'
 import type { EventFilter, Totals } from '#server/audit/totals.ts'
@@ -173,7 +174,12 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
         },
       }),
     },
-    handle: async ({ realm, query, caller, reply }) => {
+    handle: async ({
+      realm,
+      query,
+      caller,
+      reply,
+    }): Promise<EventPage<AuditRecord & EventDetails>> => {
       const asked = query as unknown as Query
       const size = Math.min(asked.size, largest)
       const nothing = { items: [], total: 0, page: asked.page, size, before: null, next: null }

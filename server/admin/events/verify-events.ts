@@ -1,5 +1,6 @@
 /** Verification of the audit trail against its seals, one part at a time. */
 
+import type { ChainPart } from '#schemas/wire/events.ts'
 import type { CheckChain } from '#server/audit/chain-check.ts'
 import { blockWith } from '#server/audit/chain-check.ts'
 import { createTurns } from '#server/http/turns.ts'
@@ -83,7 +84,7 @@ export const verifyEvents = ({ storage, checkChain }: VerifyEventsParts): Action
       }),
     },
     handle: ({ realm, query }) =>
-      turns(realm, async () => {
+      turns(realm, async (): Promise<ChainPart> => {
         const report = await checkChain(realm, Number(query['after']))
         const { head } = report
         return {

@@ -3,6 +3,7 @@
 import { Problem } from '#schemas/problems.ts'
 import { nest } from '#schemas/realm/realm-document.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
+import type { RealmRecord } from '#schemas/wire/records.ts'
 import type { Realms } from '#server/realm/realms.ts'
 import type { RealmRow } from '#server/storage/tables/tables.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
@@ -13,7 +14,7 @@ const realmSchema = bodyOf({
   createdAt: { type: 'integer' },
 })
 
-const shown = (row: RealmRow) => ({
+const shown = (row: RealmRow): RealmRecord => ({
   realm: row.name,
   revision: row.revision,
   createdAt: row.created_at,

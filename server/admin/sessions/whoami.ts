@@ -4,6 +4,7 @@ import { adminAccesses } from '#schemas/access/admin-access.ts'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import type { Whoami } from '#schemas/wire/records.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { userById } from '#server/users/user-rows.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -38,7 +39,7 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
         },
       }),
     },
-    handle: async ({ caller: { actor, permissions, planOnly } }) => {
+    handle: async ({ caller: { actor, permissions, planOnly } }): Promise<Whoami> => {
       const who = (await userById({ db }, actor)) ?? (await serviceAccount(actor))
       if (!who) throw new Problem('unauthenticated', 'the user is gone')
       return {

@@ -1,9 +1,10 @@
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { UserFields } from '#schemas/wire/records.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
-import { newUserRow, type UserFields } from '#server/users/user-record.ts'
+import { newUserRow } from '#server/users/user-record.ts'
 import { type Action, bodyOf } from '../action.ts'
 import { showUser, type UserParts, userEtag, userEvent, userFields, userSchema } from './users.ts'
 

@@ -1,14 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import type { UserFields, UserRecord } from '#schemas/wire/records.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import {
-  changedUserRow,
-  type UserFields,
-  type UserRecord,
-  userDefaults,
-} from '#server/users/user-record.ts'
+import { changedUserRow, userDefaults } from '#server/users/user-record.ts'
 import { setLocked } from '#server/users/user-rows.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'

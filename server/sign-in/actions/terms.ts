@@ -1,7 +1,7 @@
 /** The terms of the realm. When they were accepted is kept as an attribute of the user, as Keycloak does it. */
 
+import type { Attributes } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Attributes } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import {
   type AnswerContext,

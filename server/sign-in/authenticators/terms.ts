@@ -1,7 +1,7 @@
 /** The terms as a step of the flow: asked of users who have not accepted them since `since` (seconds), or ever. */
 
+import type { Attributes } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Attributes } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import { takeTerms, termsAttribute } from '../actions/terms.ts'
 import type { Step, StepContext } from '../flow/step.ts'

@@ -5,6 +5,7 @@
  * which may belong to a person who mistyped an address.
  */
 
+import type { Attributes } from '#schemas/wire/records.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Factors } from '#server/credentials/factors.ts'
 import { passkeyType } from '#server/credentials/passkeys.ts'
@@ -13,7 +14,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName } from '#server/users/names.ts'
-import { type Attributes, changedUserRow, fieldsOf } from '#server/users/user-record.ts'
+import { changedUserRow, fieldsOf } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from '../actions/completed.ts'
 import type { StepContext } from '../flow/step.ts'

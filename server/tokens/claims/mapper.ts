@@ -2,7 +2,7 @@
 
 import type { ClaimMapperId } from '#schemas/drivers/claim-mappers.ts'
 import { own } from '#schemas/own.ts'
-import type { UserFields } from '#server/users/user-record.ts'
+import type { UserFields } from '#schemas/wire/records.ts'
 import type { TokenClient } from '../client.ts'
 import type { HeldRoles } from '../roles.ts'
 

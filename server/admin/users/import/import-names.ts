@@ -1,10 +1,10 @@
 /** Names in a list of users to import: finds names that are taken, and duplicates. */
 
 import type { FieldError } from '#schemas/problems.ts'
+import type { UserFields } from '#schemas/wire/records.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from '#server/users/names.ts'
-import type { UserFields } from '#server/users/user-record.ts'
 import { ownersOfNames } from '#server/users/user-rows.ts'
 
 type Named = Pick<UserFields, 'username'> & Partial<Pick<UserFields, 'email'>>
