@@ -67,7 +67,7 @@ export const liveSources = ({ env, cwd }: LiveOptions): Sources => {
         cwd,
         timeoutSeconds,
         insecureHttp: flags['insecureHttp'] === true,
-        askPassword: () => Promise.reject(new Error('nobody is asked while a word is completed')),
+        askPassword: () => Promise.reject(new Error('completion never asks for a password')),
       })
       try {
         return await work(api, target.realm)

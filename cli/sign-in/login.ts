@@ -180,7 +180,7 @@ export const login = async (request: LoginRequest): Promise<SignedIn> => {
 export interface SignedOut {
   readonly server: string
   readonly authRealm: string
-  /** Null where nobody was signed in. */
+  /** Null where no session was stored. */
   readonly username: string | null
 }
 

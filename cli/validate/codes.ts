@@ -106,7 +106,7 @@ const ofRules: readonly Code[] = [
   error('sub-flow', 'the sign-in flow is one that only runs inside others'),
   error('unknown-authenticator', 'a flow names no authenticator'),
   error('no-code', 'a flow that is run names an authenticator that no sign-in can run yet'),
-  error('nobody-known', 'a flow uses an authenticator before the user is identified'),
+  error('user-not-identified', 'a flow uses an authenticator before the user is identified'),
   error('no-proof', 'users would come through a flow without proving who they are'),
   error('proof-first', 'a flow enrols a factor, or reveals data of a user, before authentication'),
   error(

@@ -61,7 +61,7 @@ export const passageErrors = (
     else if (!before.known && !identifies)
       complain(
         field,
-        'nobody-known',
+        'user-not-identified',
         `${named} needs an identified user: put identify or username-password before it`,
       )
     else if (!before.proved && afterProof.has(authenticator))

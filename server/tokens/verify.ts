@@ -21,7 +21,7 @@ import { readTokenId } from './token-ids.ts'
 
 export interface LiveGrant {
   readonly grant: TokenGrantRow
-  /** Nobody where a client acts for itself. */
+  /** Undefined where a client acts for itself. */
   readonly user: UserRow | undefined
 }
 

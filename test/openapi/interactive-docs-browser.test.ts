@@ -97,7 +97,7 @@ describe('the interactive page', () => {
     const send = operation.getByRole('button', { name: 'Send' })
     await send.click()
     expect(await operation.locator('.answer strong').textContent()).toContain('401')
-    expect(await operation.locator('.hint').textContent()).toContain('Nobody is signed in')
+    expect(await operation.locator('.hint').textContent()).toContain('This browser has no session')
     await signIn(page)
     await operation.getByLabel('max (query)').fill('1')
     await send.click()

@@ -172,7 +172,7 @@ describe('flows that cannot work', () => {
 
   it('are named, with what is wrong', () => {
     expect(codes(flow({ authenticator: 'username-password' }))).toEqual([])
-    expect(codes(flow({ authenticator: 'totp' }))).toEqual(['nobody-known'])
+    expect(codes(flow({ authenticator: 'totp' }))).toEqual(['user-not-identified'])
     expect(codes(flow({ authenticator: 'identify' }))).toEqual(['no-proof'])
     expect(codes(flow())).toEqual(['no-proof'])
     expect(
@@ -187,7 +187,9 @@ describe('flows that cannot work', () => {
     const first = { authenticator: 'username-password' }
     const guarded = flow({ authenticator: 'condition-role' }, { authenticator: 'totp' })
     expect(codes(flow(first, { ...sub, requirement: 'CONDITIONAL' }), guarded)).toEqual([])
-    expect(codes(flow({ ...sub, requirement: 'CONDITIONAL' }), guarded)).toEqual(['nobody-known'])
+    expect(codes(flow({ ...sub, requirement: 'CONDITIONAL' }), guarded)).toEqual([
+      'user-not-identified',
+    ])
     const skipped = flow({ authenticator: 'condition-role' }, first)
     expect(codes(flow({ ...sub, requirement: 'CONDITIONAL' }), skipped)).toEqual(['no-proof'])
   })

@@ -30,15 +30,15 @@ export const rotateKeys = command({
   description: 'sign with a new key; signatures of the old key stay valid',
   help: `
 What happens:
-  - A new key signs tokens and SAML assertions from this moment on. It was published before, so that nobody who keeps
-    the realm's JWKS for a while meets a key that they do not know. Where it is not published for two minutes yet,
-    because of a rotation just before or because it is a client's first, it signs when it is, and the key before it
-    until then.
+  - A new key signs tokens and SAML assertions from this moment on. It was published before, so that applications that
+    cache the realm's JWKS know it already. A key that is published for less than two minutes, because of a rotation
+    just before or because it is a client's first, signs when the two minutes are over; the key before it signs until
+    then.
   - After a break-in use --fresh: a key is made now and signs at once. Applications that have read the realm's JWKS
     within the last minute may refuse its tokens until they read it again.
   - The key before it stays in the realm's JWKS: tokens that it signed stay valid until they expire.
   - The SAML signing certificate changes at the same moment. Service providers that read the realm's metadata follow;
-    whoever pinned the old certificate must get the new one.
+    give the new certificate to service providers that pinned the old one.
   - With --client the key is that of one client, for what is issued to it. The first rotation gives it its own.
 
 Example:

@@ -22,7 +22,7 @@ export const logout = command({
         note(
           call,
           username === null
-            ? `nobody was signed in to realm ${authRealm} at ${server} on this machine`
+            ? `this machine has no session in realm ${authRealm} at ${server}`
             : `${username} is signed out of realm ${authRealm} at ${server}`,
         ),
     json: () => printJson,

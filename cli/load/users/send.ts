@@ -15,7 +15,7 @@ export interface SendOptions {
   readonly dryRun: boolean
   /** Sentences about what is left out. */
   readonly note: (words: string) => void
-  /** Nobody watches the sending. */
+  /** No progress is shown. */
   readonly quiet: boolean
   readonly summaryOf: (reply: UserImportReply) => string
 }

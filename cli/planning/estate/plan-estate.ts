@@ -27,7 +27,7 @@ export interface PlanView extends FilesView {
   readonly saved: (file: string) => void
   /** Says in the result itself why there is none. */
   readonly failed?: (error: unknown) => void
-  /** Lets a person go through the plan and approve it; null where nobody sees a screen. */
+  /** Lets a person go through the plan and approve it; null where the output is not a terminal. */
   readonly browse?: (() => Promise<Browse>) | null
 }
 

@@ -17,7 +17,7 @@ export interface SecretParts {
 
 /** Where the secret is in a client's document. */
 export const pointer = '/secret'
-const nobody = { realm: '', kind: 'client', id: '00000000-0000-0000-0000-000000000000' }
+const noClient = { realm: '', kind: 'client', id: '00000000-0000-0000-0000-000000000000' }
 const nothing: StoredSecret = { hmac: 'x'.repeat(43) }
 
 /** client_secret_basic and client_secret_post are interchangeable: a client registered for one may use the other. */
@@ -57,7 +57,7 @@ export const createSecretCheck = (parts: SecretParts): ClientAuthMethod['verify'
   return async ({ client, credential }) => {
     const { isProven, remember } = recognise(client?.document, credential)
     if (isProven) return undefined
-    const place = client?.document ?? nobody
+    const place = client?.document ?? noClient
     const stored = client?.document.secrets[pointer]
     const matches = vault.matches(place, pointer, stored ?? nothing, credential)
     if (matches && stored !== undefined) remember()

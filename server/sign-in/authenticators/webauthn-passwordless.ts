@@ -40,7 +40,7 @@ export const webauthnPasswordless = ({ pages, passkeys, users }: Parts): Step =>
     if (response === '') return refused('not-recognised')
     const owner = passkeys.ownerOf(response) ?? known?.id
     const user = owner === undefined ? undefined : await users.find(realm, owner)
-    if (!user || (known && known.id !== user.id)) return prove('webauthn', nobody)
+    if (!user || (known && known.id !== user.id)) return prove('webauthn', noMatch)
     const audience = passkeyAudience(realm)
     const proved = await passkeys.verify(settings, user, audience, response, {
       userVerification: true,
@@ -53,4 +53,4 @@ export const webauthnPasswordless = ({ pages, passkeys, users }: Parts): Step =>
   },
 })
 
-const nobody = async () => ({ matches: false, statements: [] })
+const noMatch = async () => ({ matches: false, statements: [] })

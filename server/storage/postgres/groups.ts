@@ -100,8 +100,8 @@ async function runAtOnce(database: Database, group: readonly Job[]): Promise<Sta
   // A single list keeps its order: the caller gets its first failure.
   const { statements, split } = group.length > 1 && isOn('merge') ? merge(list) : asItIs(list)
   const [first, ...others] = statements
-  // Audit events alone, which are most of what is appended, are one insert. Whoever is told that its outcome is unknown
-  // has written nothing else.
+  // Audit events alone, which are most of what is appended, are one insert. A caller that gets the answer "outcome
+  // unknown" has written nothing else.
   if (first !== undefined && others.length === 0 && isRecord(first))
     return split(await runAlone(database, first))
   return transact(database, async (run) => split(await run(statements)))

@@ -18,7 +18,7 @@ export interface MappedUser extends UserFields {
 
 export interface MapperInput {
   readonly config: MapperConfig
-  /** Nobody where a client acts for itself. */
+  /** Undefined where a client acts for itself. */
   readonly user: MappedUser | undefined
   /** What tokens for the client may contain. */
   readonly roles: HeldRoles

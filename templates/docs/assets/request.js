@@ -80,7 +80,7 @@ const showAnswer = async (output, url, response) => {
       el('p', {
         className: 'hint',
         textContent:
-          'Nobody is signed in to this realm in this browser: use “Sign in” above, then send again.',
+          'This browser has no session in this realm: use “Sign in” above, then send again.',
       }),
     )
 }

@@ -2,7 +2,7 @@
 const moment = document.querySelector('[data-moment]')
 const toggles = document.querySelectorAll('button[data-reveal]')
 const buttons = document.querySelectorAll('button[type=submit]')
-// For an answer that never comes: whoever still waits may try again.
+// Where no answer comes within this time, the form can be sent again.
 const patience = 30_000
 let sent
 let timer

@@ -333,7 +333,7 @@ export const openDashboard = (
   const app = render(dashboard, {
     stdin,
     stdout,
-    // Whoever opens a dashboard has seen a terminal; Ink would draw none where the environment says CI.
+    // The caller has checked that the output is a terminal; Ink would draw nothing where the environment says CI.
     interactive: true,
     alternateScreen: true,
     incrementalRendering: true,
@@ -353,7 +353,7 @@ export const openDashboard = (
   }
   stdout.prependListener('resize', redraw)
   const over = app.waitUntilExit()
-  // A screen that cannot be drawn must not leave a server that nobody sees.
+  // Without a screen the server would go on unseen: an error of drawing stops it.
   over.catch(() => controls.quit())
   return {
     show(happening) {

@@ -15,7 +15,7 @@ export const showInvitations = (
   call: { readonly quiet: boolean },
 ): void =>
   invitations.length === 0
-    ? note(call, `nobody has an open invitation into ${organization}`)
+    ? note(call, `organization ${organization} has no open invitations`)
     : printTable(
         ['invitation', 'address', 'sent', 'good until'],
         invitations.map(({ id, email, createdAt, expiresAt }) => [

@@ -10,7 +10,7 @@ export const showSessions = (
   call: { readonly quiet: boolean },
 ): void => {
   const now = Date.now()
-  if (sessions.length === 0) note(call, `nobody is signed in to realm ${realm}`)
+  if (sessions.length === 0) note(call, `realm ${realm} has no sessions`)
   else
     printTable(
       ['session', 'user', 'address', 'since', 'last used'],
