@@ -79,10 +79,10 @@ const slimUndici: Plugin = {
   },
 }
 
-/** npm asks for a package: it must hold nothing of earlier builds. */
-const isForPackage = ['pack', 'publish'].includes(process.env['npm_command'] ?? '')
-
 const stamp = '.inputs'
+
+/** Chunks of earlier builds stay out of packages: npm reads this file, also where it runs no scripts (`iamctl init --ci`). */
+const unpacked = '.npmignore'
 
 /** Of everything that decides what is built. */
 const inputsDigest = (more: Readonly<Record<string, string | null>>): string => {
@@ -118,11 +118,12 @@ const putInPlace = (from: string, to: string, inputs: string): void => {
   const made = filesIn(from).sort((a, b) => Number(isChunk(b)) - Number(isChunk(a)))
   mkdirSync(join(to, 'chunks'), { recursive: true })
   for (const file of made) renameSync(join(from, file), join(to, file))
-  const current = new Set(made)
-  for (const file of filesIn(to)) {
-    const isOld = isForPackage || Date.now() - statSync(join(to, file)).mtimeMs > keptMs
-    if (isOld && !current.has(file)) rmSync(join(to, file))
-  }
+  const current = new Set([...made, stamp, unpacked])
+  const isOld = (file: string): boolean => Date.now() - statSync(join(to, file)).mtimeMs > keptMs
+  const earlier = filesIn(to).filter((file) => !current.has(file))
+  for (const file of earlier.filter(isOld)) rmSync(join(to, file))
+  const kept = earlier.filter((file) => existsSync(join(to, file)))
+  writeFileSync(join(to, unpacked), [stamp, ...kept].map((file) => `/${file}\n`).join(''))
   writeFileSync(join(to, stamp), inputs)
 }
 
@@ -132,7 +133,7 @@ const builtAt = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000
 
 const inputs = inputsDigest({ commit: commit(), epoch: epoch ?? null })
 // npm runs this for every `npx iamctl` in a checkout.
-if (!isForPackage && isFresh('dist', inputs)) process.exit()
+if (isFresh('dist', inputs)) process.exit()
 const fresh = mkdtempSync('dist.')
 process.on('exit', () => rmSync(fresh, { recursive: true, force: true }))
 await build({

@@ -1,4 +1,4 @@
-/** `npx iamctl` in a checkout builds: not when nothing changed, and never under the feet of a server that runs. */
+/** `npx iamctl` in a checkout builds only where something changed, and keeps the files that a running server still needs. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -36,6 +36,7 @@ it('keeps every file of the build before in place, and does nothing where nothin
     }
   }
   const watching = watch()
+  const began = Date.now()
   await build('2')
   isBuilding = false
   await watching
@@ -45,4 +46,15 @@ it('keeps every file of the build before in place, and does nothing where nothin
   const { stdout } = await execa(process.execPath, [join(dist, 'cli.js'), '--version'])
   expect(stdout).toMatch(/^\d+\.\d+\.\d+/)
   expect(readdirSync(folder).filter((name) => name.startsWith('dist'))).toEqual(['dist'])
+
+  // The chunks that stay are in no package, also where npm runs no script.
+  const { stdout: list } = await execa('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: folder,
+  })
+  const [{ files: packed }] = JSON.parse(list) as [{ files: { path: string }[] }]
+  const inPackage = packed.map(({ path }) => path).filter((path) => path.startsWith('dist/chunks/'))
+  const chunks = readdirSync(join(dist, 'chunks')).map((name) => `dist/chunks/${name}`)
+  const ofSecond = chunks.filter((path) => statSync(join(folder, path)).mtimeMs >= began)
+  expect(ofSecond.length).toBeLessThan(chunks.length)
+  expect(inPackage.sort()).toEqual(ofSecond.sort())
 })

@@ -1,5 +1,5 @@
 /** `iamctl init --ci`: the pipeline lies where its system looks, installs what is there, and gives secrets only to the apply. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import { load as parseYaml } from 'js-yaml'
@@ -100,6 +100,9 @@ describe('what a pipeline installs', () => {
     expect(made.code, made.stderr).toBe(0)
     expect(yamlOf(root, '.gitlab-ci.yml').variables.IAMCTL_PACKAGE).toBe(`./${tarball}`)
     const packed = join(root, 'identity/shop', tarball)
+    // As large as the help says, whatever earlier builds have left behind.
+    const megabytes = Math.round(statSync(packed).size / 1_000_000)
+    expect((await run('init', '--help')).stdout).toContain(`into .iamctl/ (${megabytes} MB)`)
     await execa('tar', ['-xzf', packed], { cwd: dirname(packed) })
     const program = join(dirname(packed), 'package/dist/cli.js')
     const { stdout } = await execa(process.execPath, [program, 'validate'], {
