@@ -56,15 +56,19 @@ const codeOf = (parameters: URLSearchParams, issuer: string): string => {
   return code
 }
 
+const otherWays =
+  'sign in to another realm with --auth-realm, or with a username and password (IAMCTL_USERNAME, IAMCTL_PASSWORD)'
+
+/** The server answers the same for a client that is disabled and one that does not exist. */
 export const refusedSignIn = (error: unknown, realm: string): unknown => {
   if (!(error instanceof TokenRefusal)) return error
   if (error.error === 'invalid_client')
     return denied(
       `realm ${realm} refuses the sign-in: its client ${commandLineId} is disabled or does not exist`,
-      `an administrator sets \`enabled: true\` on the client ${commandLineId}; until then sign in to another realm with ` +
-        '--auth-realm, or with a username and password (IAMCTL_USERNAME, IAMCTL_PASSWORD)',
+      `an administrator looks with \`iamctl get client ${commandLineId} --realm ${realm}\` and sets \`enabled: true\`; ` +
+        `while the client is disabled, or if it does not exist, ${otherWays}`,
     )
-  return denied(`realm ${realm} refuses the sign-in: ${error.message}`)
+  return denied(`realm ${realm} refuses the sign-in: ${error.message}`, otherWays)
 }
 
 /**
