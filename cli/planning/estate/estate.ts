@@ -165,7 +165,7 @@ export const refusedByServer = (
     exitCodes.invalid,
     `the server refuses realm ${plan.realm}: ${error.detail}`,
     {
-      hint: 'nothing was changed',
+      hint: `realm ${plan.realm} was not changed; correct its files`,
       ...(isShown ? {} : { diagnostics }),
       cause: error,
     },
@@ -253,7 +253,7 @@ export const failTogether = (
 export const refuseUnplanned = ({ plan, unplanned }: PlannedFiles): void =>
   failTogether(unplanned, {
     total: plan.realms.length + unplanned.length,
-    others: 'the plan of the others is shown, and nothing was changed',
+    others: 'the plan of the others is shown',
   })
 
 /** A plan that cannot be carried out is shown, and then refused. */

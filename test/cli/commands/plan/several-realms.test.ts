@@ -31,6 +31,7 @@ describe('a realm that the server refuses', () => {
     expect(planned.stderr).toContain(`1 of 3 realms failed`)
     expect(planned.stderr).toContain(`${two}: the server refuses realm ${two}`)
     expect(planned.stderr).toContain('there is no role "nowhere"')
+    expect(planned.stderr.match(/not changed|nothing was changed/g)).toEqual(['not changed'])
     const json = await run('plan a.yaml b.yaml c.yaml -o json --out saved.plan')
     expect(json.code).toBe(3)
     expect(JSON.parse(json.stdout).realms).toMatchObject([{ realm: one }, { realm: three }])
@@ -47,6 +48,8 @@ describe('a realm that the server refuses', () => {
     expect(applied.code).toBe(3)
     expect(applied.stderr).toContain(`1 of 3 realms failed; the others are applied`)
     expect(applied.stderr).toContain(`${two}: the server refuses realm ${two}`)
+    expect(applied.stderr).toContain(`realm ${two} was not changed`)
+    expect(applied.stderr).not.toContain('nothing was changed')
     for (const [name, status] of [
       [one, 200],
       [two, 404],
