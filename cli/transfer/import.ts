@@ -51,6 +51,11 @@ const literal = (value: unknown, file: string): unknown => {
     .join('')
 }
 
+/** Fields that every version of Keycloak writes into an export of a realm, and that a realm does not have here. */
+const foreign = ['keycloakVersion', 'sslRequired', 'requiredCredentials']
+
+const isForeign = (document: Doc): boolean => foreign.some((field) => field in document)
+
 export const documentIn = async (file: string): Promise<Doc> => {
   const content = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
   const isJson = /^\s*\{/.test(content)
@@ -67,6 +72,10 @@ export const documentIn = async (file: string): Promise<Doc> => {
   if (!isObject(value))
     throw new CommandError(exitCodes.invalid, `${file} contains no realm`, {
       hint: 'create the file with `iamctl export -o json`',
+    })
+  if (isForeign(value))
+    throw new CommandError(exitCodes.invalid, `${file} is a realm of Keycloak`, {
+      hint: 'import its users with `iamctl users import`, and declare the rest in a realm file (`iamctl init`)',
     })
   return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
 }

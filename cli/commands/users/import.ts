@@ -2,7 +2,7 @@
 
 import type { UserImportReply } from '#schemas/wire/records.ts'
 import { conversation } from '../../invocation/command.ts'
-import { choice, flags, toggle, withDefault } from '../../invocation/flags.ts'
+import { choice, flags, text, toggle, withDefault } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
@@ -69,6 +69,7 @@ Examples:
         'fail',
       ),
       dryRun: toggle('show the result and change nothing'),
+      fromRealm: text('<realm>', 'realm of the users, if the export has several; --realm'),
     },
     realmFlags,
   ),

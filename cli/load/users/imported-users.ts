@@ -48,6 +48,10 @@ interface Rows {
   readonly wrong: (number: number, message: string, code?: string) => Diagnostic
 }
 
+/** A realm with its users, or a list of users under that name. */
+const isRealm = (value: Doc): boolean =>
+  Array.isArray(value['users']) || (typeof value['realm'] === 'string' && !('username' in value))
+
 const bom = /^\uFEFF/
 
 /** The pieces of a long line are joined once, at its end. */
@@ -104,10 +108,27 @@ const wholeOf = (name: string, content: string): unknown => {
   }
 }
 
-const list = async ({ name, open }: UserFile): Promise<Rows> => {
+/** Of the realms of an export, the one to take users from; an export of a whole Keycloak server is a list of its realms. */
+const chosenRealm = (name: string, realms: readonly Doc[], from: string): Doc => {
+  const [only] = realms
+  const found = realms.length === 1 ? only : realms.find(({ realm }) => realm === from)
+  if (found !== undefined) return found
+  const names = realms.map(({ realm }) => realm).join(', ')
+  throw new CommandError(
+    exitCodes.invalid,
+    `${name} has no realm ${from}; its realms are ${names}`,
+    {
+      hint: 'name the realm of the users with --from-realm',
+    },
+  )
+}
+
+const list = async ({ name, open }: UserFile, from: string): Promise<Rows> => {
   const whole = wholeOf(name, (await text(open())).replace(bom, ''))
-  const inside = isObject(whole) && Array.isArray(whole['users']) ? whole['users'] : whole
-  const values: readonly unknown[] = Array.isArray(inside) ? inside : [inside]
+  const items: readonly unknown[] = Array.isArray(whole) ? whole : [whole]
+  const realms = items.filter((item) => isObject(item)).filter(isRealm)
+  const inside = realms.length > 0 ? chosenRealm(name, realms, from)['users'] : items
+  const values: readonly unknown[] = Array.isArray(inside) ? inside : []
   return {
     async *read() {
       for (const [index, value] of values.entries()) yield { number: index + 1, value }
@@ -121,12 +142,12 @@ const list = async ({ name, open }: UserFile): Promise<Rows> => {
 }
 
 /** Lines, if the first of them is a user. */
-const formOf = async (file: UserFile): Promise<Rows> => {
+const formOf = async (file: UserFile, from: string): Promise<Rows> => {
   for await (const { value } of rowsOf(file)) {
-    if (isObject(value) && !Array.isArray(value['users'])) return lines(file)
+    if (isObject(value) && !isRealm(value)) return lines(file)
     break
   }
-  return list(file)
+  return list(file, from)
 }
 
 /** What is wrong with one of them, if anything is. */
@@ -140,8 +161,9 @@ const faultOf = (value: unknown, miss: (field: string) => void): string | undefi
   }
 }
 
-export const importedUsers = async (file: UserFile): Promise<ImportedUsers> => {
-  const { read, wrong } = await formOf(file)
+/** `from` names the realm to take users from, where the file has several. */
+export const importedUsers = async (file: UserFile, from: string): Promise<ImportedUsers> => {
+  const { read, wrong } = await formOf(file, from)
   const lost = new Map<string, number>()
   // One row of Keycloak makes all of them Keycloak's, also those that come before it.
   let isForeign = false

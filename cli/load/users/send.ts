@@ -13,12 +13,17 @@ import { type ImportedUsers, importedUsers, type UserFile } from './imported-use
 export interface SendOptions {
   readonly ifExists: 'fail' | 'skip' | 'overwrite'
   readonly dryRun: boolean
+  /** The realm of the file, where that has several; the one that they are sent to unless given. */
+  readonly fromRealm: string | undefined
   /** Sentences about what is left out. */
   readonly note: (words: string) => void
   /** No progress is shown. */
   readonly quiet: boolean
   readonly summaryOf: (reply: UserImportReply) => string
 }
+
+/** The clients whose roles are permissions on Keycloak's own API: one of each realm, and one per realm in `master`. */
+const administers = (key: string): boolean => /^(?:realm-management|[^/]+-realm)\//.test(key)
 
 /** How many users go by between two words about it. */
 const pace = 1000
@@ -30,9 +35,9 @@ const fileOf = async (name: string): Promise<UserFile> => {
   return { name: 'stdin', open: () => Readable.from([content], { objectMode: false }) }
 }
 
-const opened = async (name: string): Promise<ImportedUsers> => {
+const opened = async (name: string, from: string): Promise<ImportedUsers> => {
   try {
-    return await importedUsers(await fileOf(name))
+    return await importedUsers(await fileOf(name), from)
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(exitCodes.error, `${name} cannot be read`, {
@@ -59,9 +64,9 @@ const refusal = (error: unknown, name: string, { located }: ImportedUsers): unkn
 export const sendUsers = async (
   { api, realm }: { readonly api: Api; readonly realm: string },
   file: string,
-  { ifExists, dryRun, note, quiet, summaryOf }: SendOptions,
+  { ifExists, dryRun, fromRealm = realm, note, quiet, summaryOf }: SendOptions,
 ): Promise<UserImportReply> => {
-  const imported = await opened(file)
+  const imported = await opened(file, fromRealm)
   const { count, users, leftOut, serviceAccounts } = imported
   for (const [field, times] of leftOut)
     note(`left out, because there is no place for it: ${field} of ${times} users`)
@@ -91,6 +96,10 @@ export const sendUsers = async (
   for (const { kind, key, users: times } of reply.missing)
     note(
       `${kind} "${key}" does not exist in realm ${realm}: ${times} users ${dryRun ? 'would not get' : 'did not get'} it`,
+    )
+  if (reply.missing.some(({ kind, key }) => kind === 'client-role' && administers(key)))
+    note(
+      'administration roles of Keycloak are not client roles here: declare a role with `permissions`, and assign it',
     )
   return reply
 }

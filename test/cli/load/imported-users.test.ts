@@ -33,8 +33,8 @@ const keycloakUser = (username: string, algorithm: string, digest: string, size:
   ],
 })
 
-const read = (content: string, name = 'f.ndjson') =>
-  importedUsers({ name, open: () => Readable.from([content], { objectMode: false }) })
+const read = (content: string, name = 'f.ndjson', from = 'acme') =>
+  importedUsers({ name, open: () => Readable.from([content], { objectMode: false }) }, from)
 const collected = async (users: AsyncIterable<Doc>): Promise<Doc[]> => {
   const all: Doc[] = []
   for await (const user of users) all.push(user)
@@ -77,10 +77,8 @@ describe('users to be imported', () => {
         yield Buffer.from(`{"username":"user-${n}"}\n`)
       }
     }
-    const { count, users } = await importedUsers({
-      name: 'f',
-      open: () => Readable.from(lines(), { objectMode: false }),
-    })
+    const open = () => Readable.from(lines(), { objectMode: false })
+    const { count, users } = await importedUsers({ name: 'f', open }, 'acme')
     expect(count).toBe(2000)
     held = 0
     most = 0
@@ -144,6 +142,27 @@ describe('users to be imported', () => {
     expect(user?.['credentials']).toEqual([
       { type: 'password', value: '$argon2id$v=19$m=7168,t=5,p=1$BBBB$AAAA' },
     ])
+  })
+
+  it('of a whole Keycloak server are those of one realm', async () => {
+    const realmOf = (realm: string) => ({
+      realm,
+      sslRequired: 'external',
+      users: [keycloakUser(`of-${realm}`, 'pbkdf2', 'sha1', 64)],
+    })
+    const realms = [realmOf('master'), realmOf('Old_Shop'), { realm: 'empty', clients: [] }]
+    for (const form of [JSON.stringify(realms), JSON.stringify(realms, null, 2)]) {
+      const usersIn = async (from: string) => collected((await read(form, 'f.json', from)).users())
+      expect(await usersIn('Old_Shop')).toMatchObject([{ username: 'of-Old_Shop' }])
+      expect(await usersIn('master')).toMatchObject([{ username: 'of-master' }])
+      await expect(usersIn('empty')).rejects.toThrow('f.json has no users')
+      await expect(usersIn('acme')).rejects.toThrow(
+        'f.json has no realm acme; its realms are master, Old_Shop, empty',
+      )
+    }
+    // One realm needs no name, and one without users is not taken for a user.
+    expect(await usersOf(JSON.stringify([realmOf('x')]))).toMatchObject([{ username: 'of-x' }])
+    await expect(read('{"realm":"x","clients":[]}')).rejects.toThrow('has no users')
   })
 
   it('that cannot be read are named by their line, all of them, and not shown', async () => {

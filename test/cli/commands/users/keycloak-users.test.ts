@@ -204,10 +204,63 @@ describe.each(backends)('users of a Keycloak export on $name', (backend) => {
     expect(await givenTo(realm, 'again')).toEqual(['group /team', 'role staff', 'role user'])
   })
 
+  it('lose the consents they gave, and get no role of administration, with a note', async () => {
+    const realm = await newRealm()
+    const client = `/admin/realms/${realm}/clients`
+    const made = await server.admin.send('POST', client, { clientId: 'realm-management' })
+    expect(made.status).toBe(201)
+    const consent = { clientId: 'web', grantedClientScopes: ['profile'], createdDate: 1 }
+    const users = [
+      {
+        ...plain('boss'),
+        clientConsents: [consent],
+        clientRoles: { 'realm-management': ['realm-admin', 'manage-users'] },
+      },
+      { ...plain('master'), clientRoles: { 'shop-realm': ['create-client'] } },
+    ]
+    const { code, stderr } = await imported(realm, { realm: 'old', users })
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('clientConsents of 1 users')
+    expect(stderr).toMatch(/client-role "realm-management\/realm-admin" does not exist .*: 1 users/)
+    expect(stderr).toContain('declare a role with `permissions`')
+    for (const { username } of users) expect(await givenTo(realm, username)).toEqual(['role user'])
+  })
+
+  it('come from the realm that is named, of an export of a whole server', async () => {
+    const realm = await newRealm()
+    const whole = [
+      { realm: 'master', users: [plain('root')] },
+      { realm: 'Old Shop', users: [plain('customer')] },
+    ]
+    const unnamed = await imported(realm, whole)
+    expect(unnamed.code).toBe(3)
+    expect(unnamed.stderr).toMatch(/its realms are master, Old Shop.*--from-realm/s)
+    const { code, stderr } = await imported(realm, whole, '--from-realm', 'Old Shop')
+    expect(code, stderr).toBe(0)
+    expect(await usernamesIn(realm)).toEqual(['customer'])
+  })
+
+  it('are what `iamctl import` refers to, which takes no realm of Keycloak and makes none', async () => {
+    const file = join(home.folder, 'realm.json')
+    for (const telling of [{ keycloakVersion: '26.0.0' }, { sslRequired: 'external' }]) {
+      writeFileSync(file, JSON.stringify({ id: 'old', realm: 'old', ...telling, users: [] }))
+      const { code, stderr } = await home.run(['import', file, '--realm', 'old', '--auto-approve'])
+      expect(code, stderr).toBe(3)
+      expect(stderr).toContain('iamctl users import')
+      expect((await server.admin.send('GET', '/admin/realms/old')).status).toBe(404)
+    }
+  })
+
   it('are people: service accounts are skipped, with a note', async () => {
     const realm = await newRealm()
     const users = [
-      { username: 'service-account-ci', enabled: true, serviceAccountClientId: 'ci' },
+      {
+        username: 'service-account-ci',
+        enabled: true,
+        serviceAccountClientId: 'ci',
+        attributes: { owner: ['ops'] },
+        clientRoles: { 'realm-management': ['realm-admin'] },
+      },
       { username: 'backend', enabled: true, serviceAccountClientId: 'backend' },
       { username: 'service-account-older', enabled: true, clientRoles: {} },
       plain('person'),
