@@ -133,9 +133,10 @@ const defaultOf = (command: Command): Command | undefined => {
   return command.commands.find((one) => one.name() === name)
 }
 
+/** Aliases have no description. */
 const flagsOf = (command: Command): Candidate[] =>
   [...command.options, ...(defaultOf(command)?.options ?? [])].flatMap(({ long, description }) =>
-    long ? [{ value: long, doc: description }] : [],
+    long && description !== '' ? [{ value: long, doc: description }] : [],
   )
 
 const offer = async (situation: Situation, sources: Sources): Promise<Completion> => {

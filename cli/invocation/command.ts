@@ -6,7 +6,16 @@
 
 import type { Command } from 'commander'
 import type { ExitCode } from '../exit.ts'
-import { type Env, type Flag, type Flags, flags, optionOf, type Values, valuesOf } from './flags.ts'
+import {
+  aliasesOf,
+  type Env,
+  type Flag,
+  type Flags,
+  flags,
+  optionOf,
+  type Values,
+  valuesOf,
+} from './flags.ts'
 import { argumentOf, type Operand, type OperandValues } from './operand.ts'
 import { chooseView, formatsOf, type Views } from './output.ts'
 import { outputFlag, outputFlags } from './shared-flags.ts'
@@ -89,7 +98,8 @@ const add = <F extends Flags, A extends readonly Operand<unknown>[]>(
   const command = parent.command(name, { isDefault, hidden }).description(description)
   for (const one of spec.arguments ?? []) command.addArgument(argumentOf(one))
   for (const [flag, declared] of Object.entries(flags<Flags, Flags>(spec.flags ?? {}, more)))
-    command.addOption(optionOf(flag, declared))
+    for (const option of [optionOf(flag, declared), ...aliasesOf(declared)])
+      command.addOption(option)
   if (help !== undefined) command.addHelpText('after', help)
   for (const addOne of spec.commands ?? []) addOne(command)
   return command.action(async (...all: unknown[]) => {

@@ -9,6 +9,8 @@ export interface Flag<T> {
   readonly form: string
   readonly help: string
   readonly short?: string
+  /** Another name that the parser takes and no help shows. */
+  readonly alias?: string
   /** Environment variable that the help names. */
   readonly variable?: string
   /** Heading in the help. */
@@ -30,6 +32,7 @@ export type Values<F extends Flags> = {
 
 interface Extras {
   readonly short?: string
+  readonly alias?: string
   readonly variable?: string
   readonly group?: string
 }
@@ -138,6 +141,10 @@ export const flags = <
 const longName = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
+/** As the parser takes the alias of a switch. */
+export const aliasesOf = ({ alias }: Flag<unknown>): Option[] =>
+  alias === undefined ? [] : [new Option(`--${alias}`).hideHelp()]
+
 /** As the parser takes it. */
 export const optionOf = (name: string, flag: Flag<unknown>): Option => {
   const { form, help, short, variable, group, choices, parse, negated } = flag
@@ -156,5 +163,8 @@ export const valuesOf = <F extends Flags>(
   env: Env,
 ): Values<F> =>
   Object.fromEntries(
-    Object.entries(declared).map(([name, flag]) => [name, flag.read(given[name], env)]),
+    Object.entries(declared).map(([name, flag]) => [
+      name,
+      flag.read(given[name] ?? given[flag.alias ?? name], env),
+    ]),
   ) as Values<F>

@@ -127,6 +127,11 @@ export const planFlags = {
   maxDeletions: parsed('<number>', 'maximum of documents to destroy in a realm', count),
 }
 
+/** What every command takes that asks before it changes something; `--yes` is the name that other programs have for it. */
+export const approvalFlag = { autoApprove: toggle('do not ask', { alias: 'yes' }) }
+
+export type ApprovalValues = Values<typeof approvalFlag>
+
 /** What every command takes that can be told to be quiet. */
 export const outputFlags = {
   color: untoggle('no colours', { ...ofOutput, variable: 'NO_COLOR' }),

@@ -33,6 +33,17 @@ describe('the manual', () => {
     expect(groups.flatMap(({ commands }) => commands).length).toBeGreaterThan(20)
   })
 
+  it('has one name for the switch that answers questions', () => {
+    const optionsOf = ({ options, commands }: DescribedCommand): readonly string[] => [
+      ...options.filter(({ doc }) => /\bask\b/.test(doc)).map(({ flags }) => flags),
+      ...commands.flatMap(optionsOf),
+    ]
+    const named = groups.flatMap(({ commands }) => commands.flatMap(optionsOf))
+    expect(new Set(named)).toEqual(new Set(['--auto-approve']))
+    expect(named.length).toBeGreaterThan(8)
+    expect(manPage(groups)).not.toContain('\\-yes')
+  })
+
   it('explains the variables', () => {
     const variables = variablesOf(groups)
     for (const name of ['IAMCTL_SERVER', 'IAMCTL_REALM', 'IAMCTL_CONTEXT', 'IAMCTL_DATABASE_URL'])

@@ -186,9 +186,9 @@ describe('deliveries of a webhook', () => {
 
       const unasked = await home.run(['webhooks', 'secret', 'siem'])
       expect(unasked).toMatchObject({ code: 1, stdout: '' })
-      expect(unasked.stderr).toContain('--yes')
+      expect(unasked.stderr).toContain('--auto-approve')
 
-      const made = await home.run(['webhooks', 'secret', 'siem', '--yes'])
+      const made = await home.run(['webhooks', 'secret', 'siem', '--auto-approve'])
       expect(made.code, made.stderr).toBe(0)
       // Alone on standard output: a script takes it from there.
       expect(made.stdout).toMatch(/^[\w-]{43}\n$/)
@@ -196,7 +196,7 @@ describe('deliveries of a webhook', () => {
       expect(made.stderr).not.toContain(first)
       expect(await signs('signed-2', [former, first])).toEqual([true, true])
 
-      const json = await home.run(['webhooks', 'secret', 'siem', '--yes', '-o', 'json'])
+      const json = await home.run(['webhooks', 'secret', 'siem', '--auto-approve', '-o', 'json'])
       const second: string = JSON.parse(json.stdout).value
       expect(await signs('signed-3', [first, second, former])).toEqual([true, true, false])
 
@@ -204,7 +204,7 @@ describe('deliveries of a webhook', () => {
       const { body: events } = await server.admin.send('GET', `${base}/events?size=500`)
       for (const secret of [first, second])
         expect(`${shown.stdout}${JSON.stringify(events)}`).not.toContain(secret)
-      const none = await home.run(['webhooks', 'secret', 'none', '--yes'])
+      const none = await home.run(['webhooks', 'secret', 'none', '--auto-approve'])
       expect(none).toMatchObject({ code: 1, stderr: expect.stringMatching(/no webhook "none"/) })
     })
 

@@ -1,12 +1,12 @@
 /** `iamctl clients secret`. */
 
 import { CommandError, exitCodes } from '../../exit.ts'
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printValue } from '../../views/human/elements/secret.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -30,15 +30,15 @@ Without --rotate the secret is printed if the realm keeps secrets readable (clie
 the server generates a new secret and prints it once. The secret before it stays valid for --grace seconds.
 
 Examples:
-  iamctl clients secret web --rotate --realm acme --yes
-  iamctl clients secret web --rotate --grace 3600 --realm acme --yes -o json`,
+  iamctl clients secret web --rotate --realm acme --auto-approve
+  iamctl clients secret web --rotate --grace 3600 --realm acme --auto-approve -o json`,
   arguments: [argument('<client>', 'client id')],
   flags: flags(
     {
       rotate: toggle('generate a new secret and print it once'),
       grace: text('<seconds>', 'time for which the old secret stays valid; 0'),
     },
-    yesFlag,
+    approvalFlag,
     realmFlags,
   ),
   run: async (call, client) => {

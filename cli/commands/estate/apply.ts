@@ -5,7 +5,13 @@ import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { readingOf } from '../../invocation/reading.ts'
 import { openConnection } from '../../invocation/realm.ts'
-import { fileFlags, pathsArgument, planFlags, serverFlags } from '../../invocation/shared-flags.ts'
+import {
+  approvalFlag,
+  fileFlags,
+  pathsArgument,
+  planFlags,
+  serverFlags,
+} from '../../invocation/shared-flags.ts'
 
 export const apply = conversation({
   name: 'apply',
@@ -32,7 +38,7 @@ Examples:
     planFlags,
     {
       plan: text('<file>', 'a saved plan, instead of files'),
-      autoApprove: toggle('do not ask'),
+      ...approvalFlag,
       message: text('<text>', 'message of the revision in the history'),
       secretsOut: text('<file>', 'file for the secrets generated for new clients; mode 0600'),
       allowEmpty: toggle('apply although no realm file is left'),

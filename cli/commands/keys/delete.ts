@@ -1,10 +1,11 @@
 /** `iamctl keys delete`. */
 
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
+import { approvalFlag } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 import { keyFlags, ownerName } from './owner.ts'
@@ -16,7 +17,7 @@ export const deleteKey = command({
   arguments: [argument('<id>', 'of the key')],
   flags: flags(
     { force: toggle('also a key with valid tokens, which become invalid') },
-    yesFlag,
+    approvalFlag,
     keyFlags,
   ),
   run: async (call, id) => {

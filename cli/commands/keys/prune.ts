@@ -1,10 +1,11 @@
 /** `iamctl keys prune`. */
 
 import { isProblem } from '../../client/http/errors.ts'
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
+import { approvalFlag } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -20,8 +21,8 @@ const neededUntil = (error: unknown): number | null => {
 export const pruneKeys = command({
   name: 'prune',
   description: 'remove every key whose tokens have all expired',
-  help: '\nExample:\n  iamctl keys prune --realm acme --yes',
-  flags: flags(yesFlag, keyFlags),
+  help: '\nExample:\n  iamctl keys prune --realm acme --auto-approve',
+  flags: flags(approvalFlag, keyFlags),
   run: async (call) => {
     const { api, realm } = await openRealm(call)
     const owner = { realm, client: call.flags.client }

@@ -2,10 +2,11 @@
 
 import type { KeyRecord } from '#schemas/wire/records.ts'
 import type { KeyOwner } from '../../client/live.ts'
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, toggle } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
+import { approvalFlag } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -42,10 +43,10 @@ What happens:
   - With --client the key is that of one client, for what is issued to it. The first rotation gives it its own.
 
 Example:
-  iamctl keys rotate --realm acme --yes`,
+  iamctl keys rotate --realm acme --auto-approve`,
   flags: flags(
     { fresh: toggle('generate a new key now instead of using the prepared one') },
-    yesFlag,
+    approvalFlag,
     keyFlags,
   ),
   run: async (call) => {

@@ -1,12 +1,12 @@
 /** `iamctl delete`. */
 
 import { CommandError, exitCodes } from '../../exit.ts'
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 
@@ -18,9 +18,9 @@ The next apply creates a document again that a file declares: remove it from the
 
 Examples:
   iamctl delete client web --realm acme
-  iamctl delete group /Staff/Helpdesk --realm acme --yes`,
+  iamctl delete group /Staff/Helpdesk --realm acme --auto-approve`,
   arguments: [argument('<kind>', 'such as client'), argument('<key>', 'natural key or id')],
-  flags: flags(yesFlag, realmFlags),
+  flags: flags(approvalFlag, realmFlags),
   run: async (call, word, key) => {
     const { findKind } = await import('../../client/kind-names.ts')
     const kind = findKind(word)

@@ -4,7 +4,7 @@ import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import type { ImportView } from '../../transfer/import.ts'
 
 export const importRealm = conversation({
@@ -21,7 +21,7 @@ Examples:
   flags: flags(
     {
       plan: toggle('only show what would change'),
-      autoApprove: toggle('do not ask'),
+      ...approvalFlag,
       fromRealm: text('<realm>', 'realm of the export, if it is another one'),
     },
     realmFlags,

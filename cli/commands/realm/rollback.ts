@@ -4,7 +4,7 @@ import type { RollbackView } from '../../apply/rollback.ts'
 import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { revisionArgument } from './history/revision.ts'
 
 export const rollback = conversation({
@@ -25,7 +25,7 @@ Examples:
   flags: flags(
     {
       plan: toggle('only show what would change'),
-      autoApprove: toggle('do not ask'),
+      ...approvalFlag,
       message: text('<text>', 'message of the revision in the history'),
       secretsFrom: text('<path>', 'realm files to take missing secrets from'),
       allowExec: toggle(`run the commands of \${exec:…} secrets`),

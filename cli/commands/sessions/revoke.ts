@@ -2,12 +2,12 @@
 
 import { isProblem } from '../../client/http/errors.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags, text } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { type OnRealm, openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 import { sessionsOf } from './of-user.ts'
@@ -31,11 +31,11 @@ export const revokeSessions = command({
   help: `
 Examples:
   iamctl sessions revoke 0198c0de-0000-7000-8000-000000000000 --realm acme
-  iamctl sessions revoke --user alice --realm acme --yes`,
+  iamctl sessions revoke --user alice --realm acme --auto-approve`,
   arguments: [argument('[id]', 'of the session')],
   flags: flags(
     { user: text('<user>', 'all sessions of this user: username, email address or id') },
-    yesFlag,
+    approvalFlag,
     realmFlags,
   ),
   run: async (call, id) => {

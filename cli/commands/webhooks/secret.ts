@@ -1,10 +1,10 @@
 /** `iamctl webhooks secret`. */
 
-import { agreed, yesFlag } from '../../invocation/agreement.ts'
+import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
 import { flags } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printValue } from '../../views/human/elements/secret.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -14,9 +14,9 @@ export const webhookSecret = command({
   name: 'secret',
   description:
     'generate a new secret and print it once; the old secret also signs for one more day',
-  help: '\nExample:\n  iamctl webhooks secret siem --realm acme --yes',
+  help: '\nExample:\n  iamctl webhooks secret siem --realm acme --auto-approve',
   arguments: [webhookArgument],
-  flags: flags(yesFlag, realmFlags),
+  flags: flags(approvalFlag, realmFlags),
   run: async (call, webhook) => {
     const { api, realm } = await openRealm(call)
     await agreed(

@@ -140,14 +140,14 @@ describe('get', () => {
 })
 
 describe('delete', () => {
-  it('needs --yes where nobody can be asked', async () => {
+  it('needs --auto-approve, or its alias --yes, without a terminal', async () => {
     const { run } = world().home
     await create('/roles', { name: 'doomed' })
     const asked = await run(['delete', 'role', 'doomed'])
     expect(asked.code).toBe(1)
-    expect(asked.stderr).toContain('--yes')
+    expect(asked.stderr).toContain('--auto-approve')
     expect(await exists('/roles/doomed')).toBe(true)
-    const done = await run(['delete', 'role', 'doomed', '--yes', '-o', 'json'])
+    const done = await run(['delete', 'role', 'doomed', '--auto-approve', '-o', 'json'])
     expect(JSON.parse(done.stdout)).toEqual({
       realm: 'acme',
       kind: 'role',
@@ -155,7 +155,10 @@ describe('delete', () => {
       deleted: true,
     })
     expect(await exists('/roles/doomed')).toBe(false)
-    expect((await run(['delete', 'role', 'doomed', '--yes'])).code).toBe(1)
+    expect((await run(['delete', 'role', 'doomed', '--auto-approve'])).code).toBe(1)
+    await create('/roles', { name: 'doomed' })
+    expect((await run(['delete', 'role', 'doomed', '--yes'])).code).toBe(0)
+    expect(await exists('/roles/doomed')).toBe(false)
   })
 
   it.each([
@@ -176,7 +179,7 @@ describe('delete', () => {
 
   it('of what is built in is refused by the server: exit code 7', async () => {
     const { run } = world().home
-    const { code, stderr } = await run(['delete', 'role', 'admin', '--yes'])
+    const { code, stderr } = await run(['delete', 'role', 'admin', '--auto-approve'])
     expect(code).toBe(7)
     expect(stderr).toContain('admin')
   })
@@ -191,14 +194,14 @@ describe('delete', () => {
     const { body } = await world().admin.send('GET', `${acme}/settings`)
     const settings = { ...(body as object), browserFlow: 'mine' }
     expect((await world().admin.send('PUT', `${acme}/settings`, settings)).status).toBe(200)
-    const { code, stderr } = await run(['delete', 'flow', 'mine', '--yes'])
+    const { code, stderr } = await run(['delete', 'flow', 'mine', '--auto-approve'])
     expect(code).toBe(6)
     expect(stderr).toContain('mine')
   })
 
   it('of what every realm has is refused', async () => {
     const { run } = world().home
-    const { code, stderr } = await run(['delete', 'settings', 'settings', '--yes'])
+    const { code, stderr } = await run(['delete', 'settings', 'settings', '--auto-approve'])
     expect(code).toBe(1)
     expect(stderr).toContain('every realm has it')
   })

@@ -145,7 +145,7 @@ describe('exit code 7', () => {
     await run('apply realm.yaml --auto-approve')
     write({ 'realm.yaml': roles(realm, []) })
     expect((await run('apply realm.yaml --auto-approve')).code).toBe(7)
-    expect(await run(`delete role a --realm ${realm} --yes`)).toMatchObject({ code: 7 })
+    expect(await run(`delete role a --realm ${realm} --auto-approve`)).toMatchObject({ code: 7 })
     write({ 'realm.yaml': roles(realm, ['a']) })
     expect((await run('apply realm.yaml --auto-approve')).code).toBe(0)
     write({ 'realm.yaml': roles(realm, []) })

@@ -215,8 +215,18 @@ describe('sessions', () => {
     expect((await run(['sessions', 'revoke', first?.id ?? ''])).code).toBe(0)
     expect(await list()).toHaveLength(2)
     expect((await run(['sessions', 'revoke', first?.id ?? ''])).code).toBe(1)
-    expect((await run(['sessions', 'revoke', '--user', 'alice'])).stderr).toContain('--yes')
-    const rest = await run(['sessions', 'revoke', '--user', 'alice', '--yes', '-o', 'json'])
+    expect((await run(['sessions', 'revoke', '--user', 'alice'])).stderr).toContain(
+      '--auto-approve',
+    )
+    const rest = await run([
+      'sessions',
+      'revoke',
+      '--user',
+      'alice',
+      '--auto-approve',
+      '-o',
+      'json',
+    ])
     expect(JSON.parse(rest.stdout).revoked).toHaveLength(2)
     expect(await list()).toEqual([])
     expect((await run(['sessions', 'revoke'])).code).toBe(1)
@@ -314,9 +324,9 @@ describe('keys', () => {
     const [before] = await keysOf(run)
     const asked = await run(['keys', 'rotate'])
     expect(asked.code).toBe(1)
-    expect(asked.stderr).toMatch(/Tokens .*SAML .*--yes/s)
+    expect(asked.stderr).toMatch(/Tokens .*SAML .*--auto-approve/s)
     expect(await keysOf(run)).toHaveLength(1)
-    const rotated = await run(['keys', 'rotate', '--yes', '-o', 'json'])
+    const rotated = await run(['keys', 'rotate', '--auto-approve', '-o', 'json'])
     const key = JSON.parse(rotated.stdout) as Key
     expect(key.status).toBe('ACTIVE')
     const keys = await keysOf(run)
@@ -329,7 +339,7 @@ describe('keys', () => {
 
   it('are kept while their tokens may be valid: exit code 7, unless --force', async () => {
     const { run } = world().home
-    const again = await run(['keys', 'rotate', '--yes'])
+    const again = await run(['keys', 'rotate', '--auto-approve'])
     expect(again.stderr).toMatch(/signs from .* on: it has to be published first/)
     expect((await run(['keys', 'list'])).stdout).toMatch(
       / signs .*\n.* will sign .*\n.* verifies /s,
@@ -339,23 +349,25 @@ describe('keys', () => {
       'delete',
       (await keysOf(run))[0]?.keyId ?? '',
       '--force',
-      '--yes',
+      '--auto-approve',
     ])
     expect([early.code, early.stderr]).toEqual([7, expect.stringMatching(/signs until .*--fresh/s)])
-    expect((await run(['keys', 'rotate', '--fresh', '--yes'])).stderr).toContain('signs now')
+    expect((await run(['keys', 'rotate', '--fresh', '--auto-approve'])).stderr).toContain(
+      'signs now',
+    )
     const [active, retained] = await keysOf(run)
-    const signing = await run(['keys', 'delete', active?.keyId ?? '', '--yes'])
+    const signing = await run(['keys', 'delete', active?.keyId ?? '', '--auto-approve'])
     expect(signing.code).toBe(7)
     expect(signing.stderr).toContain('iamctl keys rotate')
-    const needed = await run(['keys', 'delete', retained?.keyId ?? '', '--yes'])
+    const needed = await run(['keys', 'delete', retained?.keyId ?? '', '--auto-approve'])
     expect(needed.code).toBe(7)
     expect(needed.stderr).toMatch(/may be valid until .*--force/s)
-    const pruned = await run(['keys', 'prune', '--yes', '-o', 'json'])
+    const pruned = await run(['keys', 'prune', '--auto-approve', '-o', 'json'])
     expect(pruned.code).toBe(0)
     const { deleted, kept } = JSON.parse(pruned.stdout)
     expect(deleted).toEqual([])
     expect(kept[0].validUntil).toBeGreaterThan(Date.now())
-    const forced = await run(['keys', 'delete', retained?.keyId ?? '', '--force', '--yes'])
+    const forced = await run(['keys', 'delete', retained?.keyId ?? '', '--force', '--auto-approve'])
     expect(forced.code).toBe(0)
     expect((await keysOf(run)).map(({ keyId }) => keyId)).not.toContain(retained?.keyId)
   })
@@ -374,10 +386,10 @@ describe('keys', () => {
       expect.stringMatching(/client's own, will sign what is issued to bank/),
     ])
     for (const more of [[], ['--fresh']])
-      expect((await run(['keys', 'rotate', '--yes', ...ofClient, ...more])).code).toBe(0)
+      expect((await run(['keys', 'rotate', '--auto-approve', ...ofClient, ...more])).code).toBe(0)
     const [active, retained] = await list()
     expect([active?.status, retained?.status]).toEqual(['ACTIVE', 'PASSIVE'])
-    const remove = ['keys', 'delete', retained?.keyId ?? '', '--force', '--yes']
+    const remove = ['keys', 'delete', retained?.keyId ?? '', '--force', '--auto-approve']
     expect((await run(remove)).code).not.toBe(0)
     expect((await run([...remove, ...ofClient])).code).toBe(0)
     expect(await list()).toHaveLength(1)

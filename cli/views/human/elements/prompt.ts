@@ -61,7 +61,7 @@ export const confirm = async (question: string): Promise<boolean> => {
     throw new CommandError(
       exitCodes.error,
       'confirmation is required, and standard input is not a terminal',
-      { hint: 'give --yes if you are sure' },
+      { hint: 'give --auto-approve if you are sure' },
     )
   return /^y(es)?$/i.test(await ask(`${harmless(question)} [y/N] `))
 }

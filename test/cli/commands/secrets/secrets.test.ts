@@ -180,10 +180,12 @@ describe('apply --secrets-out', () => {
     const hidden = await run(`clients secret api --realm ${realm}`)
     expect(hidden).toMatchObject({ code: 1, stdout: '' })
     expect(hidden.stderr).toContain('--rotate')
-    const first = await run(`clients secret api --rotate --yes --realm ${realm}`)
+    const first = await run(`clients secret api --rotate --auto-approve --realm ${realm}`)
     expect(first.code).toBe(0)
     expect((await tokenOf(realm, 'api', first.stdout.trim())).status).toBe(200)
-    const next = await run(`clients secret api --rotate --grace 600 --yes -o json --realm ${realm}`)
+    const next = await run(
+      `clients secret api --rotate --grace 600 --auto-approve -o json --realm ${realm}`,
+    )
     expect((await tokenOf(realm, 'api', JSON.parse(next.stdout).value)).status).toBe(200)
     expect((await tokenOf(realm, 'api', first.stdout.trim())).status).toBe(200)
     const silent = await run('plan realm.yaml --detailed-exitcode')
