@@ -97,7 +97,7 @@ export const sendUsers = async (
     note(
       `${kind} "${key}" does not exist in realm ${realm}: ${times} users ${dryRun ? 'would not get' : 'did not get'} it`,
     )
-  if (reply.missing.some(({ kind, key }) => kind === 'client-role' && administers(key)))
+  if (reply.missing.some(({ key }) => administers(key)))
     note(
       'administration roles of Keycloak are not client roles here: declare a role with `permissions`, and assign it',
     )
