@@ -6,14 +6,7 @@ import { sealRest } from '#server/audit/sealing.ts'
 import type { Config } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { keepCodeFast, keepTickLayout } from '#server/platform/tuning/compiled-code.ts'
-import {
-  boundGarbage,
-  boundNewObjects,
-  giveBackMemory,
-  SETTLED_MS,
-} from '#server/platform/tuning/memory.ts'
-import { settleShapes } from '#server/platform/tuning/object-shapes.ts'
+import { boundNewObjects, giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
 import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
@@ -49,19 +42,15 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   switchOff(config.runtime.tuningOff)
-  if (isOn('tick-layout')) keepTickLayout()
   const areas = await openServer({ config, logger, clock: systemClock })
   const { sealEvents, outbox } = areas.audit
   const app = createApp(areas)
-  if (isOn('object-shapes')) settleShapes()
   try {
     // First the port: the password of an administrator created by a failing start would never be printed.
     await app.listen({ host: config.http.host, port: config.http.port })
     const admin = await bootstrap(areas.realm.realms, config.bootstrap)
     areas.admin.health.started()
     const background = await startBackground(areas)
-    if (isOn('fast-code')) keepCodeFast()
-    if (isOn('bound-garbage')) boundGarbage()
     const endBound = isOn('bound-new-objects') ? boundNewObjects() : () => undefined
     const settled = isOn('give-back-memory')
       ? setTimeout(giveBackMemory, SETTLED_MS).unref()

@@ -2,16 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const pathOf = (name: string): string =>
-  fileURLToPath(new URL(`../../server/platform/tuning/${name}.ts`, import.meta.url))
+const memory = fileURLToPath(new URL('../../server/platform/tuning/memory.ts', import.meta.url))
 
 // In a process of its own, because the flags are of the process.
 it('sets no flag that V8 does not know', () => {
   const script = `
-    const { keepCodeFast } = await import(${JSON.stringify(pathOf('compiled-code'))})
-    const { boundGarbage, boundNewObjects } = await import(${JSON.stringify(pathOf('memory'))})
-    keepCodeFast()
-    boundGarbage()
+    const { boundNewObjects } = await import(${JSON.stringify(memory)})
     boundNewObjects()()
     console.log('done')`
   const { stdout, stderr } = spawnSync(

@@ -5,7 +5,6 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import { threadLimits } from '../tuning/memory.ts'
 
 export interface ThreadCalls<Question, Answer> {
   call(question: Question): Promise<Answer>
@@ -63,7 +62,7 @@ export const createThreadCalls = <Question, Answer>({
   }
 
   const start = (): void => {
-    const worker = new Worker(entry, { name, resourceLimits: threadLimits() })
+    const worker = new Worker(entry, { name })
     const thread: Thread<Question, Answer> = { worker, given: [] }
     threads.add(thread)
     let cause: unknown
