@@ -5,7 +5,6 @@
  */
 
 import { setTimeout } from 'node:timers/promises'
-import { isOn } from '#server/platform/tuning/switches.ts'
 import {
   OutcomeUnknownError,
   type Statement,
@@ -15,7 +14,6 @@ import {
 import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
 import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
-import { type Merged, merge } from './merge.ts'
 import { isFenced } from './sole-writer.ts'
 import { type Database, type Run, runAlone, transact } from './transaction.ts'
 
@@ -90,21 +88,14 @@ function isOneJobsFault(error: unknown, group: readonly Job[]): boolean {
   return group.length > 1
 }
 
-const asItIs = (statements: readonly Statement[]): Merged => ({
-  statements,
-  split: (results) => [...results],
-})
-
 async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
-  const list = group.flatMap((job) => job.statements)
-  // A single list keeps its order: the caller gets its first failure.
-  const { statements, split } = group.length > 1 && isOn('merge') ? merge(list) : asItIs(list)
+  const statements = group.flatMap((job) => job.statements)
   const [first, ...others] = statements
-  // Audit events alone, which are most of what is appended, are one insert. A caller that gets the answer "outcome
-  // unknown" has written nothing else.
+  // Audit events alone, which are most of what is appended where few write, are one insert. A caller that gets an unknown
+  // outcome has written nothing else.
   if (first !== undefined && others.length === 0 && isRecord(first))
-    return split(await runAlone(database, first))
-  return transact(database, async (run) => split(await run(statements)))
+    return runAlone(database, first)
+  return transact(database, (run) => run(statements))
 }
 
 /** Each in its own transaction, in which it may wait for locks without delaying others. */

@@ -110,7 +110,7 @@ const comparePair = async (on: string, name: Tuning, all: Side, without: Side): 
 }
 
 /** Of PostgreSQL alone. */
-const ofPostgres: ReadonlySet<Tuning> = new Set(['merge', 'sole-writer'])
+const ofPostgres: ReadonlySet<Tuning> = new Set(['sole-writer'])
 
 const measureOn = async (
   { backends, progress }: Bench,
