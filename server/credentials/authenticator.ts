@@ -13,7 +13,6 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import {
-  ALONE,
   ConstraintError,
   GuardFailedError,
   type Statement,
@@ -184,8 +183,7 @@ export const createAuthenticator = ({
       } catch (error) {
         // The realm is gone, and what is counted and recorded of it.
         if (isForeignKey(error) && error.table === 'login_guards') return { outcome: 'failure' }
-        const isOvertaken = error instanceof GuardFailedError && error.guard !== ALONE
-        if (!isOvertaken || tries === MAX_SETTLES) throw error
+        if (!(error instanceof GuardFailedError) || tries === MAX_SETTLES) throw error
       }
     }
   }
@@ -219,7 +217,7 @@ export const createAuthenticator = ({
       )
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
-      if (!isChange(error) || isGuard(error, ownGuard) || isGuard(error, ALONE)) throw error
+      if (!isChange(error) || isGuard(error, ownGuard)) throw error
       return fail(trial, login, reservation, 'changed-meanwhile')
     }
   }
@@ -230,27 +228,21 @@ export const createAuthenticator = ({
     accept: Accept<T>,
   ): Promise<AttemptResult<T> | undefined> => {
     const login = await trial.find()
-    let checked: Checked | undefined
-    for (;;) {
-      const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
-      if (reservation === 'taken') return undefined
-      if (reservation === 'locked') {
-        await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
-        return { outcome: 'failure' }
-      }
-      try {
-        checked ??= await trial.check(login)
-        return await settle(trial, login, checked, reservation, accept)
-      } catch (error) {
-        // Another process writes and does not know this attempt: report the result after a reservation in the database.
-        if (isGuard(error, ALONE)) continue
-        // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
-        await recorder.commit(reservation.released(), []).catch(() => undefined)
-        if (error instanceof HasherBusyError) return busy
-        throw error
-      } finally {
-        reservation.end()
-      }
+    const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
+    if (reservation === 'taken') return undefined
+    if (reservation === 'locked') {
+      await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
+      return { outcome: 'failure' }
+    }
+    try {
+      return await settle(trial, login, await trial.check(login), reservation, accept)
+    } catch (error) {
+      // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
+      await recorder.commit(reservation.released(), []).catch(() => undefined)
+      if (error instanceof HasherBusyError) return busy
+      throw error
+    } finally {
+      reservation.end()
     }
   }
 

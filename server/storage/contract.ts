@@ -65,22 +65,13 @@ export interface Storage {
   mark(): string | undefined
   /** As `mark`, of the realms and their configuration alone. */
   realmsMark(): string | undefined
-  /** Nothing where another process may write, or may have written a moment ago. */
-  alone(): Alone | undefined
+  /** No other process writes to the database as long as it is open: what this one keeps in memory is as good as stored. */
+  readonly alone: boolean
   /** Whether the database answers; used by readiness. */
   ping(): Promise<boolean>
   /** Refuses new writes, waits for those under way, and lets go of the database. */
   close(): Promise<void>
 }
-
-/** No other process writes to the database at this moment: what this one keeps in memory is as good as stored. */
-export interface Alone {
-  /** To be committed behind what counts on it: fails the guard `ALONE` where another process may have written since. */
-  readonly still: readonly Statement[]
-}
-
-/** See `Alone`. */
-export const ALONE = 'alone'
 
 /** Where the drivers report what an operator should know; a pino logger fits. */
 export interface StorageLogger {

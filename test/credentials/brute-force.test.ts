@@ -11,17 +11,7 @@ const settings = (changes: Partial<SettingsDoc> = {}): SettingsDoc =>
 
 const turn = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(resolve, value))
 
-/** PostgreSQL as it is for a process that alone writes to it, and as it is among others. */
-const states = backends.flatMap((backend) =>
-  backend.name === 'sqlite'
-    ? [{ backend, alone: true, name: 'sqlite' }]
-    : [
-        { backend, alone: true, name: 'postgres, alone' },
-        { backend, alone: false, name: 'postgres, among others' },
-      ],
-)
-
-describe.each(states)('counting of failed attempts on $name', ({ backend, alone }) => {
+describe.each(backends)('counting of failed attempts on $name', (backend) => {
   let open: OpenBackend
   let storage: Storage
   let accounts: Accounts
@@ -29,13 +19,12 @@ describe.each(states)('counting of failed attempts on $name', ({ backend, alone 
 
   beforeAll(async () => {
     open = await backend.open()
-    storage = alone ? open.storage : { ...open.storage, alone: () => undefined }
+    storage = open.storage
   })
   afterAll(() => open.close())
   beforeEach(async () => {
     accounts = createAccounts(storage)
     realm = await addRealm(storage)
-    if (alone) await expect.poll(() => storage.alone(), { timeout: 5_000 }).toBeDefined()
   })
 
   interface Try {
@@ -189,7 +178,7 @@ describe.each(states)('counting of failed attempts on $name', ({ backend, alone 
 
   /** Reserved by another process: in the rows, and nothing of it in the memory of this one. */
   const reservedElsewhere = async (userId?: string): Promise<void> => {
-    const { bruteForce } = createAccounts({ ...storage, alone: () => undefined })
+    const { bruteForce } = createAccounts({ ...storage, alone: false })
     const claim = { realm, userId, name: 'anna', address: '192.0.2.1', settings: settings() }
     const reservation = await bruteForce.reserve(claim)
     if (typeof reservation === 'string') throw new Error(`it is ${reservation}`)
@@ -201,7 +190,7 @@ describe.each(states)('counting of failed attempts on $name', ({ backend, alone 
     expect(await reserve()).toBe('taken')
     accounts.clock.advance(31)
     await reserved()
-    const left = alone ? 3 : 1
+    const left = storage.alone ? 3 : 1
     expect(await guards()).toMatchObject([{ reserved: left }, { reserved: left }])
   })
 

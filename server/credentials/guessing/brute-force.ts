@@ -6,19 +6,13 @@
  * next lock; it is settled afterwards. An attempt that finds all reservations taken by others has to wait for them:
  * refusing it would turn away a correct password just because others sign in at the same time.
  *
- * A process that alone writes to the database keeps its reservations in memory. Should another one write before such an
- * attempt has ended, its outcome is not stored (`ALONE`): it has to be reserved again before the result is reported.
+ * A process that alone writes to the database keeps its reservations in memory.
  *
  * Unknown usernames are counted as well, so that a lock does not reveal which names exist.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
-import {
-  type Alone,
-  GuardFailedError,
-  type Statement,
-  type Storage,
-} from '#server/storage/contract.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import {
   addressFailure,
@@ -104,7 +98,7 @@ const guardsOf = ({ realm, userId, name, address, settings }: Claim): Guards => 
   },
 ]
 
-/** Of other processes, or of this one before it was alone. */
+/** In the rows: of other processes, or of a database that was copied from one that several wrote to. */
 const stillReserved = (row: SeenGuard | undefined, now: number): number =>
   row === undefined || Math.abs(now - row.reserved_at) > RESERVATION_MS ? 0 : row.reserved
 
@@ -120,7 +114,6 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     [user, address]: Guards,
     seen: number | undefined,
     place: Place,
-    still: readonly Statement[] = [],
   ): (() => Promise<SettledFailure>) => {
     let isFirst = true
     const seenAgain = async (now: number): Promise<number | undefined> => {
@@ -131,9 +124,8 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
       const now = clock.now()
       const counted = userFailure(db, user, isFirst ? seen : await seenAgain(now), now, place)
       isFirst = false
-      const counting = [...counted.statements, addressFailure(db, address, now, place)]
-      // Last: another process that reserves from here on waits for the rows, and then sees the failure.
-      return { ...counted, statements: [...counting, ...still] }
+      const ofAddress = addressFailure(db, address, now, place)
+      return { ...counted, statements: [...counted.statements, ofAddress] }
     }
   }
 
@@ -156,13 +148,12 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   }
 
   /**
-   * This process is the sole writer. Its reservations were taken before the rows are read: an attempt that ends concurrently
+   * No other process writes. The reservations were taken before the rows are read: an attempt that ends concurrently
    * is counted as a reservation or as a failure, or both, never as neither.
    */
   const reserveHere = async (
     guards: Guards,
     places: readonly number[],
-    { still }: Alone,
   ): Promise<Held | 'locked' | 'taken'> => {
     const now = clock.now()
     const rows = await seenGuards(db, ...guards)
@@ -176,9 +167,9 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     if (!isFree) return 'taken'
     const hasFailed = (rows[0]?.failures ?? 0) > 0
     return {
-      succeeded: () => [...(hasFailed ? [forgotten(db, user)] : []), ...still],
-      failed: failing(guards, counts[0], 'memory', still),
-      released: () => [...still],
+      succeeded: () => (hasFailed ? [forgotten(db, user)] : []),
+      failed: failing(guards, counts[0], 'memory'),
+      released: () => [],
     }
   }
 
@@ -189,14 +180,12 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
     async reserve(claim) {
       if (!claim.settings.bruteForceProtected) return unguarded
       const guards = guardsOf(claim)
-      // In memory in any case: a reservation in the rows may be on its way when this process finds itself alone.
       const places = guards.map(({ realm, subject }) => held.take(realm, subject))
       const end = (): void => {
         for (const { realm, subject } of guards) held.giveBack(realm, subject)
       }
       try {
-        const alone = storage.alone()
-        const made = await (alone ? reserveHere(guards, places, alone) : reserveThere(guards))
+        const made = await (storage.alone ? reserveHere(guards, places) : reserveThere(guards))
         if (typeof made !== 'string') return { ...made, end }
         end()
         return made

@@ -1,5 +1,5 @@
 /**
- * Attempts in progress, counted in memory: equivalent to the database for a sole writer, without a commit. All connections to
+ * Attempts in progress, counted in memory: equivalent to the database for the only process that writes, without a commit. All connections to
  * the same database in this process share the counts.
  */
 

@@ -9,7 +9,7 @@ export const formatName = 'iamctl-backup'
 export const formatVersion = 1
 
 /** What is of the database that runs and not of what it holds. */
-export const notCopied = ['schema_migrations', 'sole_writer'] as const
+export const notCopied = ['schema_migrations'] as const
 
 export interface AppliedMigration {
   readonly name: string

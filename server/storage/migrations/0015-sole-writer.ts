@@ -1,4 +1,4 @@
-/** The node that alone writes to a PostgreSQL database, if one does; see `postgres/sole-writer.ts`. */
+/** The node that alone writes to a PostgreSQL database, if one does; 0033 drops it. */
 
 import type { Migration } from './migration.ts'
 

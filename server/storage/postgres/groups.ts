@@ -14,7 +14,6 @@ import {
 import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
 import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
-import { isFenced } from './sole-writer.ts'
 import { type Database, type Run, runAlone, transact } from './transaction.ts'
 
 /** Bounds how long the first of a group waits for the last. */
@@ -134,7 +133,7 @@ async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
       before = [RELEASE]
       outcomes.push({ results: own })
     } catch (error) {
-      if (error instanceof ConnectionLostError || isPassing(error) || isFenced(error)) throw error
+      if (error instanceof ConnectionLostError || isPassing(error)) throw error
       before = [ROLL_BACK, RELEASE]
       outcomes.push({ error: errorOf(error) })
     }

@@ -3,9 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
-import { isOn } from '#server/platform/tuning/switches.ts'
 import {
-  OutcomeUnknownError,
   type Statement,
   type StatementResult,
   type Storage,
@@ -32,7 +30,6 @@ import { GroupQueue, inTransactions, withSavepoints } from './groups.ts'
 import { announcement, RealmListener } from './listener.ts'
 import { Presence } from './presence.ts'
 import { kyselyPool, readOn } from './reads.ts'
-import { ASKED_TOPIC, freeOf, isFencedOff, type Query, SoleWriter } from './sole-writer.ts'
 import { StatementNames } from './statement-names.ts'
 import { transact } from './transaction.ts'
 
@@ -45,7 +42,7 @@ const SHORT = 20
 /** On a connection that writes; never so on a standby. */
 const WRITABLE = `select 1 where current_setting('transaction_read_only') = 'off'`
 /** Changes nothing and is written all the same. */
-const PROBE = 'update sole_writer set asked = asked'
+const PROBE = `update schema_migrations set name = name where name = '0001-first'`
 /** A write that needs new pages, as most do: an update finds room in a page that is there when the disk is full. One transaction. */
 const growingProbe = (table: string): string =>
   `create table ${table} (filler text);
@@ -94,13 +91,7 @@ function postgresStorage(
   const connect = () => presence.connect(writing)
   const query = (text: string, values: readonly unknown[]) =>
     readOn({ reads: connect, label }, { text, values: [...values] })
-  const soleWriter = new SoleWriter({
-    read: (text, values) => readOn(connections, { text, values: [...values] }),
-    write: query,
-    tell: announcement(ASKED_TOPIC),
-    mayHold: isOn('sole-writer'),
-  })
-  const database = { connect, label, names: new StatementNames(), soleWriter }
+  const database = { connect, label, names: new StatementNames() }
   const appends = new GroupQueue(database, withSavepoints(database))
   const commits = new GroupQueue(
     { ...database, connect: () => presence.connect(shared) },
@@ -116,9 +107,6 @@ function postgresStorage(
       await query(PROBE, [])
     }
   })
-  listener.subscribe((topic) => {
-    if (topic === ASKED_TOPIC) void soleWriter.asked()
-  })
   const underWay = new Set<Promise<unknown>>()
   let closed: Promise<void> | undefined
 
@@ -129,23 +117,17 @@ function postgresStorage(
     checkStatements(statements)
     if (closed !== undefined) throw new StorageUnavailableError('the database is closed')
     if (statements.length === 0) return []
-    const ended = soleWriter.begin(statements)
     const work = perform()
     underWay.add(work)
     try {
       return await doubt.watch(work)
-    } catch (error) {
-      if (error instanceof OutcomeUnknownError) void soleWriter.leave()
-      throw error
     } finally {
-      ended()
       underWay.delete(work)
     }
   }
   const close = async (): Promise<void> => {
     // A pool that ends forgets those who still wait for a connection.
     await Promise.allSettled(underWay)
-    await soleWriter.close()
     await listener.close()
     await presence.close()
     await writing.end()
@@ -167,9 +149,10 @@ function postgresStorage(
     subscribe: (follower) => listener.subscribe(follower),
     announce: announcement,
     listening: () => listener.listening,
-    mark: () => soleWriter.mark(),
-    alone: () => soleWriter.alone(),
-    realmsMark: () => soleWriter.realmsMark(),
+    // Other nodes may write at any moment: the database has to be asked.
+    mark: () => undefined,
+    realmsMark: () => undefined,
+    alone: false,
     ping: async () => {
       try {
         const [, [writable]] = await Promise.all([sql`select 1`.execute(db), query(WRITABLE, [])])
@@ -183,10 +166,6 @@ function postgresStorage(
       return closed
     },
   }
-}
-
-function queryOf(client: pg.Client): Query {
-  return async (text, values) => (await client.query(text, [...values])).rows
 }
 
 async function migrateDatabase({ url, label, logger }: PostgresOptions): Promise<void> {
@@ -220,29 +199,17 @@ export function postgresSession(client: pg.Client, label: string): MigrationSess
     dialect: postgres,
     label,
     findTable: `select 1 where to_regclass('schema_migrations') is not null`,
-    transaction: async (work) => {
-      for (;;) {
-        const done = await inTransaction(client, () => work(run))
-        if (done !== undefined) return done.result
-        const query = queryOf(client)
-        await freeOf('', { read: query, write: query, tell: announcement(ASKED_TOPIC) })
-      }
-    },
+    transaction: (work) => inTransaction(client, () => work(run)),
   }
 }
 
-/** Nothing, and nothing done, when it would change what a node that runs takes for its own. */
-async function inTransaction<T>(
-  client: pg.Client,
-  work: () => Promise<T>,
-): Promise<{ readonly result: T } | undefined> {
+async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
     await client.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`)
     const result = await work()
-    const fenced = await isFencedOff(queryOf(client))
-    await client.query(fenced ? 'rollback' : 'commit')
-    return fenced ? undefined : { result }
+    await client.query('commit')
+    return result
   } catch (error) {
     await client.query('rollback').catch(() => {})
     throw error

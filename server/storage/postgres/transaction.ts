@@ -21,7 +21,6 @@ import {
   reasonOf,
   unusable,
 } from './failures.ts'
-import { isFenced, type SoleWriter } from './sole-writer.ts'
 import type { StatementNames } from './statement-names.ts'
 
 export interface Database {
@@ -30,7 +29,6 @@ export interface Database {
   /** How messages call it. */
   readonly label: string
   readonly names: StatementNames
-  readonly soleWriter: SoleWriter
 }
 
 interface Connection extends Omit<Database, 'connect'> {
@@ -54,11 +52,9 @@ export async function transact<T>(database: Database, work: (run: Run) => Promis
       return await attemptOn(connection, work)
     } catch (error) {
       const lost = error instanceof ConnectionLostError
-      const fenced = isFenced(error)
-      if (attempt === ATTEMPTS || !(lost || fenced || isPassing(error))) {
-        throw lost || fenced ? unusable(label, error) : errorOf(error)
+      if (attempt === ATTEMPTS || !(lost || isPassing(error))) {
+        throw lost ? unusable(label, error) : errorOf(error)
       }
-      if (fenced) await freed(database)
     }
     // Those that stood in each other's way should not meet again.
     await sleep(Math.random() * 10 * attempt)
@@ -87,24 +83,18 @@ export async function runAlone(
   }
 }
 
-async function freed({ soleWriter, label }: Database): Promise<void> {
-  await soleWriter.free().catch((error: unknown) => {
-    throw unusable(label, error)
-  })
-}
-
 async function connectionOf({ connect, ...rest }: Database): Promise<Connection> {
   return { client: await connect(), ...rest }
 }
 
 async function attemptOn<T>(connection: Connection, work: (run: Run) => Promise<T>): Promise<T> {
-  const { client, label, soleWriter } = connection
+  const { client, label } = connection
   let unsent = [BEGIN]
   const run: Run = async (statements) => {
     const before = unsent
     unsent = []
-    const results = await send(connection, [...before, ...statements, soleWriter.fence()])
-    return results.slice(before.length, -1)
+    const results = await send(connection, [...before, ...statements])
+    return results.slice(before.length)
   }
   let broken: Error | undefined
   const onError = (error: Error): void => {

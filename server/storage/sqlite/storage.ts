@@ -85,7 +85,7 @@ function sqliteStorage(
     listening: () => true,
     mark: () => writer.marks.mark,
     // The file is locked for this process.
-    alone: () => ({ still: [] }),
+    alone: true,
     realmsMark: () => writer.marks.realmsMark,
     ping: async () => {
       if (!writer.alive) return false

@@ -109,9 +109,6 @@ const comparePair = async (on: string, name: Tuning, all: Side, without: Side): 
   }
 }
 
-/** Of PostgreSQL alone. */
-const ofPostgres: ReadonlySet<Tuning> = new Set(['sole-writer'])
-
 const measureOn = async (
   { backends, progress }: Bench,
   { backend, nodes }: { readonly backend: string; readonly nodes: number },
@@ -120,7 +117,6 @@ const measureOn = async (
   if (found === undefined) throw new Error(`there is no backend ${backend}`)
   const rows: Row[] = []
   for (const name of tunings) {
-    if (backend === 'SQLite' && ofPostgres.has(name)) continue
     const on = nodes === 1 ? backend : `${backend}, ${nodes} nodes`
     progress(`${name} on ${on}`)
     const databases = [await found.create(), await found.create()] as const
