@@ -64,16 +64,23 @@ const conditionsOf = ({ provider, options, now }: AssertionInput): Template =>
     ],
   )
 
-const authnStatementOf = ({ session, sessionIndex, contextClass }: AssertionInput): Template =>
-  element(
+/**
+ * A session that began while the clock was ahead says what is right by the clock of now: service providers refuse a sign-in
+ * to come, and would keep their session for longer than the realm allows.
+ */
+const authnStatementOf = (input: AssertionInput): Template => {
+  const { issuer, session, sessionIndex, contextClass, now } = input
+  const longestMs = issuer.settings.ssoSessionMaxLifespan * 1000
+  return element(
     'saml:AuthnStatement',
     {
-      AuthnInstant: instant(session.created_at),
+      AuthnInstant: instant(Math.min(session.created_at, now)),
       SessionIndex: sessionIndex,
-      SessionNotOnOrAfter: instant(session.expires_at),
+      SessionNotOnOrAfter: instant(Math.min(session.expires_at, now + longestMs)),
     },
     [element('saml:AuthnContext', {}, [element('saml:AuthnContextClassRef', {}, contextClass)])],
   )
+}
 
 export const assertionOf = (input: AssertionInput): Template =>
   element(
