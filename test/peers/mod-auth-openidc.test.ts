@@ -1,9 +1,6 @@
 /** Apache with mod_auth_openidc, a certified relying party: a browser signs in to what it protects, and out again. */
 
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
@@ -12,22 +9,14 @@ import { backends } from '../support/backends.ts'
 import { runJobs } from '../support/jobs.ts'
 import { type Apache, startApache } from '../support/processes/apache.ts'
 import { openBrowser } from '../support/processes/browser.ts'
-
-/** What stands behind Apache: it shows the headers that it is sent. */
-const openApplication = async (): Promise<Server> => {
-  const server = createServer(({ headers }, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(headers))
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return server
-}
+import { type Application, openApplication } from './application.ts'
 
 /** One is enough: the software of others is what matters. */
 const tried = backends.slice(-1)
 
 describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (backend) => {
   let site: OidcSite
-  let application: Server
+  let application: Application
   let apache: Apache
   let client: TestClient
   let aliceId: string
@@ -40,9 +29,9 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
       env: { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' },
     })
     application = await openApplication()
-    const behind = `http://127.0.0.1:${(application.address() as AddressInfo).port}`
     const secret = randomBytes(32).toString('base64url')
-    apache = await startApache(() => [
+    const configure = () => [
+      'LogLevel warn auth_openidc:info',
       `OIDCProviderMetadataURL ${site.issuer}/.well-known/openid-configuration`,
       'OIDCClientID apache',
       `OIDCClientSecret ${secret}`,
@@ -52,12 +41,13 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
       'OIDCScope "openid email profile"',
       'OIDCPKCEMethod S256',
       'OIDCRemoteUserClaim sub',
-      `ProxyPass / ${behind}/`,
+      `ProxyPass / ${application.url}/`,
       '<Location /secure>',
       '  AuthType openid-connect',
       '  Require valid-user',
       '</Location>',
-    ])
+    ]
+    apache = await startApache({ module: 'mod_auth_openidc', configure })
     client = await site.client({
       clientId: 'apache',
       secret,

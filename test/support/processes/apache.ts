@@ -1,8 +1,8 @@
-/** Apache with mod_auth_openidc, a certified relying party, as a process on a free port in a folder of its own. */
+/** Apache with the module that a test is about, as a process on a free port in a folder of its own. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { basename, dirname, join } from 'node:path'
+import { untilAnswers } from './answers.ts'
 import { freePort } from './ports.ts'
 import { spawnScript } from './processes.ts'
 import { pathOf } from './programs.ts'
@@ -16,7 +16,7 @@ const modules = [
   'dir',
   'proxy',
   'proxy_http',
-  'auth_openidc',
+  'setenvif',
 ]
 
 export interface Apache {
@@ -25,12 +25,25 @@ export interface Apache {
   readonly close: () => Promise<void>
 }
 
-/** `configure` gets the address that it will listen at, and gives the lines that are special to the test. */
-export const startApache = async (
-  configure: (url: string) => readonly string[],
-): Promise<Apache> => {
+export interface ApacheOptions {
+  /** The module of the test. */
+  readonly module: 'mod_auth_openidc' | 'mod_auth_mellon' | 'mod_shib'
+  /** Gets the address that Apache will listen at and a folder for files, and gives the lines that are special to the test. */
+  readonly configure: (
+    url: string,
+    folder: string,
+  ) => readonly string[] | Promise<readonly string[]>
+}
+
+/** mod_shib names itself after its file; the others leave the prefix out. */
+const loadLine = (file: string): string => {
+  const name = basename(file, '.so')
+  return `LoadModule ${name === 'mod_shib' ? name : `${name.slice('mod_'.length)}_module`} ${file}`
+}
+
+export const startApache = async ({ module, configure }: ApacheOptions): Promise<Apache> => {
   const program = pathOf('apache')
-  const folderOfModules = dirname(pathOf('mod_auth_openidc'))
+  const own = pathOf(module)
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-apache-'))
   // Workers run as www-data where Apache is started by root.
   chmodSync(folder, 0o755)
@@ -42,13 +55,14 @@ export const startApache = async (
     `PidFile ${folder}/apache.pid`,
     `Mutex file:${folder} default`,
     `ErrorLog ${errorLog}`,
-    'LogLevel warn auth_openidc:info',
+    'LogLevel warn',
     'ServerName 127.0.0.1',
     'User www-data',
     'Group www-data',
     `Listen 127.0.0.1:${port}`,
-    ...modules.map((name) => `LoadModule ${name}_module ${folderOfModules}/mod_${name}.so`),
-    ...configure(url),
+    ...modules.map((name) => loadLine(join(dirname(own), `mod_${name}.so`))),
+    loadLine(own),
+    ...(await configure(url, folder)),
     '',
   ]
   writeFileSync(join(folder, 'apache.conf'), lines.join('\n'))
@@ -62,19 +76,7 @@ export const startApache = async (
       return ''
     }
   }
-  const answers = async (): Promise<boolean> => {
-    try {
-      await fetch(url, { redirect: 'manual' })
-      return true
-    } catch {
-      return false
-    }
-  }
-  while (!(await answers())) {
-    if (apache.child.exitCode !== null)
-      throw new Error(`Apache ended: ${apache.stderr()}${readLog()}`)
-    await setTimeout(50)
-  }
+  await untilAnswers(url, apache, readLog)
   return {
     url,
     errorLog: readLog,

@@ -32,6 +32,51 @@ const programs = {
   xmlsec1: { files: ['/usr/bin/xmlsec1'], packages: ['xmlsec1'] },
   xmllint: { files: ['/usr/bin/xmllint'], packages: ['libxml2-utils'] },
   groff: { files: ['/usr/bin/groff'], packages: ['groff-base'] },
+  // Judges of SAML messages: the schemas of OASIS, and those of W3C that they import.
+  saml_schemas: {
+    files: ['/usr/share/xml/opensaml/saml-schema-protocol-2.0.xsd'],
+    packages: ['opensaml-schemas'],
+  },
+  xml_schemas: {
+    files: ['/usr/share/xml/xmltooling/xmldsig-core-schema.xsd'],
+    packages: ['xmltooling-schemas'],
+  },
+  // Service providers: two modules of Apache, one in PHP, two in Python.
+  mod_auth_mellon: {
+    files: ['/usr/lib/apache2/modules/mod_auth_mellon.so'],
+    packages: ['libapache2-mod-auth-mellon'],
+  },
+  mod_shib: {
+    files: ['/usr/lib/apache2/modules/mod_shib.so'],
+    packages: ['libapache2-mod-shib'],
+  },
+  shibd: { files: ['/usr/sbin/shibd'], packages: ['shibboleth-sp-utils'] },
+  simplesamlphp: {
+    files: ['/usr/share/simplesamlphp/www/index.php'],
+    packages: ['simplesamlphp'],
+  },
+  php: { files: ['/usr/bin/php'], packages: ['php-cli'] },
+  // Extensions lie in folders of the version of PHP, the lists of dpkg do not.
+  php_xml: { files: ['/var/lib/dpkg/info/php-xml.list'], packages: ['php-xml'] },
+  php_mbstring: { files: ['/var/lib/dpkg/info/php-mbstring.list'], packages: ['php-mbstring'] },
+  php_curl: { files: ['/var/lib/dpkg/info/php-curl.list'], packages: ['php-curl'] },
+  php_sqlite3: { files: ['/var/lib/dpkg/info/php-sqlite3.list'], packages: ['php-sqlite3'] },
+  python: { files: ['/usr/bin/python3'], packages: ['python3'] },
+  pysaml2: {
+    files: ['/usr/lib/python3/dist-packages/saml2/__init__.py'],
+    packages: ['python3-pysaml2'],
+  },
+  onelogin: {
+    files: ['/usr/lib/python3/dist-packages/onelogin/saml2/__init__.py'],
+    packages: ['python3-onelogin-saml2'],
+  },
+  // A clock that jumps while the server runs.
+  faketime: {
+    files: ['x86_64', 'aarch64'].map(
+      (machine) => `/usr/lib/${machine}-linux-gnu/faketime/libfaketime.so.1`,
+    ),
+    packages: ['libfaketime'],
+  },
 } satisfies Record<string, Program>
 
 const found = ({ files }: Program): string | undefined => files.find((file) => existsSync(file))
