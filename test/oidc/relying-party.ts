@@ -55,7 +55,9 @@ const keep = (jar: Map<string, string>, line: string): void => {
   else jar.set(pair.slice(0, cut), pair.slice(cut + 1))
 }
 
-export const newPerson = (site: OidcSite): Person => {
+export const newPerson = (site: {
+  readonly server: Pick<OidcSite['server'], 'baseUrl'>
+}): Person => {
   const jar = new Map<string, string>()
 
   const send = async (

@@ -34,7 +34,10 @@ export interface AskedRequest {
 
 export const newRequestId = (): string => `_${randomBytes(16).toString('hex')}`
 
-export const authnRequest = (site: OidcSite, asked: AskedRequest = {}): string => {
+/** Where the identity provider is. */
+type At = Pick<OidcSite, 'issuer'>
+
+export const authnRequest = (site: At, asked: AskedRequest = {}): string => {
   const attributes = {
     ID: asked.id ?? newRequestId(),
     Version: '2.0',
@@ -60,7 +63,7 @@ export interface RedirectOptions {
 const rsaSha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 
 /** The address of an AuthnRequest by HTTP-Redirect, signed where a key is given. */
-export const redirectUrl = (site: OidcSite, xml: string, options: RedirectOptions = {}): string => {
+export const redirectUrl = (site: At, xml: string, options: RedirectOptions = {}): string => {
   const { relayState, key, algorithm = rsaSha256, spoil = (query) => query } = options
   const parts = [
     `SAMLRequest=${encodeURIComponent(deflateRawSync(xml).toString('base64'))}`,
@@ -75,11 +78,8 @@ export const redirectUrl = (site: OidcSite, xml: string, options: RedirectOption
   return `${site.issuer}/saml/idp/sso?${spoil(parts.join('&'))}`
 }
 
-export const askUrl = (
-  site: OidcSite,
-  asked: AskedRequest = {},
-  options: RedirectOptions = {},
-): string => redirectUrl(site, authnRequest(site, asked), options)
+export const askUrl = (site: At, asked: AskedRequest = {}, options: RedirectOptions = {}): string =>
+  redirectUrl(site, authnRequest(site, asked), options)
 
 /** The form of an AuthnRequest by HTTP-POST, signed by xml-crypto. */
 export const signedForm = (site: OidcSite, asked: AskedRequest = {}): Record<string, string> => {

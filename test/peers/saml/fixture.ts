@@ -1,0 +1,200 @@
+/**
+ * An identity provider and a browser for service providers that other people wrote. Every message between both is kept as
+ * the browser carries it, and what we wrote goes to the judges before the browser closes.
+ */
+
+import { verify } from 'node:crypto'
+import type { BrowserContext, Page, Request } from 'playwright-core'
+import { expect } from 'vitest'
+import { readCertificate } from '#schemas/public-keys/certificates.ts'
+import { childrenOf, readDeflated, readElement, xmlName } from '#server/xml/index.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, password } from '../../oidc/relying-party.ts'
+import { certificatesOf, only } from '../../saml/fixture.ts'
+import type { Backend } from '../../support/backends.ts'
+import { openBrowser } from '../../support/processes/browser.ts'
+import { type Judges, openJudges } from './judges.ts'
+
+export interface Message {
+  readonly from: 'identity provider' | 'service provider'
+  readonly parameter: 'SAMLRequest' | 'SAMLResponse'
+  readonly binding: 'HTTP-POST' | 'HTTP-Redirect'
+  readonly url: string
+  readonly xml: string
+  readonly relayState: string | null
+}
+
+export interface Visit {
+  readonly page: Page
+  readonly messages: readonly Message[]
+  /** Opens an address that wants a user, signs in where the sign-in page comes, and waits for the way back. */
+  signIn(url: string, back?: string, username?: string): Promise<void>
+  /** The page as JSON. */
+  shown(): Promise<Record<string, unknown>>
+  /** Judges every message that we wrote. */
+  close(): Promise<void>
+}
+
+export interface SamlSite {
+  readonly site: OidcSite
+  readonly judges: Judges
+  readonly aliceId: string
+  /** Of the identity provider. */
+  readonly metadata: () => Promise<string>
+  /** Base64 of the DER. */
+  readonly certificates: () => Promise<string[]>
+  /** Registers a service provider by its metadata. */
+  register(metadata: string, more?: object): Promise<string>
+  visit(): Promise<Visit>
+  close(): Promise<void>
+}
+
+const parametersOf = (request: Request): URLSearchParams | undefined => {
+  const { searchParams } = new URL(request.url())
+  const parameters =
+    request.method() === 'POST' ? new URLSearchParams(request.postData() ?? '') : searchParams
+  return parameters.has('SAMLRequest') || parameters.has('SAMLResponse') ? parameters : undefined
+}
+
+const messageOf = (site: OidcSite, request: Request): Message | undefined => {
+  const parameters = parametersOf(request)
+  if (!parameters) return undefined
+  const parameter = parameters.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse'
+  const encoded = parameters.get(parameter) ?? ''
+  const binding = request.method() === 'POST' ? 'HTTP-POST' : 'HTTP-Redirect'
+  const url = request.url()
+  return {
+    from: url.startsWith(`${site.issuer}/`) ? 'service provider' : 'identity provider',
+    parameter,
+    binding,
+    url,
+    xml:
+      binding === 'HTTP-POST'
+        ? Buffer.from(encoded, 'base64').toString()
+        : readDeflated(encoded, 1_000_000),
+    relayState: parameters.get('RelayState'),
+  }
+}
+
+/** The signature of a redirect is over the query as it was sent (SAML Bindings §3.4.4.1). */
+const isQuerySigned = (url: string, certificates: readonly string[]): boolean => {
+  const query = url.slice(url.indexOf('?') + 1)
+  const cut = query.indexOf('&Signature=')
+  const signature = decodeURIComponent(query.slice(cut + '&Signature='.length).split('&')[0] ?? '')
+  return certificates.some((text) => {
+    const key = readCertificate(text)?.publicKey
+    const data = Buffer.from(query.slice(0, cut))
+    return key && verify('sha256', data, key, Buffer.from(signature, 'base64'))
+  })
+}
+
+/** A response gives RelayState back byte for byte; so does every other answer. */
+const expectRelayStates = (messages: readonly Message[]): void => {
+  messages.forEach((message, index) => {
+    if (message.from !== 'identity provider' || message.parameter !== 'SAMLResponse') return
+    const asked = messages
+      .slice(0, index)
+      .findLast((one) => one.from === 'service provider' && one.parameter === 'SAMLRequest')
+    if (asked) expect(message.relayState).toBe(asked.relayState)
+  })
+}
+
+const judge = (judges: Judges, message: Message, certificates: readonly string[]): void => {
+  const signed = judges.signedIn(message.xml, certificates)
+  if (message.binding === 'HTTP-Redirect') {
+    expect([message.url, isQuerySigned(message.url, certificates)]).toEqual([message.url, true])
+    expect(signed).toEqual([])
+    return
+  }
+  const hasAssertion = message.xml.includes('<saml:Assertion ')
+  const root = /^<samlp:(\w+)/.exec(message.xml)?.[1] ?? ''
+  expect(signed).toEqual([root, ...(hasAssertion ? ['Assertion'] : [])])
+}
+
+/** What the metadata of a service provider says, as a document. */
+const documentOf = (metadata: string): Record<string, unknown> => {
+  const root = readElement(metadata, { root: xmlName('md:EntityDescriptor'), limit: 1_000_000 })
+  const role = only(root, 'md:SPSSODescriptor')
+  const certificateFor = (use: string): string | undefined => {
+    const [key] = childrenOf(role, 'md:KeyDescriptor').filter(
+      ({ attributes }) => (attributes['use'] ?? use) === use,
+    )
+    return key && only(key, 'ds:KeyInfo', 'ds:X509Data', 'ds:X509Certificate').text
+  }
+  const services = childrenOf(role, 'md:AssertionConsumerService').flatMap(({ attributes }) => {
+    const binding = attributes['Binding']?.split(':').at(-1)
+    const isOffered = binding === 'HTTP-POST' || binding === 'HTTP-Artifact'
+    return isOffered
+      ? [{ index: Number(attributes['index']), url: attributes['Location'], binding }]
+      : []
+  })
+  return {
+    entityId: root.attributes['entityID'],
+    assertionConsumerServiceUrl: services.find(({ binding }) => binding === 'HTTP-POST')?.url,
+    acs: services,
+    signingCertificate: certificateFor('signing'),
+    encryptionCertificate: certificateFor('encryption'),
+  }
+}
+
+export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {
+  const env = { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' }
+  const [site, browser] = await Promise.all([openIssuer(backend, { env }), openBrowser()])
+  const judges = openJudges()
+  const aliceId = await addPerson(site, 'alice')
+  const metadata = async (): Promise<string> => (await site.get('/saml/idp/metadata')).body
+
+  const certificates = async (): Promise<string[]> => certificatesOf(await metadata())
+
+  const visit = async (): Promise<Visit> => {
+    const context: BrowserContext = await browser.newContext()
+    const messages: Message[] = []
+    context.on('request', (request) => {
+      const message = messageOf(site, request)
+      if (message) messages.push(message)
+    })
+    const page = await context.newPage()
+    return {
+      page,
+      messages,
+      signIn: async (url, back = url, username = 'alice') => {
+        await page.goto(url)
+        if (page.url() === back) return
+        const field = page.getByLabel('Password')
+        await Promise.race([field.waitFor(), page.waitForURL(back)])
+        if (page.url() === back) return
+        await page.getByLabel('Username').fill(username)
+        await field.fill(password)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.waitForURL(back)
+      },
+      shown: async () => JSON.parse((await page.textContent('pre')) ?? ''),
+      close: async () => {
+        await context.close()
+        expectRelayStates(messages)
+        const known = await certificates()
+        for (const message of messages)
+          if (message.from === 'identity provider') judge(judges, message, known)
+      },
+    }
+  }
+
+  return {
+    site,
+    judges,
+    aliceId,
+    metadata,
+    certificates,
+    register: async (text, more = {}) => {
+      const document = documentOf(text)
+      await site.admin('POST', '/saml-clients', { ...document, ...more })
+      return String(document['entityId'])
+    },
+    visit,
+    close: async () => {
+      judges.close()
+      await browser.close()
+      await site.close()
+    },
+  }
+}
