@@ -1,0 +1,58 @@
+/** SimpleSAMLphp as a service provider: requests signed in the query, assertions signed and encrypted in a form. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { certificateOf, privateKeyOf } from '../../saml/keys.ts'
+import { backends } from '../../support/backends.ts'
+import { type SimpleSamlPhp, startSimpleSamlPhp } from '../../support/processes/simplesamlphp.ts'
+import { sender } from '../../xml/keys.ts'
+import { openSamlSite, type SamlSite } from './fixture.ts'
+
+describe.each(backends.slice(-1))('simplesamlphp and the identity provider on $name', (backend) => {
+  let saml: SamlSite
+  let php: SimpleSamlPhp
+
+  const metadataOf = async (source: string): Promise<string> =>
+    (await fetch(`${php.url}/module.php/saml/sp/metadata.php/${source}`)).text()
+
+  beforeAll(async () => {
+    saml = await openSamlSite(backend)
+    php = await startSimpleSamlPhp({
+      issuer: saml.site.issuer,
+      metadata: await saml.metadata(),
+      privateKey: privateKeyOf(sender),
+      certificate: certificateOf(sender),
+    })
+    await saml.register(await metadataOf('by-post'), {
+      options: {
+        wantAuthnRequestsSigned: true,
+        encryptAssertion: true,
+        // The only transport that its library knows.
+        keyTransportAlgorithm: 'rsa-oaep-mgf1p',
+      },
+    })
+  })
+  afterAll(async () => {
+    await php?.close()
+    await saml?.close()
+  })
+
+  it('signs a user in: request signed by redirect, assertion signed and encrypted (AES-256-GCM) by POST', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${php.url}/app.php?as=by-post`)
+    expect(await visit.shown()).toMatchObject({
+      idp: saml.site.issuer,
+      // What it asks for unless it is configured otherwise.
+      format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+      attributes: { username: ['alice'], email: ['alice@acme.example'] },
+    })
+    const [asked, answered] = visit.messages
+    expect([asked?.binding, new URL(asked?.url ?? '').searchParams.has('Signature')]).toEqual([
+      'HTTP-Redirect',
+      true,
+    ])
+    expect(answered?.xml).toContain('http://www.w3.org/2009/xmlenc11#aes256-gcm')
+    const assertion = saml.judges.decrypted(answered?.xml ?? '', privateKeyOf(sender))
+    expect(saml.judges.signedIn(assertion, await saml.certificates())).toEqual(['Assertion'])
+    await visit.close()
+  })
+})
