@@ -3,7 +3,7 @@
  * server is put together on an empty database and taken down again, so that the list is what is really registered.
  */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -55,7 +55,7 @@ const createLocator = () => {
 const declarations = (): ReadonlyMap<string, string> => {
   const folder = join(root, 'schemas', 'kinds')
   return new Map(
-    readdirSync(folder).flatMap((file) => {
+    globSync('**/*.ts', { cwd: folder }).flatMap((file) => {
       const text = readFileSync(join(folder, file), 'utf8')
       const names = [...text.matchAll(/^ {2}kind: '([a-z-]+)',$/gm)].map(([, name = '']) => name)
       return names.map((name) => [name, relative(root, join(folder, file))] as const)
