@@ -3,7 +3,10 @@
 import type { Kind } from './kind.ts'
 import * as list from './kinds/index.ts'
 
-export const kinds: readonly Kind[] = Object.values(list)
+/** By name: plans and exports have this order, which the files of the kinds do not decide. */
+export const kinds: readonly Kind[] = Object.values<Kind>(list).toSorted((a, b) =>
+  a.kind < b.kind ? -1 : 1,
+)
 
 const byName = new Map(kinds.map((kind) => [kind.kind, kind]))
 
