@@ -4,7 +4,7 @@
  */
 
 import { type Kind, notServed } from '#schemas/kind.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import type { Desired } from '#schemas/realm/desired.ts'
 import { type Listing, sectionOf } from '#schemas/realm/realm-document.ts'
 import { kindNamed } from '#schemas/registry.ts'

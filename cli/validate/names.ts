@@ -1,6 +1,6 @@
 /** Names and addresses of users: each could be one, and no two are the same to the server, however they are spelt. */
 
-import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
+import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { emailErrors, foldName, usernameErrors } from '#schemas/text/names.ts'
 import type { Finding } from './finding.ts'

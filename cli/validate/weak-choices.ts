@@ -4,14 +4,17 @@ import { planScope } from '#schemas/access/admin-access.ts'
 import { createClosure } from '#schemas/graph/closure.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { Group } from '#schemas/kinds/group.ts'
-import { IdentityProvider, type IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
-import { Provisioning, type ProvisioningDoc } from '#schemas/kinds/provisioning.ts'
-import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
-import { SamlClient, type SamlClientDoc } from '#schemas/kinds/saml-client.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
+import { Provisioning, type ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { User } from '#schemas/kinds/user.ts'
+import {
+  IdentityProvider,
+  type IdentityProviderDoc,
+} from '#schemas/kinds/sign-in/identity-provider.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import type { Model } from './model.ts'
 import {
   hourInSeconds,

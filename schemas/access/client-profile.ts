@@ -3,7 +3,7 @@
  * Message Signing, and OAuth 2.1 as required by the MCP authorization specification. One word instead of ten flags.
  */
 
-import type { ClientDoc } from '../kinds/client.ts'
+import type { ClientDoc } from '../kinds/clients/client.ts'
 import type { FieldError } from '../problems.ts'
 
 export const isFapi = ({ profile }: Pick<ClientDoc, 'profile'>): boolean =>

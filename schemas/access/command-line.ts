@@ -7,7 +7,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Doc } from '../json-schema.ts'
-import { Client, type ClientDoc } from '../kinds/client.ts'
+import { Client, type ClientDoc } from '../kinds/clients/client.ts'
 import { compact } from '../normalize.ts'
 import type { FieldError } from '../problems.ts'
 

@@ -1,6 +1,6 @@
 /** Applications: the client it names is of its type. */
 
-import { Application, type ApplicationDoc } from '../kinds/application.ts'
+import { Application, type ApplicationDoc } from '../kinds/clients/application.ts'
 import { ruleFor } from './rule.ts'
 
 export const application = ruleFor<ApplicationDoc>(Application, ({ type, clientId, entityId }) => {

@@ -2,7 +2,7 @@
 
 import { circleFrom } from '../graph/circle.ts'
 import { parentKeyOf } from '../kind.ts'
-import { AuthzPolicy, type AuthzPolicyDoc } from '../kinds/authz-policy.ts'
+import { AuthzPolicy, type AuthzPolicyDoc } from '../kinds/authorization/authz-policy.ts'
 import { ruleFor } from './rule.ts'
 
 export const authzPolicy = ruleFor<AuthzPolicyDoc>(

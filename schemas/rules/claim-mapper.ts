@@ -1,8 +1,8 @@
 /** Claim mappers: every setting is one that the mapper reads, so that none is stored and ignored. */
 
 import { claimMappers, mapperChoices, userProperties } from '../drivers/claim-mappers.ts'
-import { Claim, type ClaimDoc } from '../kinds/claim.ts'
-import { ClientMapper, type ClientMapperDoc } from '../kinds/client-mapper.ts'
+import { ClientMapper, type ClientMapperDoc } from '../kinds/clients/client-mapper.ts'
+import { Claim, type ClaimDoc } from '../kinds/tokens/claim.ts'
 import type { FieldError } from '../problems.ts'
 import { settingErrors, wrongChoice } from './mapper-settings.ts'
 import { ruleFor } from './rule.ts'

@@ -1,6 +1,6 @@
 /** The keys in the document of a client: valid public keys only. */
 
-import type { ClientDoc } from '../kinds/client.ts'
+import type { ClientDoc } from '../kinds/clients/client.ts'
 import type { FieldError } from '../problems.ts'
 import { publicKeyFault } from '../public-keys/public-keys.ts'
 

@@ -3,7 +3,7 @@
  * at a host of a redirect URI, or part of the document (docs/decisions/consent-page.md).
  */
 
-import type { ClientDoc } from '../kinds/client.ts'
+import type { ClientDoc } from '../kinds/clients/client.ts'
 import type { FieldError } from '../problems.ts'
 
 type LogoOwner = Pick<ClientDoc, 'logoUri' | 'redirectUris'>

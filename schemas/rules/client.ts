@@ -2,7 +2,7 @@
 
 import { profileErrors } from '../access/client-profile.ts'
 import { commandLineErrors } from '../access/command-line.ts'
-import { Client, type ClientDoc } from '../kinds/client.ts'
+import { Client, type ClientDoc } from '../kinds/clients/client.ts'
 import { Settings } from '../kinds/settings.ts'
 import type { FieldError } from '../problems.ts'
 import { keyErrors } from './client-keys.ts'

@@ -1,7 +1,7 @@
 /** THE list of what runs a flow. A flow that is on it, and every flow inside such a one, must prove its users. */
 
-import { Flow, type FlowDoc } from '../kinds/flow.ts'
 import type { SettingsDoc } from '../kinds/settings.ts'
+import { Flow, type FlowDoc } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { passageErrors } from './flow-passage.ts'
 import type { RuleContext } from './rule.ts'

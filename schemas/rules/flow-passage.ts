@@ -12,7 +12,7 @@ import {
   isProof,
   withoutCode,
 } from '../drivers/authenticators.ts'
-import type { FlowDoc } from '../kinds/flow.ts'
+import type { FlowDoc } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]

@@ -2,7 +2,7 @@
 
 import { authenticatorIds } from '../drivers/authenticators.ts'
 import { circleFrom } from '../graph/circle.ts'
-import { Flow, type FlowDoc } from '../kinds/flow.ts'
+import { Flow, type FlowDoc } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
 import { type RuleContext, ruleFor } from './rule.ts'

@@ -6,7 +6,7 @@ import {
   providerProtocols,
   samlNeedsMetadataOr,
 } from '../drivers/identity-providers.ts'
-import { IdentityProvider, type IdentityProviderDoc } from '../kinds/identity-provider.ts'
+import { IdentityProvider, type IdentityProviderDoc } from '../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../problems.ts'
 import { ruleFor } from './rule.ts'
 

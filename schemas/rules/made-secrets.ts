@@ -2,7 +2,7 @@
 
 import type { Doc } from '../json-schema.ts'
 import type { Kind } from '../kind.ts'
-import { Client, type ClientDoc } from '../kinds/client.ts'
+import { Client, type ClientDoc } from '../kinds/clients/client.ts'
 import { complete } from '../normalize.ts'
 
 /** Whether a client proves who it is with a secret. */

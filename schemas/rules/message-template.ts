@@ -1,6 +1,9 @@
 /** Message templates: known placeholders only, and markup only in HTML. */
 
-import { MessageTemplate, type MessageTemplateDoc } from '../kinds/message-template.ts'
+import {
+  MessageTemplate,
+  type MessageTemplateDoc,
+} from '../kinds/notifications/message-template.ts'
 import { placeholderErrors } from '../text/placeholders.ts'
 import { ruleFor } from './rule.ts'
 

@@ -2,7 +2,10 @@
 
 import { gatewayBodyErrors } from '../drivers/gateway-body.ts'
 import { type Channel, driverConfig, messagingDrivers } from '../drivers/messaging.ts'
-import { MessagingProvider, type MessagingProviderDoc } from '../kinds/messaging-provider.ts'
+import {
+  MessagingProvider,
+  type MessagingProviderDoc,
+} from '../kinds/notifications/messaging-provider.ts'
 import { own } from '../own.ts'
 import type { FieldError } from '../problems.ts'
 import { emailErrors } from '../text/names.ts'

@@ -2,7 +2,7 @@
 
 import { userProperties } from '../drivers/claim-mappers.ts'
 import { samlMapperChoices, samlMappers } from '../drivers/saml.ts'
-import { SamlClientMapper, type SamlClientMapperDoc } from '../kinds/saml-client-mapper.ts'
+import { SamlClientMapper, type SamlClientMapperDoc } from '../kinds/clients/saml-client-mapper.ts'
 import { settingErrors, wrongChoice } from './mapper-settings.ts'
 import { ruleFor } from './rule.ts'
 

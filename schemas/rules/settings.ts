@@ -1,7 +1,7 @@
 /** Settings: limits that must agree with each other, and a sign-in flow that can be one. */
 
-import { Flow } from '../kinds/flow.ts'
 import { Settings, type SettingsDoc } from '../kinds/settings.ts'
+import { Flow } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { patternProblem } from '../text/linear-pattern.ts'
 import { bindingErrors, flowSettings } from './flow-bindings.ts'

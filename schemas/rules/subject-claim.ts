@@ -1,6 +1,6 @@
 /** The subject strategy: one that reads an attribute says which. */
 
-import { SubjectClaim, type SubjectClaimDoc } from '../kinds/subject-claim.ts'
+import { SubjectClaim, type SubjectClaimDoc } from '../kinds/tokens/subject-claim.ts'
 import { ruleFor } from './rule.ts'
 
 export const subjectClaim = ruleFor<SubjectClaimDoc>(SubjectClaim, ({ strategy, attribute }) =>

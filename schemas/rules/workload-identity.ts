@@ -4,8 +4,11 @@
  */
 
 import type { Doc } from '../json-schema.ts'
-import { Client, type ClientDoc } from '../kinds/client.ts'
-import { WorkloadIdentity, type WorkloadIdentityDoc } from '../kinds/workload-identity.ts'
+import { Client, type ClientDoc } from '../kinds/clients/client.ts'
+import {
+  WorkloadIdentity,
+  type WorkloadIdentityDoc,
+} from '../kinds/provisioning/workload-identity.ts'
 import type { FieldError } from '../problems.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
 

@@ -9,7 +9,7 @@
 import type { FastifyRequest } from 'fastify'
 import { isPlanOnly, planScope } from '#schemas/access/admin-access.ts'
 import type { Permission } from '#schemas/access/permissions.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
 import { boundKey, type Dpop } from '#server/oidc/token/dpop.ts'

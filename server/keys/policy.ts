@@ -3,9 +3,9 @@
  * Any number of nodes may run it at once; one of them carries out what is due.
  */
 
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/key-policy.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/tokens/key-policy.ts'
 import { complete } from '#schemas/normalize.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

@@ -1,7 +1,7 @@
 /** The interface of a messaging driver: sends a rendered message through one kind of provider. */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import type { MessagingProviderDoc } from '#schemas/kinds/messaging-provider.ts'
+import type { MessagingProviderDoc } from '#schemas/kinds/notifications/messaging-provider.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 

@@ -1,7 +1,10 @@
 /** The providers of a realm, in the order in which they are tried. */
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import { MessagingProvider, type MessagingProviderDoc } from '#schemas/kinds/messaging-provider.ts'
+import {
+  MessagingProvider,
+  type MessagingProviderDoc,
+} from '#schemas/kinds/notifications/messaging-provider.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import {
   contentOf,

@@ -2,7 +2,10 @@
 
 import { escapeMarkup } from '#schemas/drivers/gateway-body.ts'
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import { MessageTemplate, type MessageTemplateDoc } from '#schemas/kinds/message-template.ts'
+import {
+  MessageTemplate,
+  type MessageTemplateDoc,
+} from '#schemas/kinds/notifications/message-template.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { own } from '#schemas/own.ts'
 import { fillPlaceholders } from '#schemas/text/placeholders.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'

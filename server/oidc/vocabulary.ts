@@ -4,7 +4,7 @@ import {
   type grantTypes,
   grantTypeUrns,
   type tokenEndpointAuthMethods,
-} from '#schemas/kinds/client.ts'
+} from '#schemas/kinds/clients/client.ts'
 
 /** RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3.1; RFC 7009, 8628, 8693, 8707, 9101, 9126, 9449; OIDC Core §3.1.2.6; CIBA §11-13. */
 export const errorCodes = [

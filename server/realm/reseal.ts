@@ -6,8 +6,8 @@
 
 import { sql } from 'kysely'
 import { isObject } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
-import { Webhook } from '#schemas/kinds/webhook.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
+import { Webhook } from '#schemas/kinds/notifications/webhook.ts'
 import { emissionContext } from '#server/audit/emission.ts'
 import { personalKeyContext } from '#server/audit/personal-keys.ts'
 import { credentialContext } from '#server/credentials/credentials.ts'

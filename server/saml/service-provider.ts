@@ -2,7 +2,11 @@
 
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import type { AcsBinding } from '#schemas/drivers/saml.ts'
-import { SamlClient, type SamlClientDoc, samlDisplayNameOf } from '#schemas/kinds/saml-client.ts'
+import {
+  SamlClient,
+  type SamlClientDoc,
+  samlDisplayNameOf,
+} from '#schemas/kinds/clients/saml-client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'

@@ -3,7 +3,7 @@
  * then that organization can be chosen as any other.
  */
 
-import { Organization } from '#schemas/kinds/organization.ts'
+import { Organization } from '#schemas/kinds/users/organization.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'

@@ -1,7 +1,7 @@
 /** A client as tokens know it, and a memory for what follows from its document and the realm's configuration. */
 
 import { underProfile } from '#schemas/access/client-profile.ts'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 

@@ -1,6 +1,6 @@
 /** The lifetimes of codes and tokens. */
 
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 
 const day = 24 * 3600

@@ -4,10 +4,10 @@
  */
 
 import { parentKeyOf } from '#schemas/kind.ts'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
-import { ClientRole } from '#schemas/kinds/client-role.ts'
-import { Group, type GroupDoc } from '#schemas/kinds/group.ts'
-import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
+import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
+import { Group, type GroupDoc } from '#schemas/kinds/users/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'

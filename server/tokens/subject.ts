@@ -3,7 +3,7 @@
  * clients of one sector and tell nothing across sectors (§8.1).
  */
 
-import { SubjectClaim, type SubjectClaimDoc } from '#schemas/kinds/subject-claim.ts'
+import { SubjectClaim, type SubjectClaimDoc } from '#schemas/kinds/tokens/subject-claim.ts'
 import { own } from '#schemas/own.ts'
 import { hmacSha256 } from '#server/platform/sealing.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'

@@ -3,7 +3,7 @@
  * user still exist.
  */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { timeOfId } from '#server/platform/ids.ts'

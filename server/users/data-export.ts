@@ -1,8 +1,8 @@
 /** The export of personal data of one user (GDPR articles 15 and 20). */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Organization, type OrganizationDoc } from '#schemas/kinds/users/organization.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Attributes } from '#schemas/wire/records.ts'
 import type { ReadRecords } from '#server/audit/records.ts'

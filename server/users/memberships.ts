@@ -4,8 +4,8 @@
  */
 
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
-import { Group } from '#schemas/kinds/group.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'

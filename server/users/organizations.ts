@@ -4,7 +4,7 @@
  */
 
 import { domainToASCII } from 'node:url'
-import { Organization, type OrganizationDoc } from '#schemas/kinds/organization.ts'
+import { Organization, type OrganizationDoc } from '#schemas/kinds/users/organization.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'

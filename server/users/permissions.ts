@@ -4,8 +4,8 @@
  */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
-import type { GroupDoc } from '#schemas/kinds/group.ts'
-import type { RoleDoc } from '#schemas/kinds/role.ts'
+import type { GroupDoc } from '#schemas/kinds/users/group.ts'
+import type { RoleDoc } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'

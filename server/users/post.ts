@@ -8,7 +8,7 @@
  * answered the same. A request for an unknown user writes a decoy message.
  */
 
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'

@@ -4,7 +4,7 @@
  * any more: its webhook is disabled.
  */
 
-import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
+import { Webhook, type WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
 import type { AuditRecord } from '#schemas/wire/events.ts'
 import { eventsByIds } from '#server/audit/event-scan.ts'
 import type { StoredEvent } from '#server/audit/records.ts'

@@ -1,6 +1,6 @@
 /** Disables a webhook whose receiver is gone: an ordinary write, by the system, with a SECURITY event beside it. */
 
-import { Webhook } from '#schemas/kinds/webhook.ts'
+import { Webhook } from '#schemas/kinds/notifications/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { restDoor } from '#server/realm/write/operations.ts'

@@ -3,7 +3,7 @@
  * and holds no copy of it, so that what is personal in it stays where erasure and retention find it.
  */
 
-import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
+import { Webhook, type WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
 import { type Follower, startFollower } from '#server/audit/follower.ts'
 import type { Outbox, OutboxEvent } from '#server/audit/outbox.ts'
 import type { NewJob } from '#server/jobs/job.ts'

@@ -1,6 +1,6 @@
 /** Sends one delivery, signed, by the guarded way out: once, within ten seconds, and to no other place. */
 
-import type { WebhookDoc } from '#schemas/kinds/webhook.ts'
+import type { WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import { KeyPolicy } from '#schemas/kinds/key-policy.ts'
+import { KeyPolicy } from '#schemas/kinds/tokens/key-policy.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'

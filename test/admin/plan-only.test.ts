@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { issuerOf } from '../oidc/users.ts'

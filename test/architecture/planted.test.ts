@@ -11,7 +11,9 @@ interface Planted {
 }
 
 const lines = (count: number): string => 'export {}\n'.repeat(count)
-const kinds = { 'schemas/kinds/client.ts': `export const Client = defineKind({ kind: 'client' })` }
+const kinds = {
+  'schemas/kinds/clients/client.ts': `export const Client = defineKind({ kind: 'client' })`,
+}
 
 const planted: Readonly<Record<string, Planted>> = {
   'a folder imports only lower floors and its left neighbours': {

@@ -3,7 +3,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import type { AuditRecord } from '#schemas/wire/events.ts'
 import { type AuditEvent, createRecorder } from '#server/audit/audit.ts'
 import { createPersonalKeys } from '#server/audit/personal-keys.ts'

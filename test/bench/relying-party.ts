@@ -1,6 +1,6 @@
 /** A realm with a service, a web application and a user, and what the two clients send to it. */
 
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { restDoor } from '#server/realm/write/operations.ts'

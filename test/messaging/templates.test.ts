@@ -2,7 +2,7 @@
 
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MessageTemplate } from '#schemas/kinds/message-template.ts'
+import { MessageTemplate } from '#schemas/kinds/notifications/message-template.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
 import { placeholderErrors } from '#schemas/text/placeholders.ts'
 import { builtInText } from '#server/messaging/built-in.ts'

@@ -1,6 +1,6 @@
 /** An issuer behind a real port, on a real database, for relying parties that nobody here wrote. */
 
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { Backend } from '../support/backends.ts'

@@ -84,6 +84,8 @@ describe('the list of routes', () => {
       else expect(lines[Number(line) - 1], place).toMatch(/=>|function|async|\(/)
     }
     const roles = rows.filter(({ path }) => path === '/admin/realms/:realm/roles')
-    expect(new Set(roles.map(({ source }) => source))).toEqual(new Set(['schemas/kinds/role.ts']))
+    expect(new Set(roles.map(({ source }) => source))).toEqual(
+      new Set(['schemas/kinds/users/role.ts']),
+    )
   })
 })

@@ -1,7 +1,7 @@
 /** Changesets and documents that they do not name, or that their sender cannot see. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { runtimeDoor } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'
 import { pipeline } from '../support/filled-realm.ts'

@@ -1,7 +1,7 @@
 /** A changeset may make its realm, and may tell what it would do and whom that would reach. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Role } from '#schemas/kinds/role.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf, seeds } from '#schemas/realm/seeds.ts'
 import { newId } from '#server/platform/ids.ts'

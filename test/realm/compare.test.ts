@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
-import { Role } from '#schemas/kinds/role.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { desiredOf } from '#schemas/realm/desired.ts'
 import { flatten, sectionOf } from '#schemas/realm/realm-document.ts'
 import { sectionHash } from '#schemas/realm/section-hash.ts'

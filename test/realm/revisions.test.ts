@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import type { RevisionDetail, RevisionSummary } from '#schemas/wire/wire.ts'
 import type { Operation } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'

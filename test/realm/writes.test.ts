@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
-import { Client } from '#schemas/kinds/client.ts'
-import { Role } from '#schemas/kinds/role.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { runtimeDoor } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'

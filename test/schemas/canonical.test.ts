@@ -4,9 +4,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { diff } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { compact, complete, contentHash } from '#schemas/normalize.ts'
 
 const clients = fc.record(

@@ -6,10 +6,10 @@ import {
   type Permission,
   permissionKeys,
 } from '#schemas/access/permissions.ts'
-import { Client as ClientKind } from '#schemas/kinds/client.ts'
-import { Group } from '#schemas/kinds/group.ts'
-import { Role } from '#schemas/kinds/role.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { Client as ClientKind } from '#schemas/kinds/clients/client.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { backends } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'

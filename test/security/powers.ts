@@ -1,9 +1,9 @@
 /** Who could administer what in a realm, and with which credentials: what no attack may change. */
 
 import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
-import type { RoleDoc } from '#schemas/kinds/role.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { RoleDoc } from '#schemas/kinds/users/role.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { TestServer } from '../support/server.ts'

@@ -5,7 +5,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/flow-passage.ts'
 import { personOf } from '../self-service/person.ts'
 import { backends } from '../support/backends.ts'

@@ -10,7 +10,7 @@ import {
   isProof,
   withoutCode,
 } from '#schemas/drivers/authenticators.ts'
-import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/flow-passage.ts'
 import {
   type AuthenticatorNeeds,

@@ -1,6 +1,6 @@
 /** A flow as a database may hold it from before a rule was made, or after somebody wrote to it by hand. */
 
-import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { World } from './world.ts'
 

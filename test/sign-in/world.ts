@@ -1,7 +1,7 @@
 /** A whole server with a realm, users, and a mailbox that real mail arrives in; and browsers that sign in to it. */
 
 import { Secret, TOTP } from 'otpauth'
-import type { FlowDoc } from '#schemas/kinds/flow.ts'
+import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { startBackground } from '#server/run/background.ts'

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { Flow } from '#schemas/kinds/flow.ts'
+import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'

@@ -1,7 +1,7 @@
 /** Realms that were born without the scopes `organization` and `account` have them after the next start. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { ClientScope } from '#schemas/kinds/client-scope.ts'
+import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'

@@ -1,7 +1,7 @@
 /** Realms whose second factor was born without enrolled devices offer them after the next start; changed flows stay. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
-import { Flow } from '#schemas/kinds/flow.ts'
+import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'

@@ -3,7 +3,7 @@
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
-import { Group } from '#schemas/kinds/group.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Door } from '#server/realm/write/operations.ts'

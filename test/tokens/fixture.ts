@@ -1,6 +1,6 @@
 /** A realm with a client and a user, below any endpoint: what tokens are made of and checked against. */
 
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { UserFields } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'

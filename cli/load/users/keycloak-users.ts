@@ -2,7 +2,7 @@
 
 import { Secret } from 'otpauth'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
-import { requiredActions } from '#schemas/kinds/user.ts'
+import { requiredActions } from '#schemas/kinds/users/user.ts'
 import { formats } from '#schemas/text/formats.ts'
 
 const taken = ['username', 'email', 'emailVerified', 'firstName', 'lastName', 'enabled'] as const

@@ -1,8 +1,8 @@
 /** Fields of a client that have routes of their own: service-account roles and allowed resources. */
 
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { ClientRole } from '#schemas/kinds/client-role.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
+import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Writer } from '#server/realm/write/write.ts'

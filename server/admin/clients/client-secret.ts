@@ -3,8 +3,8 @@
  * leaves a SECURITY event. After a replacement the old one stays good for `graceSeconds`, so that nothing goes down.
  */
 
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Vault } from '#server/keys/vault.ts'

@@ -1,6 +1,6 @@
 /** Totals over all realms and processes. The counters start with the server. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { allFigures, totalsOf } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Siblings } from '#server/platform/threads/siblings.ts'

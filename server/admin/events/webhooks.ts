@@ -1,6 +1,6 @@
 /** Deliveries of a webhook, redelivery, a new secret, and a test delivery. */
 
-import { Webhook, type WebhookDoc } from '#schemas/kinds/webhook.ts'
+import { Webhook, type WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Recorder } from '#server/audit/audit.ts'

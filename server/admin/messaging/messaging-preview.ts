@@ -1,7 +1,7 @@
 /** POST …/messaging/templates/preview: a message as it would be sent, with values to try. */
 
 import { type Channel, channels } from '#schemas/drivers/messaging.ts'
-import { MessageTemplate } from '#schemas/kinds/message-template.ts'
+import { MessageTemplate } from '#schemas/kinds/notifications/message-template.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { isPlaceholder } from '#schemas/text/placeholders.ts'
 import type { Messaging } from '#server/messaging/sender.ts'

@@ -1,7 +1,7 @@
 /** POST …/messaging/providers/{channel}/test: whether a message would arrive. It goes the way of every message and is kept nowhere. */
 
 import { type Channel, channels, messagingDrivers } from '#schemas/drivers/messaging.ts'
-import { MessagingProvider } from '#schemas/kinds/messaging-provider.ts'
+import { MessagingProvider } from '#schemas/kinds/notifications/messaging-provider.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { findPushToken, pushTokenContext } from '#server/credentials/push-tokens.ts'

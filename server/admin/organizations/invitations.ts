@@ -3,7 +3,7 @@
  * audit trail contains no address: the invited person may never become a user.
  */
 
-import { Organization } from '#schemas/kinds/organization.ts'
+import { Organization } from '#schemas/kinds/users/organization.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { InvitationRecord } from '#schemas/wire/records.ts'
 import type { Recorder } from '#server/audit/audit.ts'

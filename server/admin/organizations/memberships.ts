@@ -4,8 +4,8 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { Group } from '#schemas/kinds/group.ts'
-import { Organization } from '#schemas/kinds/organization.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Organization } from '#schemas/kinds/users/organization.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Statement } from '#server/storage/contract.ts'

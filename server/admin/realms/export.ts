@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { isKnown } from '#server/http/etag.ts'

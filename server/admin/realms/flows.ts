@@ -1,8 +1,8 @@
 /** Flows beyond CRUD: rename by PATCH, the browser sign-in flow, the list of authenticators. */
 
 import { authenticators } from '#schemas/drivers/authenticators.ts'
-import { Flow } from '#schemas/kinds/flow.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { bodyView, readView } from '#schemas/views.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Permission } from '#schemas/access/permissions.ts'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { type KeyRecord, keyStatuses } from '#schemas/wire/records.ts'
 import { type KeyState, keyStates } from '#server/keys/key-state.ts'

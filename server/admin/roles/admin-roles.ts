@@ -1,7 +1,7 @@
 /** Admin permissions of realm roles. There is no admin role to make or delete: grants are edited on roles. */
 
 import { permissionCatalogue, permissionKeys } from '#schemas/access/permissions.ts'
-import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'

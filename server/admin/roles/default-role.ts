@@ -1,5 +1,5 @@
-import { Role } from '#schemas/kinds/role.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'

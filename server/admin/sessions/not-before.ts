@@ -1,7 +1,7 @@
 /** Nothing that was issued before now is good any more: of the realm, of a client or of a user. */
 
 import type { Permission } from '#schemas/access/permissions.ts'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,6 +1,6 @@
 /** Sessions of people, and the service accounts of clients. */
 
-import { Client, type ClientDoc } from '#schemas/kinds/client.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'

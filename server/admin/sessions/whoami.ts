@@ -2,7 +2,7 @@
 
 import { adminAccesses } from '#schemas/access/admin-access.ts'
 import { permissionKeys } from '#schemas/access/permissions.ts'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Whoami } from '#schemas/wire/records.ts'
 import type { Storage } from '#server/storage/contract.ts'

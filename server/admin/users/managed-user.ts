@@ -1,6 +1,6 @@
 /** Declared fields of a managed user are configuration: a change of them is a revision, whatever door it uses. */
 
-import { User, type UserDoc } from '#schemas/kinds/user.ts'
+import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'

@@ -1,6 +1,6 @@
 /** The required actions of a user at the next sign-in: read and replace. */
 
-import { requiredActions } from '#schemas/kinds/user.ts'
+import { requiredActions } from '#schemas/kinds/users/user.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
 import { type Action, noContent } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'

@@ -1,7 +1,7 @@
 /** Roles that a user holds directly: list, assign, take away. */
 
-import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
-import { User, type UserDoc } from '#schemas/kinds/user.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
+import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'

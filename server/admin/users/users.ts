@@ -2,7 +2,7 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
-import { requiredActions } from '#schemas/kinds/user.ts'
+import { requiredActions } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { UserRecord } from '#schemas/wire/records.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'

@@ -1,6 +1,6 @@
 /** How authorize requests go through the sign-in and back to the authorization endpoint. */
 
-import { displayNameOf } from '#schemas/kinds/client.ts'
+import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type {
   Journey,

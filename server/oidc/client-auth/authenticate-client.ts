@@ -1,7 +1,7 @@
 /** Finds out which client a request is from, and whether it is. One way of authentication a request (RFC 6749 §2.3). */
 
 import type { FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

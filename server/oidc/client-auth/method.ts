@@ -1,7 +1,7 @@
 /** A way for clients to authenticate (RFC 6749 §2.3, RFC 7523, OIDC Core §9). */
 
 import type { FastifyRequest } from 'fastify'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

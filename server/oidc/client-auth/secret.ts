@@ -1,6 +1,6 @@
 /** Checks a client's secret: the present one, or the one before while it is still tolerated. */
 
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'

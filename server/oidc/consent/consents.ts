@@ -1,7 +1,7 @@
 /** Consents of users to clients: asked once, stored per user and client, and revoked together with the grants. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'

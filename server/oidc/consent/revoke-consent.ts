@@ -1,6 +1,6 @@
 /** Users take back what they have allowed a client, with all that it was given. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { doerOf } from '#server/sessions/doer.ts'

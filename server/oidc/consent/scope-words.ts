@@ -1,6 +1,6 @@
 /** The texts of scopes on the consent page: the description of each scope, or its name. */
 
-import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
+import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/clients/client-scope.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'

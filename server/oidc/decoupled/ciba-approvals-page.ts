@@ -1,7 +1,7 @@
 /** The page for pending CIBA requests of a user, to allow or deny them. */
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { displayNameOf } from '#schemas/kinds/client.ts'
+import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'

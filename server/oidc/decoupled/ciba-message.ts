@@ -4,7 +4,7 @@
  * request, to decide on it with its key. The message itself cannot approve anything.
  */
 
-import { displayNameOf } from '#schemas/kinds/client.ts'
+import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import {
   type ReachableDevicesParts,
   reachableDevices,

@@ -3,7 +3,7 @@
  * is out of reach is tried again a few times; the client may ask by itself at any moment, so nothing is lost for good.
  */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { JobHandler, NewJob, Outcome } from '#server/jobs/job.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'

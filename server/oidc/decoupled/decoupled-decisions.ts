@@ -1,7 +1,7 @@
 /** The decision of a user on a decoupled request: written once, with its audit event. */
 
 import type { FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'

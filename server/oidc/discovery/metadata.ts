@@ -2,7 +2,7 @@
  * The metadata of a realm (OIDC Discovery §3, RFC 8414 §2): derived from the lists of endpoints, grants and methods.
  */
 
-import { ClientScope } from '#schemas/kinds/client-scope.ts'
+import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'
 import { standardClaims, standardScopes } from '#server/tokens/claims/standard.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

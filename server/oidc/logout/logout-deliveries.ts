@@ -3,7 +3,7 @@
  * the session. A client that does not answer is retried with growing delays for a day.
  */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'

@@ -1,6 +1,6 @@
 /** From what a grant says to the answer: sign, write durably with the audit event, count. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'

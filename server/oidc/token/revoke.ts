@@ -4,7 +4,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import type { Statement } from '#server/storage/contract.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { accountAudience } from '#server/tokens/audience.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'

@@ -2,7 +2,7 @@
 
 import { isPlanOnly, planScope } from '#schemas/access/admin-access.ts'
 import { commandLineId } from '#schemas/access/command-line.ts'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { usesSecret } from '#schemas/rules/made-secrets.ts'
 import { randomToken } from '#server/platform/random.ts'

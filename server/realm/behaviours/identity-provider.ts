@@ -1,7 +1,7 @@
 /** Identity providers: what the create response of an eID scheme leaves out. */
 
 import { eidProtocols } from '#schemas/drivers/identity-providers.ts'
-import type { IdentityProviderDoc } from '#schemas/kinds/identity-provider.ts'
+import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared } from './behaviour.ts'
 

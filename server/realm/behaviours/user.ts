@@ -3,7 +3,7 @@
  * and the memberships are made equal to it in the same transaction.
  */
 
-import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/user.ts'
+import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { insertCredentials } from '#server/credentials/credentials.ts'
 import type { Passwords } from '#server/credentials/passwords.ts'

@@ -6,7 +6,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Kind } from '#schemas/kind.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { sectionKinds, sectionOf } from '#schemas/realm/realm-document.ts'
 import { type Hashed, sectionHash } from '#schemas/realm/section-hash.ts'

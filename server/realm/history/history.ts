@@ -2,7 +2,7 @@
 
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { LastChange } from '#schemas/wire/wire.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { RevisionOperationRow, RevisionRow, Tables } from '#server/storage/tables/tables.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'

@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { compact } from '#schemas/normalize.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'

@@ -5,9 +5,9 @@
  */
 
 import { createClosure } from '#schemas/graph/closure.ts'
-import { Group, type GroupDoc } from '#schemas/kinds/group.ts'
-import { Role, type RoleDoc } from '#schemas/kinds/role.ts'
-import { User, type UserDoc } from '#schemas/kinds/user.ts'
+import { Group, type GroupDoc } from '#schemas/kinds/users/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
+import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'

@@ -4,7 +4,7 @@
  */
 
 import { sql } from 'kysely'
-import { User } from '#schemas/kinds/user.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

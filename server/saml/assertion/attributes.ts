@@ -2,7 +2,10 @@
 
 import { userProperties } from '#schemas/drivers/claim-mappers.ts'
 import { attributeNameFormats, type SamlMapperId } from '#schemas/drivers/saml.ts'
-import { SamlClientMapper, type SamlClientMapperDoc } from '#schemas/kinds/saml-client-mapper.ts'
+import {
+  SamlClientMapper,
+  type SamlClientMapperDoc,
+} from '#schemas/kinds/clients/saml-client-mapper.ts'
 import { own } from '#schemas/own.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'

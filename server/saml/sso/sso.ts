@@ -5,7 +5,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
-import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'

@@ -1,6 +1,6 @@
 /** The pages for consents to applications and for linked accounts. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'

@@ -4,7 +4,7 @@
  * member in the same commit. One that another account has claimed (claims.ts) is the user's once they have shown it.
  */
 
-import { Role } from '#schemas/kinds/role.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Factors } from '#server/credentials/factors.ts'

@@ -3,7 +3,7 @@
  * flow it began with, whatever is saved meanwhile.
  */
 
-import { Flow, type FlowDoc } from '#schemas/kinds/flow.ts'
+import { Flow, type FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 

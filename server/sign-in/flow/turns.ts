@@ -1,7 +1,7 @@
 /** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/client.ts'
+import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'

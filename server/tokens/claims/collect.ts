@@ -4,9 +4,9 @@
  */
 
 import { isObject } from '#schemas/json-schema.ts'
-import { Claim, type ClaimDoc } from '#schemas/kinds/claim.ts'
-import { ClientMapper, type ClientMapperDoc } from '#schemas/kinds/client-mapper.ts'
-import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/client-scope.ts'
+import { ClientMapper, type ClientMapperDoc } from '#schemas/kinds/clients/client-mapper.ts'
+import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/clients/client-scope.ts'
+import { Claim, type ClaimDoc } from '#schemas/kinds/tokens/claim.ts'
 import { own } from '#schemas/own.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'

@@ -1,7 +1,7 @@
 /** A realm of 10,000 clients: how long one write of them takes, and the list of them. */
 
 import type { Doc } from '#schemas/json-schema.ts'
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { type Operation, restDoor } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { adminUrl } from '../admin.ts'

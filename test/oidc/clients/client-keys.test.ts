@@ -10,7 +10,7 @@ import {
   SignJWT,
 } from 'jose'
 import { describe, expect, it } from 'vitest'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { createClientKeys } from '#server/oidc/client-auth/client-keys.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { weakKeys } from '../../support/weak-keys.ts'

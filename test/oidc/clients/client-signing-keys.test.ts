@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { resealEverything } from '#server/realm/reseal.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'

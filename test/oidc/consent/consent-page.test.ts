@@ -1,7 +1,7 @@
 /** What the consent page shows of the application that asks, and the way to another account. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { backends } from '../../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import { addPerson, authorizeUrl, newPerson, password } from '../relying-party.ts'

@@ -12,7 +12,7 @@ import {
   type JWK,
   SignJWT,
 } from 'jose'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Backend } from '../../support/backends.ts'

@@ -1,7 +1,7 @@
 /** What shapes a token: roles of the service account, client scopes, claim and protocol mappers, audiences, lifetimes. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { backends } from '../../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 

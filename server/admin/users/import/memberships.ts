@@ -4,9 +4,9 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { ClientRole } from '#schemas/kinds/client-role.ts'
-import { Group } from '#schemas/kinds/group.ts'
-import { Role } from '#schemas/kinds/role.ts'
+import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'

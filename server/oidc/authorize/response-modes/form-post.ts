@@ -1,6 +1,6 @@
 /** The answer as a form that the browser sends (OAuth 2.0 Form Post Response Mode §2): by script, or by a button. */
 
-import { displayNameOf } from '#schemas/kinds/client.ts'
+import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { OidcPages } from '../../page-definitions.ts'

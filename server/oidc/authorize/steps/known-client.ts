@@ -1,6 +1,6 @@
 /** The client exists and is enabled. Until then nothing is redirected anywhere. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { unauthorizedClient } from '../../errors.ts'

@@ -3,7 +3,7 @@
  * can disagree about it. A client that opts in may use any port of a literal loopback address (RFC 8252 §7.3).
  */
 
-import type { ClientDoc } from '#schemas/kinds/client.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { invalidRequest } from '../../errors.ts'
 

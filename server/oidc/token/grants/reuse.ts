@@ -1,6 +1,6 @@
 /** Something that is good for one use came a second time: what it led to ends, and that is recorded once. */
 
-import { Client } from '#schemas/kinds/client.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'

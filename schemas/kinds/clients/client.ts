@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { adminAccesses } from '../access/admin-access.ts'
-import { defineKind } from '../kind.ts'
+import { adminAccesses } from '../../access/admin-access.ts'
+import { defineKind } from '../../kind.ts'
 import {
   fields,
   flag,
@@ -14,7 +14,7 @@ import {
   setOf,
   text,
   yamlOnly,
-} from '../marks.ts'
+} from '../../marks.ts'
 
 /** The short names of grant types in files and REST. */
 export const grantTypes = [

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { attributes, fields, flag, id, name, ref, setOf, text } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { attributes, fields, flag, id, name, ref, setOf, text } from '../../marks.ts'
 
 const spec = fields({
   _id: id(),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { fields } from '../../marks.ts'
 
 const duration = (options: { default?: string; description: string }) =>
   Type.String({ format: 'time-span', maxLength: 6, ...options })

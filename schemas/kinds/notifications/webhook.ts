@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { createdAt, fields, flag, id, name, realmId, secret } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { createdAt, fields, flag, id, name, realmId, secret } from '../../marks.ts'
 
 const spec = fields({
   id: id(),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { claimMapperIds } from '../drivers/claim-mappers.ts'
-import { defineKind } from '../kind.ts'
-import { fields, id, mapOf, name, oneOf } from '../marks.ts'
+import { claimMapperIds } from '../../drivers/claim-mappers.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, id, mapOf, name, oneOf } from '../../marks.ts'
 
 const spec = fields(
   {

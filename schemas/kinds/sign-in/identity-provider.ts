@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { protocolNames } from '../drivers/identity-providers.ts'
-import { defineKind } from '../kind.ts'
-import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../marks.ts'
+import { protocolNames } from '../../drivers/identity-providers.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../../marks.ts'
 
 const url = (description: string) => text(description, { format: 'web-url' })
 const pem = (description: string) => text(description, { maxLength: 20_000, format: 'certificate' })

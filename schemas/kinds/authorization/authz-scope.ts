@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields, id, name, text } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, id, name, text } from '../../marks.ts'
 
 const spec = fields({
   id: id(),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
+import { defineKind } from '../../kind.ts'
 import {
   createdAt,
   fields,
@@ -12,7 +12,7 @@ import {
   ref,
   setOf,
   text,
-} from '../marks.ts'
+} from '../../marks.ts'
 
 const moment = (description: string) => readOnly(Type.Integer({ description }))
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { attributes, fields, flag, oneOf, ref, secret, setOf, text } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { attributes, fields, flag, oneOf, ref, secret, setOf, text } from '../../marks.ts'
 
 /** Keycloak's names, so that its users can move here. */
 export const requiredActions = [

@@ -4,9 +4,9 @@ import {
   encryptionAlgorithms,
   keyTransportAlgorithms,
   requestSignatureAlgorithms,
-} from '../drivers/saml.ts'
-import { defineKind } from '../kind.ts'
-import { fields, flag, name, oneOf, readOnly, realmId, setOf, text } from '../marks.ts'
+} from '../../drivers/saml.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, flag, name, oneOf, readOnly, realmId, setOf, text } from '../../marks.ts'
 
 /** Unset inherits the realm's `settings.saml`. */
 const inherited = (description: string) => Type.Optional(Type.Boolean({ description }))

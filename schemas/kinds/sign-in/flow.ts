@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields, mapOf, name, oneOf, readOnly, ref, text } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, mapOf, name, oneOf, readOnly, ref, text } from '../../marks.ts'
 
 const execution = fields({
   authenticator: text('The authenticator that runs.', { maxLength: 255 }),

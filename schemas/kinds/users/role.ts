@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { permissionKeys } from '../access/permissions.ts'
-import { defineKind } from '../kind.ts'
+import { permissionKeys } from '../../access/permissions.ts'
+import { defineKind } from '../../kind.ts'
 import {
   attributes,
   fields,
@@ -13,7 +13,7 @@ import {
   setOf,
   text,
   yamlOnly,
-} from '../marks.ts'
+} from '../../marks.ts'
 
 const permission = oneOf(permissionKeys as [string, ...string[]])
 

@@ -1,6 +1,17 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields, id, mapOf, name, oneOf, readOnly, ref, setOf, text, yamlOnly } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import {
+  fields,
+  id,
+  mapOf,
+  name,
+  oneOf,
+  readOnly,
+  ref,
+  setOf,
+  text,
+  yamlOnly,
+} from '../../marks.ts'
 
 const spec = fields({
   id: id(),

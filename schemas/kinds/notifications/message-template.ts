@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields, flag, id, name, oneOf, realmId, text } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, flag, id, name, oneOf, realmId, text } from '../../marks.ts'
 
 const spec = fields({
   id: id(),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
-import { channels, driverNames } from '../drivers/messaging.ts'
-import { defineKind } from '../kind.ts'
-import { fields, flag, id, mapOf, oneOf, realmId, secret, text } from '../marks.ts'
+import { channels, driverNames } from '../../drivers/messaging.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, flag, id, mapOf, oneOf, realmId, secret, text } from '../../marks.ts'
 
 const config = Type.Object(
   {

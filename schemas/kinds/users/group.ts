@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
+import { defineKind } from '../../kind.ts'
 import {
   attributes,
   fields,
@@ -12,7 +12,7 @@ import {
   setOf,
   text,
   yamlOnly,
-} from '../marks.ts'
+} from '../../marks.ts'
 
 const spec = fields({
   groupId: id(),

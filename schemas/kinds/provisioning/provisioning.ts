@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { defineKind } from '../kind.ts'
-import { fields, flag, ref, setOf } from '../marks.ts'
+import { defineKind } from '../../kind.ts'
+import { fields, flag, ref, setOf } from '../../marks.ts'
 
 const spec = fields({
   dcrEnabled: flag(false, 'Whether clients may register themselves (RFC 7591).'),
