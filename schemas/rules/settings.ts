@@ -4,8 +4,8 @@ import { Settings, type SettingsDoc } from '../kinds/settings.ts'
 import { Flow } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { patternProblem } from '../text/linear-pattern.ts'
-import { bindingErrors, flowSettings } from './flow-bindings.ts'
 import { type RuleContext, ruleFor } from './rule.ts'
+import { bindingErrors, flowSettings } from './sign-in/flow-bindings.ts'
 
 const flowErrors = (context: RuleContext, field: string, alias: string | undefined): FieldError[] =>
   (alias === undefined ? [] : bindingErrors(context, alias)).map(({ code, message }) => ({

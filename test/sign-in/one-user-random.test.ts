@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
-import { passageErrors } from '#schemas/rules/flow-passage.ts'
+import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
 import { personOf } from '../self-service/person.ts'
 import { backends } from '../support/backends.ts'
 import { isLong } from '../support/chance.ts'

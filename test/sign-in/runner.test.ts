@@ -11,7 +11,7 @@ import {
   withoutCode,
 } from '#schemas/drivers/authenticators.ts'
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
-import { passageErrors } from '#schemas/rules/flow-passage.ts'
+import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
 import {
   type AuthenticatorNeeds,
   createAuthenticators,

@@ -3,7 +3,7 @@
  * §10.16).
  */
 
-import { logoOf } from '#schemas/rules/client-logo.ts'
+import { logoOf } from '#schemas/rules/clients/client-logo.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { ShownApplication } from '../page-definitions.ts'
 

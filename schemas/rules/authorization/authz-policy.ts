@@ -1,9 +1,9 @@
 /** Policies: an aggregate does not contain itself. */
 
-import { circleFrom } from '../graph/circle.ts'
-import { parentKeyOf } from '../kind.ts'
-import { AuthzPolicy, type AuthzPolicyDoc } from '../kinds/authorization/authz-policy.ts'
-import { ruleFor } from './rule.ts'
+import { circleFrom } from '../../graph/circle.ts'
+import { parentKeyOf } from '../../kind.ts'
+import { AuthzPolicy, type AuthzPolicyDoc } from '../../kinds/authorization/authz-policy.ts'
+import { ruleFor } from '../rule.ts'
 
 export const authzPolicy = ruleFor<AuthzPolicyDoc>(
   AuthzPolicy,

@@ -1,8 +1,8 @@
 /** Roles: a role does not contain itself. */
 
-import { circleFrom } from '../graph/circle.ts'
-import { Role, type RoleDoc } from '../kinds/users/role.ts'
-import { ruleFor } from './rule.ts'
+import { circleFrom } from '../../graph/circle.ts'
+import { Role, type RoleDoc } from '../../kinds/users/role.ts'
+import { ruleFor } from '../rule.ts'
 
 export const role = ruleFor<RoleDoc>(Role, ({ composites }, name, { find, once }) => {
   const contained = (other: string): readonly string[] =>

@@ -3,9 +3,9 @@
 import {
   MessageTemplate,
   type MessageTemplateDoc,
-} from '../kinds/notifications/message-template.ts'
-import { placeholderErrors } from '../text/placeholders.ts'
-import { ruleFor } from './rule.ts'
+} from '../../kinds/notifications/message-template.ts'
+import { placeholderErrors } from '../../text/placeholders.ts'
+import { ruleFor } from '../rule.ts'
 
 export const messageTemplate = ruleFor<MessageTemplateDoc>(
   MessageTemplate,

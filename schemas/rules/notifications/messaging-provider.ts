@@ -1,15 +1,15 @@
 /** Messaging providers: the driver belongs to the channel, has what it cannot work without, and a sender it can name. */
 
-import { gatewayBodyErrors } from '../drivers/gateway-body.ts'
-import { type Channel, driverConfig, messagingDrivers } from '../drivers/messaging.ts'
+import { gatewayBodyErrors } from '../../drivers/gateway-body.ts'
+import { type Channel, driverConfig, messagingDrivers } from '../../drivers/messaging.ts'
 import {
   MessagingProvider,
   type MessagingProviderDoc,
-} from '../kinds/notifications/messaging-provider.ts'
-import { own } from '../own.ts'
-import type { FieldError } from '../problems.ts'
-import { emailErrors } from '../text/names.ts'
-import { ruleFor } from './rule.ts'
+} from '../../kinds/notifications/messaging-provider.ts'
+import { own } from '../../own.ts'
+import type { FieldError } from '../../problems.ts'
+import { emailErrors } from '../../text/names.ts'
+import { ruleFor } from '../rule.ts'
 
 type Config = MessagingProviderDoc['config']
 

@@ -1,9 +1,9 @@
 /** The policy for signing keys: a key stays published as long as what it signed may be valid. */
 
-import { Settings } from '../kinds/settings.ts'
-import { KeyPolicy, type KeyPolicyDoc } from '../kinds/tokens/key-policy.ts'
-import { milliseconds } from '../text/durations.ts'
-import { ruleFor } from './rule.ts'
+import { Settings } from '../../kinds/settings.ts'
+import { KeyPolicy, type KeyPolicyDoc } from '../../kinds/tokens/key-policy.ts'
+import { milliseconds } from '../../text/durations.ts'
+import { ruleFor } from '../rule.ts'
 
 export const keyPolicy = ruleFor<KeyPolicyDoc>(
   KeyPolicy,

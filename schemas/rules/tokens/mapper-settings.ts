@@ -1,7 +1,7 @@
 /** Mappers of claims and attributes: every setting is one that the mapper reads, so that none is stored and ignored. */
 
-import type { FieldError } from '../problems.ts'
-import { nearest } from '../text/typos.ts'
+import type { FieldError } from '../../problems.ts'
+import { nearest } from '../../text/typos.ts'
 
 export interface TakenSettings {
   readonly required: readonly string[]

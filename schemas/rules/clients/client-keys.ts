@@ -1,8 +1,8 @@
 /** The keys in the document of a client: valid public keys only. */
 
-import type { ClientDoc } from '../kinds/clients/client.ts'
-import type { FieldError } from '../problems.ts'
-import { publicKeyFault } from '../public-keys/public-keys.ts'
+import type { ClientDoc } from '../../kinds/clients/client.ts'
+import type { FieldError } from '../../problems.ts'
+import { publicKeyFault } from '../../public-keys/public-keys.ts'
 
 export const keyErrors = ({ jwks }: ClientDoc): FieldError[] =>
   (jwks?.keys ?? []).flatMap((key, i) => {

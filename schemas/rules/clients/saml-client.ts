@@ -1,10 +1,10 @@
 /** SAML service providers: certificates that can be trusted, indexes that stand once, and options that can be kept. */
 
 import type { X509Certificate } from 'node:crypto'
-import { SamlClient, type SamlClientDoc } from '../kinds/clients/saml-client.ts'
-import type { FieldError } from '../problems.ts'
-import { certificateFault, readCertificate } from '../public-keys/certificates.ts'
-import { ruleFor } from './rule.ts'
+import { SamlClient, type SamlClientDoc } from '../../kinds/clients/saml-client.ts'
+import type { FieldError } from '../../problems.ts'
+import { certificateFault, readCertificate } from '../../public-keys/certificates.ts'
+import { ruleFor } from '../rule.ts'
 
 /** Their form was checked by the schema. */
 const certificatesOf = ({

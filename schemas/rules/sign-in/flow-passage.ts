@@ -11,9 +11,9 @@ import {
   isCondition,
   isProof,
   withoutCode,
-} from '../drivers/authenticators.ts'
-import type { FlowDoc } from '../kinds/sign-in/flow.ts'
-import type { FieldError } from '../problems.ts'
+} from '../../drivers/authenticators.ts'
+import type { FlowDoc } from '../../kinds/sign-in/flow.ts'
+import type { FieldError } from '../../problems.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
 

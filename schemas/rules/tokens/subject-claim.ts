@@ -1,7 +1,7 @@
 /** The subject strategy: one that reads an attribute says which. */
 
-import { SubjectClaim, type SubjectClaimDoc } from '../kinds/tokens/subject-claim.ts'
-import { ruleFor } from './rule.ts'
+import { SubjectClaim, type SubjectClaimDoc } from '../../kinds/tokens/subject-claim.ts'
+import { ruleFor } from '../rule.ts'
 
 export const subjectClaim = ruleFor<SubjectClaimDoc>(SubjectClaim, ({ strategy, attribute }) =>
   strategy === 'attribute' && attribute === undefined

@@ -3,8 +3,8 @@
  * at a host of a redirect URI, or part of the document (docs/decisions/consent-page.md).
  */
 
-import type { ClientDoc } from '../kinds/clients/client.ts'
-import type { FieldError } from '../problems.ts'
+import type { ClientDoc } from '../../kinds/clients/client.ts'
+import type { FieldError } from '../../problems.ts'
 
 type LogoOwner = Pick<ClientDoc, 'logoUri' | 'redirectUris'>
 

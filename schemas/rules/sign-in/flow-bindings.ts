@@ -1,10 +1,10 @@
 /** THE list of what runs a flow. A flow that is on it, and every flow inside such a one, must prove its users. */
 
-import type { SettingsDoc } from '../kinds/settings.ts'
-import { Flow, type FlowDoc } from '../kinds/sign-in/flow.ts'
-import type { FieldError } from '../problems.ts'
+import type { SettingsDoc } from '../../kinds/settings.ts'
+import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
+import type { FieldError } from '../../problems.ts'
+import type { RuleContext } from '../rule.ts'
 import { passageErrors } from './flow-passage.ts'
-import type { RuleContext } from './rule.ts'
 
 /** The settings that name a flow to run. */
 export const flowSettings = [

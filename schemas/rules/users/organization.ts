@@ -3,8 +3,8 @@
  * of a public mail provider is refused, because each user of a verified domain becomes a member.
  */
 
-import { Organization, type OrganizationDoc } from '../kinds/users/organization.ts'
-import { ruleFor } from './rule.ts'
+import { Organization, type OrganizationDoc } from '../../kinds/users/organization.ts'
+import { ruleFor } from '../rule.ts'
 
 /** The largest of them; there is no complete list. */
 const ofEverybody: ReadonlySet<string> = new Set([

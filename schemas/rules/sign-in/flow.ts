@@ -1,11 +1,11 @@
 /** Flows: every execution runs one thing that exists, no flow runs inside itself, and those that are run prove their users. */
 
-import { authenticatorIds } from '../drivers/authenticators.ts'
-import { circleFrom } from '../graph/circle.ts'
-import { Flow, type FlowDoc } from '../kinds/sign-in/flow.ts'
-import type { FieldError } from '../problems.ts'
+import { authenticatorIds } from '../../drivers/authenticators.ts'
+import { circleFrom } from '../../graph/circle.ts'
+import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
+import type { FieldError } from '../../problems.ts'
+import { type RuleContext, ruleFor } from '../rule.ts'
 import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
-import { type RuleContext, ruleFor } from './rule.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
 

@@ -1,10 +1,13 @@
 /** Attribute mappers of service providers: every setting is one that the mapper reads. */
 
-import { userProperties } from '../drivers/claim-mappers.ts'
-import { samlMapperChoices, samlMappers } from '../drivers/saml.ts'
-import { SamlClientMapper, type SamlClientMapperDoc } from '../kinds/clients/saml-client-mapper.ts'
-import { settingErrors, wrongChoice } from './mapper-settings.ts'
-import { ruleFor } from './rule.ts'
+import { userProperties } from '../../drivers/claim-mappers.ts'
+import { samlMapperChoices, samlMappers } from '../../drivers/saml.ts'
+import {
+  SamlClientMapper,
+  type SamlClientMapperDoc,
+} from '../../kinds/clients/saml-client-mapper.ts'
+import { ruleFor } from '../rule.ts'
+import { settingErrors, wrongChoice } from '../tokens/mapper-settings.ts'
 
 export const samlClientMapper = ruleFor<SamlClientMapperDoc>(
   SamlClientMapper,

@@ -3,14 +3,14 @@
  * scopes of the client that the workload acts as.
  */
 
-import type { Doc } from '../json-schema.ts'
-import { Client, type ClientDoc } from '../kinds/clients/client.ts'
+import type { Doc } from '../../json-schema.ts'
+import { Client, type ClientDoc } from '../../kinds/clients/client.ts'
 import {
   WorkloadIdentity,
   type WorkloadIdentityDoc,
-} from '../kinds/provisioning/workload-identity.ts'
-import type { FieldError } from '../problems.ts'
-import { type RuleContext, ruleFor } from './rule.ts'
+} from '../../kinds/provisioning/workload-identity.ts'
+import type { FieldError } from '../../problems.ts'
+import { type RuleContext, ruleFor } from '../rule.ts'
 
 const conditions = ({ issuer, subject, audience }: WorkloadIdentityDoc): string =>
   JSON.stringify([issuer, subject, audience])

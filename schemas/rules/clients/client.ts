@@ -1,13 +1,13 @@
 /** Clients: what public and confidential ones can do, and the keys that their authentication needs. */
 
-import { profileErrors } from '../access/client-profile.ts'
-import { commandLineErrors } from '../access/command-line.ts'
-import { Client, type ClientDoc } from '../kinds/clients/client.ts'
-import { Settings } from '../kinds/settings.ts'
-import type { FieldError } from '../problems.ts'
+import { profileErrors } from '../../access/client-profile.ts'
+import { commandLineErrors } from '../../access/command-line.ts'
+import { Client, type ClientDoc } from '../../kinds/clients/client.ts'
+import { Settings } from '../../kinds/settings.ts'
+import type { FieldError } from '../../problems.ts'
+import { type RuleContext, ruleFor } from '../rule.ts'
 import { keyErrors } from './client-keys.ts'
 import { logoErrors } from './client-logo.ts'
-import { type RuleContext, ruleFor } from './rule.ts'
 
 const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError | false)[] = [
   (client) =>

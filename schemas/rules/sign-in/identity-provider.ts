@@ -5,10 +5,13 @@ import {
   type ProviderProtocol,
   providerProtocols,
   samlNeedsMetadataOr,
-} from '../drivers/identity-providers.ts'
-import { IdentityProvider, type IdentityProviderDoc } from '../kinds/sign-in/identity-provider.ts'
-import type { FieldError } from '../problems.ts'
-import { ruleFor } from './rule.ts'
+} from '../../drivers/identity-providers.ts'
+import {
+  IdentityProvider,
+  type IdentityProviderDoc,
+} from '../../kinds/sign-in/identity-provider.ts'
+import type { FieldError } from '../../problems.ts'
+import { ruleFor } from '../rule.ts'
 
 const missing = (key: string, protocol: string): FieldError => ({
   field: `/config/${key}`,
