@@ -10,8 +10,8 @@ import type {
 } from '#server/sign-in/waiting/round-trip.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
-import { knownClient } from './steps/known-client.ts'
-import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
+import { knownClient } from './steps/client/known-client.ts'
+import { registeredRedirectUri } from './steps/client/registered-redirect-uri.ts'
 
 export const authorizePath = '/authorize'
 

@@ -10,7 +10,7 @@ import { type CheckRequest, createCheckRequest } from './check-request.ts'
 import { createPushedRequests, type PushedRequests } from './pushed-requests.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
 import { createSteps } from './steps/index.ts'
-import { createWholeRequest } from './steps/whole-request.ts'
+import { createWholeRequest } from './steps/request/whole-request.ts'
 
 export interface AuthorizeRules {
   readonly checkRequest: CheckRequest

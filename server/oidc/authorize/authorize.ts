@@ -22,7 +22,7 @@ import { type AuthorizeJourney, authorizePath as path } from './authorize-protoc
 import type { AuthorizeRules } from './authorize-rules.ts'
 import { describeAuthorize, describeContinue, describeDecide } from './describe-authorize.ts'
 import type { ResponseMode } from './response-modes/mode.ts'
-import { prompts } from './steps/prompt.ts'
+import { prompts } from './steps/user/prompt.ts'
 
 export interface AuthorizeParts extends Omit<FlowParts, 'answer' | 'pushedRequests'> {
   readonly issuers: Issuers

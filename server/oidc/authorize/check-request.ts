@@ -9,10 +9,10 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OAuthError, toOAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'
-import { knownClient } from './steps/known-client.ts'
-import { registeredRedirectUri } from './steps/registered-redirect-uri.ts'
-import { defaultResponseMode } from './steps/response-mode.ts'
-import type { WholeRequest } from './steps/whole-request.ts'
+import { knownClient } from './steps/client/known-client.ts'
+import { registeredRedirectUri } from './steps/client/registered-redirect-uri.ts'
+import { defaultResponseMode } from './steps/client/response-mode.ts'
+import type { WholeRequest } from './steps/request/whole-request.ts'
 
 /** What an answer needs. */
 export type Target = Pick<AuthorizeRequest, 'redirectUri' | 'responseMode' | 'state'>

@@ -1,8 +1,8 @@
 /** `id_token_hint` (OIDC Core §3.1.2.1): an id token that this realm made for this client, expired or not. */
 
 import type { Verifier } from '#server/tokens/verify.ts'
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const idTokenHint =
   (verifier: Pick<Verifier, 'idToken'>): Step =>

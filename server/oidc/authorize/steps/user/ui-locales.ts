@@ -1,6 +1,6 @@
 /** `ui_locales` (OIDC Core §3.1.2.1): languages in the order of preference; what is not offered is passed over. */
 
-import type { Step } from '../authorize-request.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const uiLocales: Step = ({ parameters }) => {
   const tags = (parameters.get('ui_locales') ?? '').split(' ', 20)

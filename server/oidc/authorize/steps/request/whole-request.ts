@@ -2,11 +2,11 @@
 
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { invalidRequest, oauthError } from '../../errors.ts'
-import type { Parameters } from '../../parameters.ts'
-import type { SentRequest } from '../authorize-request.ts'
-import { type PushedRequests, pushedPrefix } from '../pushed-requests.ts'
-import type { SignedRequestParts } from '../signed-requests.ts'
+import { invalidRequest, oauthError } from '../../../errors.ts'
+import type { Parameters } from '../../../parameters.ts'
+import type { SentRequest } from '../../authorize-request.ts'
+import { type PushedRequests, pushedPrefix } from '../../pushed-requests.ts'
+import type { SignedRequestParts } from '../../signed-requests.ts'
 import { createReadRequestObject } from './request-object.ts'
 
 const requestUriNotSupported = oauthError('request_uri_not_supported')

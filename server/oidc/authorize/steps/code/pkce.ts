@@ -1,8 +1,8 @@
 /** PKCE (RFC 7636 §4.3): S256 or nothing, and never nothing for a public client or one that asks for it. */
 
 import { isBase64url } from '#server/platform/base64url.ts'
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const pkce: Step = ({ client, parameters }) => {
   const codeChallenge = parameters.get('code_challenge')

@@ -1,7 +1,7 @@
 /** The nonce (OIDC Core §3.1.2.1) comes back in every id token: it must not be endless. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 const longest = 512
 

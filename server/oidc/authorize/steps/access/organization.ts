@@ -5,8 +5,8 @@
 
 import { organizationScope } from '#server/tokens/organizations.ts'
 import { parseScope } from '#server/tokens/scopes.ts'
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 const prefix = `${organizationScope}:`
 

@@ -1,8 +1,8 @@
 /** The response mode, resolved before any error that is sent to the client. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
-import type { ResponseMode } from '../response-modes/mode.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
+import type { ResponseMode } from '../../response-modes/mode.ts'
 
 export const defaultResponseMode = 'query'
 

@@ -2,13 +2,13 @@
 
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { oauthError } from '../../errors.ts'
-import type { Parameters } from '../../parameters.ts'
+import { oauthError } from '../../../errors.ts'
+import type { Parameters } from '../../../parameters.ts'
 import {
   claimedParameters,
   createReadSignedRequest,
   type SignedRequestParts,
-} from '../signed-requests.ts'
+} from '../../signed-requests.ts'
 
 const invalidRequestObject = oauthError('invalid_request_object')
 

@@ -1,7 +1,7 @@
 /** `acr_values` (OIDC Core §3.1.2.1): a wish, in order of preference. Values that there are not are no error. */
 
 import { levels } from '#server/sign-in/flow/levels.ts'
-import type { Step } from '../authorize-request.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const acrValues: Step = ({ parameters }) => {
   const wanted = (parameters.get('acr_values') ?? '').split(' ')

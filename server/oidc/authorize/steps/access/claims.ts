@@ -1,7 +1,7 @@
 /** The `claims` parameter (OIDC Core §5.5): names for the id token and userinfo, and who must sign in, and how. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { AuthorizeRequest, Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { AuthorizeRequest, Step } from '../../authorize-request.ts'
 
 type Wish = Readonly<Record<string, unknown>>
 

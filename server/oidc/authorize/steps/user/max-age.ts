@@ -1,7 +1,7 @@
 /** `max_age` (OIDC Core §3.1.2.1) is a number of seconds. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const maxAge: Step = ({ parameters }) => {
   const text = parameters.get('max_age')

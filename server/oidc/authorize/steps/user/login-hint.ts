@@ -1,7 +1,7 @@
 /** `login_hint` (OIDC Core §3.1.2.1) is what the sign-in form is filled with; nothing is looked up by it. */
 
 import { printable } from '#server/users/names.ts'
-import type { Step } from '../authorize-request.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const loginHint: Step = ({ parameters }) => {
   const hint = parameters.get('login_hint')

@@ -1,8 +1,8 @@
 /** Only codes: no token travels through a browser's address bar (RFC 9700 §2.1.2). */
 
-import { oauthError } from '../../errors.ts'
-import { responseTypes } from '../../vocabulary.ts'
-import type { Step } from '../authorize-request.ts'
+import { oauthError } from '../../../errors.ts'
+import { responseTypes } from '../../../vocabulary.ts'
+import type { Step } from '../../authorize-request.ts'
 
 const unsupportedResponseType = oauthError('unsupported_response_type')
 

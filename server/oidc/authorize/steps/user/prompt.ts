@@ -1,7 +1,7 @@
 /** `prompt` (OIDC Core §3.1.2.1): known values; `none` stands alone. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { Prompt, Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Prompt, Step } from '../../authorize-request.ts'
 
 export const prompts: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
 

@@ -5,7 +5,7 @@
 
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { invalidRequest } from '../../errors.ts'
+import { invalidRequest } from '../../../errors.ts'
 
 const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
 

@@ -1,7 +1,7 @@
 /** A client that must push its requests (RFC 9126 §6) pushed this one. */
 
-import { invalidRequest } from '../../errors.ts'
-import type { Step } from '../authorize-request.ts'
+import { invalidRequest } from '../../../errors.ts'
+import type { Step } from '../../authorize-request.ts'
 
 export const pushedOnly: Step = ({ client, pushed, pushing }) => {
   if (client.doc.requirePar && pushed === undefined && !pushing)
