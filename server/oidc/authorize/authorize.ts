@@ -1,6 +1,6 @@
 /**
  * The authorization endpoint (RFC 6749 §3.1, OIDC Core §3.1.2), by GET and POST, and the way back to it for a request
- * that waited for its user. The rules of a request are listed in ../steps/index.ts.
+ * that waited for its user. The rules of a request are listed in steps/index.ts.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

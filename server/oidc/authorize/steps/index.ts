@@ -1,7 +1,7 @@
 /**
- * THE list of rules of an authorize request, in their order. Before it come the client (known-client.ts), the request
- * as a whole (whole-request.ts) and where the answer goes (registered-redirect-uri.ts): what fails there is shown to
- * the user, errors here are returned to the client.
+ * THE list of rules of an authorize request, in their order. Before it come the client (client/known-client.ts), the
+ * request as a whole (request/whole-request.ts) and the address of the answer (client/registered-redirect-uri.ts): a
+ * failure there is shown to the user, errors here are returned to the client.
  */
 
 import type { Verifier } from '#server/tokens/verify.ts'
