@@ -9,7 +9,7 @@ import { publicPreflight } from '#server/oidc/cors.ts'
 import { describe } from '#server/oidc/description.ts'
 import { publicJson, sendPublicJson } from '#server/oidc/discovery/cached-json.ts'
 import { dpopAlgorithms } from '#server/oidc/vocabulary.ts'
-import { adminAudience } from '#server/tokens/audience.ts'
+import { adminAudience } from '#server/tokens/access/audience.ts'
 
 export interface AdminResource {
   readonly baseUrl: string

@@ -7,8 +7,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem, ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
-import { TargetError } from '#server/tokens/audience.ts'
-import { ScopeError } from '#server/tokens/scopes.ts'
+import { TargetError } from '#server/tokens/access/audience.ts'
+import { ScopeError } from '#server/tokens/access/scopes.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
 import { dpopAlgorithms, type ErrorCode } from './vocabulary.ts'
 

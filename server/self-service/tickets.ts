@@ -5,7 +5,7 @@ import { newId } from '#server/platform/ids.ts'
 import { type Keyring, SealError } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 
 const lifeMs = 10 * 60_000
 const longest = 4096

@@ -18,7 +18,7 @@ import {
   endGrantsOfSession,
   endGrantsOutside,
   endGrantsWithin,
-} from '#server/tokens/grant-endings.ts'
+} from '#server/tokens/grants/grant-endings.ts'
 import { idleSince, touchInterval } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
 import { tellClients, tellClientsOfGone } from './endings.ts'

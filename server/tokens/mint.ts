@@ -11,7 +11,19 @@ import { createIdSource, newId } from '#server/platform/ids.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
-import { audienceOf, ownAudiences } from './audience.ts'
+import { audienceOf, ownAudiences } from './access/audience.ts'
+import {
+  type OrganizationWish,
+  organizationOfSession,
+  organizationScope,
+} from './access/organizations.ts'
+import {
+  type HeldRoles,
+  noRoles,
+  rolesOfServiceAccount,
+  rolesOfUser,
+  visibleTo,
+} from './access/roles.ts'
 import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { namedClaims } from './claims/named.ts'
@@ -20,8 +32,6 @@ import { rememberPerClient, type TokenClient } from './client.ts'
 import type { Issuer } from './issuers.ts'
 import { signJwt } from './jwt.ts'
 import { lifetimesOf } from './lifetimes.ts'
-import { type OrganizationWish, organizationOfSession, organizationScope } from './organizations.ts'
-import { type HeldRoles, noRoles, rolesOfServiceAccount, rolesOfUser, visibleTo } from './roles.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
 import { tokenId } from './token-ids.ts'
 

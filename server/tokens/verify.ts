@@ -13,10 +13,10 @@ import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import type { Claims } from './claims/mapper.ts'
 import { clientOf, type TokenClient } from './client.ts'
+import { createLiveness, type Standing } from './grants/liveness.ts'
 import type { Issuer } from './issuers.ts'
 import { createReadJwt, tokenEnd } from './jwt.ts'
 import { idleSince } from './lifetimes.ts'
-import { createLiveness, type Standing } from './liveness.ts'
 import { readTokenId } from './token-ids.ts'
 
 export interface LiveGrant {

@@ -110,12 +110,14 @@ const planted: Readonly<Record<string, Planted>> = {
       { 'server/oidc/codes.ts': `sql\`exists (select 1 from consents, sessions where a = b)\`` },
       { 'server/oidc/codes.ts': `sql\`select 1 from consents join "users" on true\`` },
       { 'server/oidc/codes.ts': `const t = 'users' as const; db.selectFrom(t)` },
-      { 'server/tokens/organizations.ts': `db.selectFrom('sessions'); db.selectFrom('users')` },
-      { 'server/tokens/organizations.ts': 'export {}' },
+      {
+        'server/tokens/access/organizations.ts': `db.selectFrom('sessions'); db.selectFrom('users')`,
+      },
+      { 'server/tokens/access/organizations.ts': 'export {}' },
     ],
     right: {
       'server/users/users.ts': `db.selectFrom('users').leftJoin('credentials', 'a', 'b')`,
-      'server/tokens/organizations.ts': `db.selectFrom('sessions').select('sid')`,
+      'server/tokens/access/organizations.ts': `db.selectFrom('sessions').select('sid')`,
       'server/jobs/store.ts': `db.with('due', (q) => q.selectFrom('jobs')).selectFrom('due')`,
       'server/admin/texts.ts': `Buffer.from(text); const words = 'the names come from users'`,
       'server/storage/backup/copy.ts': `db.selectFrom('users').selectAll()`,

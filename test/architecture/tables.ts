@@ -146,12 +146,12 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'the export of what is stored of one person (GDPR article 15)',
   },
   {
-    path: 'server/tokens/liveness.ts',
+    path: 'server/tokens/grants/liveness.ts',
     tables: ['users', 'sessions'],
     purpose: 'all that a token depends on, in one query',
   },
   {
-    path: 'server/tokens/organizations.ts',
+    path: 'server/tokens/access/organizations.ts',
     tables: ['sessions'],
     purpose: 'tokens name the organization that was chosen in their session',
   },

@@ -5,7 +5,7 @@ import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { codeGuard, refreshGuard } from '#server/tokens/grants-store.ts'
+import { codeGuard, refreshGuard } from '#server/tokens/grants/grants-store.ts'
 import { backends } from '../support/backends.ts'
 import { openWorld, type TokenWorld } from './fixture.ts'
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCopy } from '#server/storage/documents/copy.ts'
 import { statement } from '#server/storage/statements.ts'
-import { createLiveness, type Liveness } from '#server/tokens/liveness.ts'
+import { createLiveness, type Liveness } from '#server/tokens/grants/liveness.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -3,7 +3,7 @@
 import type { MapError } from '#server/http/errors.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { ClientKeys } from '../client-auth/client-keys.ts'
 import { type CheckRequest, createCheckRequest } from './check-request.ts'

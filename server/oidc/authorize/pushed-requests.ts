@@ -7,7 +7,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { type Parameters, parametersText, parseParameters } from '../parameters.ts'
 
 export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'

@@ -5,7 +5,7 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 
 /** Fails where there is no such consent. */
 export const consentGuard = 'consent'

@@ -2,10 +2,10 @@
 
 import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/clients/client-scope.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { openidScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { openidScope } from '#server/tokens/scopes.ts'
 
 export interface ScopeWords {
   /** Whether it asks who the user is. */

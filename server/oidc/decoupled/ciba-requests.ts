@@ -6,7 +6,7 @@ import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import {
   createDecoupledRequests,
   type DecoupledData,

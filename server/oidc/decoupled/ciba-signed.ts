@@ -2,7 +2,7 @@
 
 import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   claimedParameters,

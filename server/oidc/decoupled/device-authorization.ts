@@ -1,9 +1,9 @@
 /** The device authorization endpoint (RFC 8628 §3.1): a device gets a code to show, and one to ask with. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allowedResources } from '#server/tokens/audience.ts'
+import { allowedResources } from '#server/tokens/access/audience.ts'
+import { grantedScopes } from '#server/tokens/access/scopes.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
-import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'

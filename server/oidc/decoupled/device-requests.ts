@@ -8,7 +8,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import {
   createDecoupledRequests,
   type DecoupledData,

@@ -4,9 +4,9 @@
 
 import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'
+import { openidScope } from '#server/tokens/access/scopes.ts'
 import { standardClaims, standardScopes } from '#server/tokens/claims/standard.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { openidScope } from '#server/tokens/scopes.ts'
 import type { ResponseMode } from '../authorize/response-modes/mode.ts'
 import type { ClientAuthMethod } from '../client-auth/method.ts'
 import type { Endpoint } from '../endpoint.ts'

@@ -8,11 +8,11 @@ import { visitClient } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
+import { stillAllowed } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantData, GrantsStore, Prolongation } from '#server/tokens/grants-store.ts'
+import type { GrantData, GrantsStore, Prolongation } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { codeLifetime } from '#server/tokens/lifetimes.ts'
-import { stillAllowed } from '#server/tokens/scopes.ts'
 import type { AuthorizeRequest } from '../authorize/authorize-request.ts'
 
 /** What the exchange must agree with. */

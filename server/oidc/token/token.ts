@@ -5,9 +5,9 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allowedResources } from '#server/tokens/audience.ts'
+import { allowedResources } from '#server/tokens/access/audience.ts'
+import { grantedScopes } from '#server/tokens/access/scopes.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
-import { grantedScopes } from '#server/tokens/scopes.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'

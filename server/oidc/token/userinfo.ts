@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Preflights } from '../cors.ts'

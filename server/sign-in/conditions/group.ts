@@ -1,7 +1,7 @@
 /** Holds for members of any of `groups`, given as paths, and of groups below them. */
 
 import type { Storage } from '#server/storage/contract.ts'
-import { rolesOfUser } from '#server/tokens/roles.ts'
+import { rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 

@@ -1,7 +1,7 @@
 /** Holds for users who have any of `roles`, also by a group or a composite; a client's role is written `client/role`. */
 
 import type { Storage } from '#server/storage/contract.ts'
-import { rolesOfUser } from '#server/tokens/roles.ts'
+import { rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 

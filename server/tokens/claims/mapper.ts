@@ -3,8 +3,8 @@
 import type { ClaimMapperId } from '#schemas/drivers/claim-mappers.ts'
 import { own } from '#schemas/own.ts'
 import type { UserFields } from '#schemas/wire/records.ts'
+import type { HeldRoles } from '../access/roles.ts'
 import type { TokenClient } from '../client.ts'
-import type { HeldRoles } from '../roles.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
 

@@ -4,8 +4,8 @@
  */
 
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { allowedScopes } from '../access/scopes.ts'
 import { rememberPerClient, type TokenClient } from '../client.ts'
-import { allowedScopes } from '../scopes.ts'
 import { type ActiveMapper, mappersOfScope, ofTheProtocol } from './collect.ts'
 import { pathOf } from './mapper.ts'
 

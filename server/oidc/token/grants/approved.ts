@@ -1,7 +1,7 @@
 /** From a request that its user decided elsewhere to what is issued; shared by the device grant and CIBA. */
 
 import type { Clock } from '#server/platform/clock.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { DecoupledRequests, DecoupledRow } from '../../decoupled/decoupled-requests.ts'
 import { accessDenied, invalidGrant, oauthError } from '../../errors.ts'

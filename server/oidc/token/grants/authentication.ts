@@ -1,7 +1,7 @@
 /** The claims of the tokens of a grant about its sign-in. */
 
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
-import type { GrantData } from '#server/tokens/grants-store.ts'
+import type { GrantData } from '#server/tokens/grants/grants-store.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
 
 export const authenticationOf = (

@@ -4,9 +4,9 @@
  */
 
 import type { Clock } from '#server/platform/clock.ts'
+import { offlineScope, openidScope, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
-import { offlineScope, openidScope, parseScope } from '#server/tokens/scopes.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, type OAuthError } from '../../errors.ts'
 import type { GrantContext } from './grant.ts'

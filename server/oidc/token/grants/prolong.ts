@@ -3,9 +3,9 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
-import type { GrantData, GrantsStore } from '#server/tokens/grants-store.ts'
+import { offlineScope } from '#server/tokens/access/scopes.ts'
+import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { offlineScope } from '#server/tokens/scopes.ts'
 import type { GrantContext } from './grant.ts'
 
 export interface Prolonged {

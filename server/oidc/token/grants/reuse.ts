@@ -4,7 +4,7 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { doerWith } from '../acting.ts'
 import type { GrantContext } from './grant.ts'
 

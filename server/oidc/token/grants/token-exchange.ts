@@ -8,11 +8,11 @@
  */
 
 import type { Clock } from '#server/platform/clock.ts'
+import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantsStore } from '#server/tokens/grants-store.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
-import { allowedScopes, parseScope } from '#server/tokens/scopes.ts'
 import { readTokenId } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient } from '../../errors.ts'

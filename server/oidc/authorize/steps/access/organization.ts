@@ -3,8 +3,8 @@
  * which implies the scope `organization`. Membership is checked after the sign-in.
  */
 
-import { organizationScope } from '#server/tokens/organizations.ts'
-import { parseScope } from '#server/tokens/scopes.ts'
+import { organizationScope } from '#server/tokens/access/organizations.ts'
+import { parseScope } from '#server/tokens/access/scopes.ts'
 import { invalidRequest } from '../../../errors.ts'
 import type { Step } from '../../authorize-request.ts'
 

@@ -1,6 +1,6 @@
 /** Every resource that is asked for (RFC 8707) is one that the client may have. */
 
-import { allowedResources } from '#server/tokens/audience.ts'
+import { allowedResources } from '#server/tokens/access/audience.ts'
 import type { Step } from '../../authorize-request.ts'
 
 export const resource: Step = ({ client, parameters }) => ({

@@ -1,8 +1,8 @@
 /** The audience of an access token (RFC 9068 §2.2, §3; resource indicators of RFC 8707). */
 
-import type { TokenClient } from './client.ts'
-import { isCommandLine } from './command-line.ts'
-import type { Issuer } from './issuers.ts'
+import type { TokenClient } from '../client.ts'
+import { isCommandLine } from '../command-line.ts'
+import type { Issuer } from '../issuers.ts'
 import { accountScope, openidScope } from './scopes.ts'
 
 /** The audience of the account API: tokens for anything else are refused there (docs/decisions/account-api.md). */

@@ -1,7 +1,7 @@
 /** Which scopes a client gets (RFC 6749 §3.3): what it asks for and may have, and its defaults. */
 
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
-import type { TokenClient } from './client.ts'
+import type { TokenClient } from '../client.ts'
 
 /** Asked for, and not among what the client may have, or not spelled as a scope. */
 export class ScopeError extends Error {

@@ -12,7 +12,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { rolesAndGroupsOf } from '#server/users/memberships.ts'
-import { rememberPerClient, type TokenClient } from './client.ts'
+import { rememberPerClient, type TokenClient } from '../client.ts'
 
 export interface HeldRoles {
   /** Names of realm roles, sorted. */
