@@ -26,7 +26,7 @@ import type { BruteForce, Reservation } from './guessing/brute-force.ts'
 import { addressSubject } from './guessing/guard-rows.ts'
 import type { LockNotice } from './guessing/lock-notice.ts'
 import { createKeyedSlots, createSlots, type Release } from './guessing/slots.ts'
-import type { Passwords } from './passwords.ts'
+import type { Passwords } from './passwords/passwords.ts'
 
 export interface Attempt {
   readonly realm: string

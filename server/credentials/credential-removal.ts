@@ -3,7 +3,7 @@
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import { deviceType, type StoredDevice } from './devices.ts'
+import { deviceType, type StoredDevice } from './devices/devices.ts'
 
 export const credentialGuard = 'credential'
 

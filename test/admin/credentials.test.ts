@@ -1,7 +1,7 @@
 /** Second factors that an administrator sets: what is shown once, what is stored, what ends, what is refused. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
+import { recoveryCodeDigest } from '#server/credentials/factors/recovery-codes.ts'
 import { newId } from '#server/platform/ids.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { resealEverything } from '#server/realm/reseal.ts'

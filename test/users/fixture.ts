@@ -13,7 +13,7 @@ import {
 } from '#server/credentials/authenticator.ts'
 import { type BruteForce, createBruteForce } from '#server/credentials/guessing/brute-force.ts'
 import { createDecoys } from '#server/credentials/guessing/decoys.ts'
-import { createPasswords, type Passwords } from '#server/credentials/passwords.ts'
+import { createPasswords, type Passwords } from '#server/credentials/passwords/passwords.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { BreachCheck } from '#server/platform/passwords/breach.ts'
 import type { Hasher } from '#server/platform/passwords/hasher.ts'

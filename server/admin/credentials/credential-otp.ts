@@ -1,7 +1,12 @@
 /** One-time passwords of an authenticator app that an administrator sets up. A user may have several apps. */
 
 import { credentialContext } from '#server/credentials/credentials.ts'
-import { newOtpSecret, otpauthUri, otpIssuer, otpParameters } from '#server/credentials/otp.ts'
+import {
+  newOtpSecret,
+  otpauthUri,
+  otpIssuer,
+  otpParameters,
+} from '#server/credentials/factors/otp.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { bodyOf } from '../action.ts'

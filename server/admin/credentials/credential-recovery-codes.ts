@@ -1,7 +1,7 @@
 /** Recovery codes that an administrator hands out. A user has one set: a new one replaces it. */
 
 import { deleteCredentials } from '#server/credentials/credentials.ts'
-import { newRecoveryCode, recoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import { newRecoveryCode, recoveryCodeSet } from '#server/credentials/factors/recovery-codes.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import { bodyOf } from '../action.ts'

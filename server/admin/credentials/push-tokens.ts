@@ -6,7 +6,7 @@ import {
   pushTokenContext,
   pushTokenOfDevice,
   savePushToken,
-} from '#server/credentials/push-tokens.ts'
+} from '#server/credentials/devices/push-tokens.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { PushTokenRow } from '#server/storage/tables/tables.ts'

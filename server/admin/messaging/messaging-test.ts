@@ -4,7 +4,7 @@ import { type Channel, channels, messagingDrivers } from '#schemas/drivers/messa
 import { MessagingProvider } from '#schemas/kinds/notifications/messaging-provider.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import { findPushToken, pushTokenContext } from '#server/credentials/push-tokens.ts'
+import { findPushToken, pushTokenContext } from '#server/credentials/devices/push-tokens.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import { recipientProblem } from '#server/messaging/recipients.ts'
 import type { Messaging, Recipient } from '#server/messaging/sender.ts'

@@ -8,7 +8,7 @@ import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import {
   type ReachableDevicesParts,
   reachableDevices,
-} from '#server/credentials/reachable-devices.ts'
+} from '#server/credentials/devices/reachable-devices.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'

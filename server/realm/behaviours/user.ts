@@ -6,7 +6,7 @@
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { insertCredentials } from '#server/credentials/credentials.ts'
-import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'

@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import { type Approvals, approvalGuard } from '#server/credentials/approvals.ts'
+import { type Approvals, approvalGuard } from '#server/credentials/devices/approvals.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'

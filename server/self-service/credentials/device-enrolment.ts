@@ -12,14 +12,14 @@ import {
   deviceJwkSchema,
   publicPart,
   signatureSchema,
-} from '#server/credentials/device-keys.ts'
+} from '#server/credentials/devices/device-keys.ts'
 import {
   type Devices,
   enrolmentGuard,
   type Platform,
   platforms,
-} from '#server/credentials/devices.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+} from '#server/credentials/devices/devices.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'

@@ -11,11 +11,11 @@ import {
   otpEnrolment,
   passkeyEnrolment,
   recoveryCodesEnrolment,
-} from '#server/credentials/enrolment.ts'
-import type { Factors } from '#server/credentials/factors.ts'
-import { otpauthUri, otpIssuer } from '#server/credentials/otp.ts'
-import type { Passkeys } from '#server/credentials/passkeys.ts'
-import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+} from '#server/credentials/factors/enrolment.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import { otpauthUri, otpIssuer } from '#server/credentials/factors/otp.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
+import type { RecoveryCodeSet } from '#server/credentials/factors/recovery-codes.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import { completed } from '#server/sign-in/actions/completed.ts'

@@ -1,7 +1,7 @@
 /** Whether a sign-in is strong and recent enough to change credentials (CVE-2025-3910, CVE-2026-3429). */
 
 import { Problem } from '#schemas/problems.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { recentInSession, twoFactors } from '#server/sign-in/flow/levels.ts'

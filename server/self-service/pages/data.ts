@@ -1,7 +1,7 @@
 /** The user's data: to have, and to have erased, here or by an administrator. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'

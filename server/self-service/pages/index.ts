@@ -5,7 +5,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { RealmRoute } from '#server/oidc/issuer.ts'
 import { type AccountPath, accountHandle } from '#server/oidc/page-handles.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'

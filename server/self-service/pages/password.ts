@@ -1,7 +1,7 @@
 /** The page where the password is changed. */
 
 import { Problem } from '#schemas/problems.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import { passwordErrors } from '#server/http/pages/pages.ts'
 import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'

@@ -2,7 +2,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressNotice } from '#server/users/address-notice.ts'

@@ -1,6 +1,6 @@
 /** The API description of transactions, and their bodies. */
 
-import { signatureSchema } from '#server/credentials/device-keys.ts'
+import { signatureSchema } from '#server/credentials/devices/device-keys.ts'
 import { describe, objectOf } from '../description.ts'
 
 /** In seconds. */

@@ -1,7 +1,7 @@
 /** Sets up an authenticator app. */
 
-import { type BegunOtp, otpEnrolment } from '#server/credentials/enrolment.ts'
-import { otpauthUri, otpIssuer } from '#server/credentials/otp.ts'
+import { type BegunOtp, otpEnrolment } from '#server/credentials/factors/enrolment.ts'
+import { otpauthUri, otpIssuer } from '#server/credentials/factors/otp.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'

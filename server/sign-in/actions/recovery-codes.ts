@@ -1,7 +1,7 @@
 /** Codes for emergencies: shown on this page and never again. Each time the page is shown they are new. */
 
-import { recoveryCodesEnrolment } from '#server/credentials/enrolment.ts'
-import type { RecoveryCodeSet } from '#server/credentials/recovery-codes.ts'
+import { recoveryCodesEnrolment } from '#server/credentials/factors/enrolment.ts'
+import type { RecoveryCodeSet } from '#server/credentials/factors/recovery-codes.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'

@@ -1,7 +1,7 @@
 /** Registers a security key or passkey. */
 
-import { passkeyEnrolment } from '#server/credentials/enrolment.ts'
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import { passkeyEnrolment } from '#server/credentials/factors/enrolment.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'

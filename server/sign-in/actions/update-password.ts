@@ -1,6 +1,6 @@
 import { deleteCredentials, passwordOf } from '#server/credentials/credentials.ts'
-import { passkeyType } from '#server/credentials/passkeys.ts'
-import type { Passwords } from '#server/credentials/passwords.ts'
+import { passkeyType } from '#server/credentials/factors/passkeys.ts'
+import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'

@@ -4,7 +4,7 @@
  * then owns the link. The link shows a confirmation first: mail scanners follow links too.
  */
 
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,6 +1,6 @@
 /** Shared by the pages that ask for a name; if the flow accepts passkeys, they are offered beside it. */
 
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
 import { type AskedPage, loginError, type StepContext } from '../flow/step.ts'
 import { registerPath } from '../pages/addresses.ts'

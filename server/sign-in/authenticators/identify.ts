@@ -1,6 +1,6 @@
 /** Asks for the username. An unknown name continues like any other: the next step fails for it. */
 
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import { printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import { refused, type Step } from '../flow/step.ts'

@@ -4,9 +4,13 @@
  * a name was given, the page is the same whether or not a request was sent: it reveals neither devices nor users.
  */
 
-import { type ApprovalStatus, type Approvals, approvalMs } from '#server/credentials/approvals.ts'
-import type { DeviceAddress, Devices } from '#server/credentials/devices.ts'
-import { reachableDevices } from '#server/credentials/reachable-devices.ts'
+import {
+  type ApprovalStatus,
+  type Approvals,
+  approvalMs,
+} from '#server/credentials/devices/approvals.ts'
+import type { DeviceAddress, Devices } from '#server/credentials/devices/devices.ts'
+import { reachableDevices } from '#server/credentials/devices/reachable-devices.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'

@@ -4,7 +4,7 @@
  * same code, and their number is limited per browser and IP address.
  */
 
-import type { Approvals } from '#server/credentials/approvals.ts'
+import type { Approvals } from '#server/credentials/devices/approvals.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Users } from '#server/users/users.ts'

@@ -1,7 +1,7 @@
 /** Shared by push and QR: a request that is answered on another device while the page waits. */
 
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
-import type { ApprovalStatus, Approvals } from '#server/credentials/approvals.ts'
+import type { ApprovalStatus, Approvals } from '#server/credentials/devices/approvals.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'

@@ -2,8 +2,11 @@
 
 import type { Checked } from '#server/credentials/authenticator.ts'
 import { changeSecret } from '#server/credentials/credentials.ts'
-import type { Factors } from '#server/credentials/factors.ts'
-import { type RecoveryCodeSet, recoveryCodeDigest } from '#server/credentials/recovery-codes.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import {
+  type RecoveryCodeSet,
+  recoveryCodeDigest,
+} from '#server/credentials/factors/recovery-codes.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'

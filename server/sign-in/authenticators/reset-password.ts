@@ -1,6 +1,6 @@
 /** A new password for a user who was authenticated by other means. */
 
-import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'

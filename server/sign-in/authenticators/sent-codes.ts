@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -2,8 +2,8 @@
 
 import type { Checked } from '#server/credentials/authenticator.ts'
 import { advanceCredential, credentialContext } from '#server/credentials/credentials.ts'
-import type { Factors } from '#server/credentials/factors.ts'
-import { type OtpParameters, timeStepOf } from '#server/credentials/otp.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import { type OtpParameters, timeStepOf } from '#server/credentials/factors/otp.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'

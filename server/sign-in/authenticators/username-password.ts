@@ -1,6 +1,6 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Step } from '../flow/step.ts'
 import { resetPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'

@@ -3,7 +3,7 @@
  * makes it two factors at once. On the first page it is offered beside the password, also by the browser's autofill.
  */
 
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Users } from '#server/users/users.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'

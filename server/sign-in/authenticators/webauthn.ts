@@ -1,6 +1,6 @@
 /** A security key or passkey as second factor. */
 
-import type { Passkeys } from '#server/credentials/passkeys.ts'
+import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { refused, type Step, stepError } from '../flow/step.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'

@@ -1,6 +1,6 @@
 /** THE list of conditions. */
 
-import type { Factors } from '#server/credentials/factors.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Condition } from '../flow/step.ts'
 import type { KnownDevices } from '../known-devices.ts'

@@ -4,7 +4,7 @@
  * factor of its users. See docs/decisions/unreachable-factors.md.
  */
 
-import { type Factors, factorTypes } from '#server/credentials/factors.ts'
+import { type Factors, factorTypes } from '#server/credentials/factors/factors.ts'
 import type { Condition } from '../flow/step.ts'
 import { listOf } from './settings.ts'
 

@@ -5,9 +5,9 @@
  * authenticator app, a passkey, a recovery code, an enrolled device. See docs/decisions/messages-and-administrators.md.
  */
 
-import { deviceType } from '#server/credentials/devices.ts'
-import type { Factors } from '#server/credentials/factors.ts'
-import { passkeyType } from '#server/credentials/passkeys.ts'
+import { deviceType } from '#server/credentials/devices/devices.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
 import type { StepContext } from '../flow/step.ts'

@@ -7,8 +7,8 @@
 
 import type { Attributes } from '#schemas/wire/records.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
-import type { Factors } from '#server/credentials/factors.ts'
-import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'

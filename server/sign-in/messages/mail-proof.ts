@@ -4,8 +4,8 @@
  * GHSA-g38m-r43w-p2q7).
  */
 
-import type { Factors } from '#server/credentials/factors.ts'
-import { passkeyType } from '#server/credentials/passkeys.ts'
+import type { Factors } from '#server/credentials/factors/factors.ts'
+import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Cause } from '#server/users/message-limits.ts'

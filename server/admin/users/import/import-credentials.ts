@@ -11,7 +11,7 @@ import {
   deleteCredentials,
   insertCredentials,
 } from '#server/credentials/credentials.ts'
-import { type OtpParameters, otpParameters } from '#server/credentials/otp.ts'
+import { type OtpParameters, otpParameters } from '#server/credentials/factors/otp.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type FieldError, invalid } from '#schemas/problems.ts'
-import type { Passwords } from '#server/credentials/passwords.ts'
+import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import { type ImportedUser, maxErrors, type UserImport } from './import-body.ts'
 import { credentialErrors, type ImportedCredential, passwordIn } from './import-credentials.ts'
 

@@ -19,8 +19,8 @@ import { hmacSha256 } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
+import { presentOnce } from '../replay-guards.ts'
 import type { Factors } from './factors.ts'
-import { presentOnce } from './replay-guards.ts'
 
 /** Loaded for the first key: its parsers of certificates would take a tenth of every start. */
 const webauthn = () => import('@simplewebauthn/server')
@@ -135,7 +135,7 @@ export const createPasskeys = ({
     (audience: Audience) =>
     (challenge: string): boolean => {
       const text = Buffer.from(challenge, 'base64url').toString()
-      const [nonce = '', at = '', signed = ''] = text.split('.')
+      const [nonce = '', at = '', signed = ''] = text.split('..')
       const age = clock.now() - Number.parseInt(at, 36)
       return (
         constantTimeEqual(signed, signature(audience, nonce, at)) && age >= 0 && age < challengeMs

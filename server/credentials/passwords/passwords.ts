@@ -17,7 +17,7 @@ import { preparedStatement } from '#server/storage/prepared.ts'
 import { held, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { holdUser } from '#server/users/user-rows.ts'
-import type { Decoys } from './guessing/decoys.ts'
+import type { Decoys } from '../guessing/decoys.ts'
 
 type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
 type Policies = Pick<SettingsDoc, 'passwordPolicy'>
