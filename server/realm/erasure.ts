@@ -12,8 +12,8 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import { forgetChanges } from '#server/storage/documents/changes.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { deleteInvitationsTo } from '#server/users/invitations.ts'
-import { addressLane, messageQueue } from '#server/users/post.ts'
+import { addressLane, messageQueue } from '#server/users/messages/post.ts'
+import { deleteInvitationsTo } from '#server/users/organizations/invitations.ts'
 
 export interface ErasureParts {
   readonly storage: Pick<Storage, 'db'>

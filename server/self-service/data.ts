@@ -12,9 +12,13 @@ import type { LastAdmin } from '#server/realm/rules/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { type DataExport, dataExportSchema, type ExportData } from '#server/users/data-export.ts'
-import type { ErasureRequests } from '#server/users/erasure-requests.ts'
 import type { Ranks } from '#server/users/permissions.ts'
+import {
+  type DataExport,
+  dataExportSchema,
+  type ExportData,
+} from '#server/users/privacy/data-export.ts'
+import type { ErasureRequests } from '#server/users/privacy/erasure-requests.ts'
 import type { Users } from '#server/users/users.ts'
 import { createProvePassword, passwordType } from './credentials/password.ts'
 import { insistOnRecentStrength, insistOnStrength, isRecent } from './credentials/strength.ts'

@@ -15,7 +15,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Post } from '#server/users/post.ts'
+import type { Post } from '#server/users/messages/post.ts'
 
 export interface KnownDevices {
   isKnown(request: FastifyRequest, user: Pick<UserRow, 'id'>): Promise<boolean>

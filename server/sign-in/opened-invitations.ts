@@ -7,8 +7,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cookies } from '#server/http/cookies/cookies.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
-import type { Invitations } from '#server/users/invitations.ts'
-import { type OrganizationContent, openOrganization } from '#server/users/organizations.ts'
+import type { Invitations } from '#server/users/organizations/invitations.ts'
+import {
+  type OrganizationContent,
+  openOrganization,
+} from '#server/users/organizations/organizations.ts'
 import type { PendingSignIn } from './pages/pending.ts'
 
 /** What the sign-in page calls it. */

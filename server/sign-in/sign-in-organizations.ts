@@ -14,7 +14,7 @@ import {
   type OrganizationRecord,
   organizationsByDomain,
   organizationsOf,
-} from '#server/users/organizations.ts'
+} from '#server/users/organizations/organizations.ts'
 import type { SignInState } from './flow/state.ts'
 
 /** A user has become a member, or was refused, by the way that `detail` names. */

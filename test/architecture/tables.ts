@@ -141,7 +141,7 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'memberships of managed users are made of the references of their documents',
   },
   {
-    path: 'server/users/data-export.ts',
+    path: 'server/users/privacy/data-export.ts',
     tables: ['credentials', 'audit_events'],
     purpose: 'the export of what is stored of one person (GDPR article 15)',
   },

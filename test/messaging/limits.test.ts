@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createMessageLimits } from '#server/users/message-limits.ts'
+import { createMessageLimits } from '#server/users/messages/message-limits.ts'
 import { samplesIn, sumOf } from '../monitoring/exposition.ts'
 import { personOf } from '../self-service/person.ts'
 import { enrolDevice, openPhone } from '../self-service/phone.ts'

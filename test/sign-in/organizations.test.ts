@@ -1,7 +1,7 @@
 /** How people become members of organizations: by invitation and by mail domain, over HTTP with real mail. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressLane, messageQueue } from '#server/users/post.ts'
+import { addressLane, messageQueue } from '#server/users/messages/post.ts'
 import { backends } from '../support/backends.ts'
 import { dumpDatabase } from '../support/database-dump.ts'
 import {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import { organizationsByDomain } from '#server/users/organizations.ts'
+import { organizationsByDomain } from '#server/users/organizations/organizations.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 
 const organization = (alias: string, body: object) =>

@@ -10,7 +10,7 @@ import { recipientProblem } from '#server/messaging/recipients.ts'
 import type { Messaging, Recipient } from '#server/messaging/sender.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { MessageLimits } from '#server/users/message-limits.ts'
+import type { MessageLimits } from '#server/users/messages/message-limits.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 

@@ -6,7 +6,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Post } from '#server/users/post.ts'
+import type { Post } from '#server/users/messages/post.ts'
 import type { Lock } from './guard-rows.ts'
 
 export interface LockNotice {

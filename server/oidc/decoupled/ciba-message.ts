@@ -13,7 +13,7 @@ import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import type { Post } from '#server/users/post.ts'
+import type { Post } from '#server/users/messages/post.ts'
 
 export type CibaMessageParts = ReachableDevicesParts & {
   readonly post: Pick<Post, 'statements' | 'wake'>

@@ -14,7 +14,7 @@ import { reachableDevices } from '#server/credentials/devices/reachable-devices.
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { Post } from '#server/users/post.ts'
+import type { Post } from '#server/users/messages/post.ts'
 import { signInGuard } from '../flow/sign-ins.ts'
 import {
   type AnswerContext,

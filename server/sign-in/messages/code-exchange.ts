@@ -5,7 +5,7 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
-import type { Post } from '#server/users/post.ts'
+import type { Post } from '#server/users/messages/post.ts'
 import {
   type AnswerContext,
   type Answered,

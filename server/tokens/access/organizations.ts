@@ -2,7 +2,10 @@
 
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { type OrganizationRecord, organizationsOf } from '#server/users/organizations.ts'
+import {
+  type OrganizationRecord,
+  organizationsOf,
+} from '#server/users/organizations/organizations.ts'
 
 /** The scope that brings the claim of the same name. */
 export const organizationScope = 'organization'

@@ -22,8 +22,8 @@ import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { foldName } from '../names.ts'
 import { boundsOf, type Cause, type Limit, type MessageLimits } from './message-limits.ts'
-import { foldName } from './names.ts'
 
 export const messageQueue = 'messages'
 const queue = messageQueue

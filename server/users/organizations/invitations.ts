@@ -10,8 +10,8 @@ import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
-import { joinOrganization } from './memberships.ts'
-import { nameOf } from './names.ts'
+import { joinOrganization } from '../memberships.ts'
+import { nameOf } from '../names.ts'
 
 /** Fails when it was used, revoked or replaced at the same moment. */
 export const invitationGuard = 'invitation'

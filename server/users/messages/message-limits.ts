@@ -17,7 +17,7 @@ import { sha256 } from '#server/platform/random.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
-import { foldName } from './names.ts'
+import { foldName } from '../names.ts'
 
 /** The cause of a message. */
 export type Cause =
