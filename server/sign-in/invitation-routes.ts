@@ -16,7 +16,7 @@ import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { Invitations } from '#server/users/organizations/invitations.ts'
 import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from './actions/completed.ts'
-import { linkToken } from './authenticators/email-link.ts'
+import { linkToken } from './authenticators/codes/email-link.ts'
 import {
   invitationHandle,
   invitationPath,

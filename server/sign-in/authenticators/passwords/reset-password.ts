@@ -5,10 +5,10 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
-import { signOutBox, takeNewPassword } from '../actions/update-password.ts'
-import type { Step } from '../flow/step.ts'
-import type { Administrators } from '../messages/administrators.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { signOutBox, takeNewPassword } from '../../actions/update-password.ts'
+import type { Step } from '../../flow/step.ts'
+import type { Administrators } from '../../messages/administrators.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

@@ -8,7 +8,7 @@ import type { Approvals } from '#server/credentials/devices/approvals.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Users } from '#server/users/users.ts'
-import { signInGuard } from '../flow/sign-ins.ts'
+import { signInGuard } from '../../flow/sign-ins.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -17,8 +17,8 @@ import {
   type Step,
   type StepContext,
   stepError,
-} from '../flow/step.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+} from '../../flow/step.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 import { createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
 interface Parts {

@@ -3,9 +3,9 @@
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import { printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
-import { refused, type Step } from '../flow/step.ts'
-import { signInPath } from '../pages/addresses.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Step } from '../../flow/step.ts'
+import { signInPath } from '../../pages/addresses.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 import { createFirstPage } from './first-page.ts'
 
 interface Parts {

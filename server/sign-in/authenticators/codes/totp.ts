@@ -8,8 +8,8 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import { refused, type Step, stepError } from '../flow/step.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Step, stepError } from '../../flow/step.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

@@ -1,8 +1,8 @@
 /** The password for the name that was given before, whether or not the name exists. */
 
-import { loginError, refused, type Step } from '../flow/step.ts'
-import { resetPath } from '../pages/addresses.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { loginError, refused, type Step } from '../../flow/step.ts'
+import { resetPath } from '../../pages/addresses.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 export const password = ({ pages }: { readonly pages: SignInPages }): Step => ({
   id: 'password',

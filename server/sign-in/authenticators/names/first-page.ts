@@ -1,11 +1,11 @@
 /** Shared by the pages that ask for a name; if the flow accepts passkeys, they are offered beside it. */
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
-import { isSubFlow, type PinnedNode } from '../flow/pinned-flow.ts'
-import { type AskedPage, loginError, type StepContext } from '../flow/step.ts'
-import { registerPath } from '../pages/addresses.ts'
-import type { FirstPage } from '../pages/definitions/login.ts'
-import { passkeyAudience, passwordlessId } from './webauthn-passwordless.ts'
+import { isSubFlow, type PinnedNode } from '../../flow/pinned-flow.ts'
+import { type AskedPage, loginError, type StepContext } from '../../flow/step.ts'
+import { registerPath } from '../../pages/addresses.ts'
+import type { FirstPage } from '../../pages/definitions/login.ts'
+import { passkeyAudience, passwordlessId } from '../devices/webauthn-passwordless.ts'
 
 const notices = ['signed-out', 'password-changed', 'registered'] as const
 

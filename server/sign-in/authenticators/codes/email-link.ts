@@ -12,12 +12,12 @@ import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Post } from '#server/users/messages/post.ts'
 import type { Users } from '#server/users/users.ts'
-import { refused, type Shown, type Step, type StepContext, stepError } from '../flow/step.ts'
-import type { Administrators } from '../messages/administrators.ts'
-import { sendAgain, wasResent } from '../messages/code-exchange.ts'
-import { causeOf, mayOpen, openedByMail } from '../messages/mail-proof.ts'
-import { codeLifetimeMs, codeMinutes } from '../messages/sent-code.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Shown, type Step, type StepContext, stepError } from '../../flow/step.ts'
+import type { Administrators } from '../../messages/administrators.ts'
+import { sendAgain, wasResent } from '../../messages/code-exchange.ts'
+import { causeOf, mayOpen, openedByMail } from '../../messages/mail-proof.ts'
+import { codeLifetimeMs, codeMinutes } from '../../messages/sent-code.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

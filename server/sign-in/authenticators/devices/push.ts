@@ -15,7 +15,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Post } from '#server/users/messages/post.ts'
-import { signInGuard } from '../flow/sign-ins.ts'
+import { signInGuard } from '../../flow/sign-ins.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -24,10 +24,10 @@ import {
   type Step,
   type StepContext,
   stepError,
-} from '../flow/step.ts'
-import { causeOf } from '../messages/mail-proof.ts'
-import { maySendAgain } from '../messages/sent-code.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+} from '../../flow/step.ts'
+import { causeOf } from '../../messages/mail-proof.ts'
+import { maySendAgain } from '../../messages/sent-code.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 import { type Asked, createElsewhere, statusUrl } from './questions-elsewhere.ts'
 
 interface Parts {

@@ -2,8 +2,8 @@
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { refused, type Step, stepError } from '../flow/step.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Step, stepError } from '../../flow/step.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

@@ -1,6 +1,6 @@
 /** A code sent to the phone of the user: the number is the attribute `phoneNumber`, as OpenID Connect names the claim. */
 
-import type { Step } from '../flow/step.ts'
+import type { Step } from '../../flow/step.ts'
 import { type SentCodeParts, sentCodeStep } from './sent-codes.ts'
 
 const phoneOf = (attributes: string): string | undefined => {

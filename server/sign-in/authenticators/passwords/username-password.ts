@@ -1,10 +1,10 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
-import type { Step } from '../flow/step.ts'
-import { resetPath } from '../pages/addresses.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
-import { createFirstPage } from './first-page.ts'
+import type { Step } from '../../flow/step.ts'
+import { resetPath } from '../../pages/addresses.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
+import { createFirstPage } from '../names/first-page.ts'
 
 export const usernamePassword = (parts: {
   readonly pages: SignInPages

@@ -5,7 +5,7 @@ import type { ApprovalStatus, Approvals } from '#server/credentials/devices/appr
 import type { Clock } from '#server/platform/clock.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { ApprovalRow } from '#server/storage/tables/sign-in-tables.ts'
-import type { StepContext } from '../flow/step.ts'
+import type { StepContext } from '../../flow/step.ts'
 
 /** What a sign-in remembers of its question. */
 export interface Asked {

@@ -5,8 +5,8 @@
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Users } from '#server/users/users.ts'
-import { refused, type Step, stepError } from '../flow/step.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Step, stepError } from '../../flow/step.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

@@ -9,8 +9,8 @@ import {
 } from '#server/credentials/factors/recovery-codes.ts'
 import { constantTimeEqual } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { refused, type Step, stepError } from '../flow/step.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
+import { refused, type Step, stepError } from '../../flow/step.ts'
+import type { SignInPages } from '../../pages/definitions/index.ts'
 
 interface Parts {
   readonly pages: SignInPages

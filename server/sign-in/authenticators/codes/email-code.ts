@@ -1,6 +1,6 @@
 /** A code sent to the email address of the user. */
 
-import type { Step } from '../flow/step.ts'
+import type { Step } from '../../flow/step.ts'
 import { type SentCodeParts, sentCodeStep } from './sent-codes.ts'
 
 export const emailCode = (parts: SentCodeParts): Step =>
