@@ -181,7 +181,7 @@ const planted: Readonly<Record<string, Planted>> = {
       'cli/invocation/output.ts': `if (format !== 'json') remark(env['IAMCTL_OUTPUT'])`,
       'cli/commands/keys/list.ts': `const views = { human: () => showKeys, json: () => printJson }`,
       'cli/views/human/init.ts': `const name = ci === 'github' ? 'GitHub' : 'GitLab'`,
-      'cli/validate/secrets.ts': `const isHash = schema.format === 'password-hash'`,
+      'cli/validate/checks/secrets.ts': `const isHash = schema.format === 'password-hash'`,
       'server/platform/logger.ts': `if (format === 'json') write()`,
     },
   },

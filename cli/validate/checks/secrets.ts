@@ -3,10 +3,10 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { secretFields } from '#schemas/walk.ts'
-import type { Finding } from './finding.ts'
-import { segmentsOf } from './locate.ts'
-import type { Model } from './model.ts'
-import { isSecretReference } from './schema.ts'
+import type { Finding } from '../finding.ts'
+import { segmentsOf } from '../locate.ts'
+import type { Model } from '../model.ts'
+import { isSecretReference } from '../schema.ts'
 
 const hashesOfKinds = new WeakMap<Kind, ReadonlySet<string>>()
 

@@ -15,7 +15,7 @@ import {
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
-import type { Model } from './model.ts'
+import type { Model } from '../model.ts'
 import {
   hourInSeconds,
   isPlainHttp,

@@ -3,8 +3,8 @@
 import { mostManagedUsers, tooManyUsers, User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import type { FieldError } from '#schemas/problems.ts'
 import { emailErrors, foldName, usernameErrors } from '#schemas/text/names.ts'
-import type { Finding } from './finding.ts'
-import type { Declared, Model } from './model.ts'
+import type { Finding } from '../finding.ts'
+import type { Declared, Model } from '../model.ts'
 
 interface Name {
   readonly field: 'username' | 'email'

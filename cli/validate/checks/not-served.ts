@@ -1,8 +1,8 @@
 /** Documents of kinds that nothing in this version uses: each kind once, at its first document. */
 
 import { notServed } from '#schemas/kind.ts'
-import type { Finding } from './finding.ts'
-import type { Model } from './model.ts'
+import type { Finding } from '../finding.ts'
+import type { Model } from '../model.ts'
 
 export const checkServed = (model: Model): Finding[] => {
   const unused = model.declared.filter(({ kind }) => !kind.isServed)

@@ -1,7 +1,7 @@
 /** `renamedFrom`: the old key is another one, gone from the files, and claimed once. */
 
-import type { Finding } from './finding.ts'
-import type { Declared, Model } from './model.ts'
+import type { Finding } from '../finding.ts'
+import type { Declared, Model } from '../model.ts'
 
 const wrong = (code: string, { pointer }: Declared, message: string, hint: string): Finding => ({
   severity: 'error',

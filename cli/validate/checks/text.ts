@@ -2,7 +2,7 @@
 
 import { isObject, pointerSegment } from '#schemas/json-schema.ts'
 import { unstorable } from '#schemas/text/storable-text.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '../finding.ts'
 
 const finding = (pointer: string, at: 'key' | 'value', message: string): Finding => ({
   severity: 'error',

@@ -1,7 +1,7 @@
 /** A weak choice: allowed, and reported as a warning. */
 
 import type { Kind } from '#schemas/kind.ts'
-import type { Declared, Model } from './model.ts'
+import type { Declared, Model } from '../model.ts'
 
 export interface Weakness {
   /** Pointer into the document. */

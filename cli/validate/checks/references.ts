@@ -5,8 +5,8 @@ import { implicitHint } from '#schemas/realm/implicit-references.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
 import { type Reference, referencesOf } from '#schemas/walk.ts'
-import { didYouMean, type Finding } from './finding.ts'
-import type { Declared, Model } from './model.ts'
+import { didYouMean, type Finding } from '../finding.ts'
+import type { Declared, Model } from '../model.ts'
 
 /** Whether the files would hold the document if there were one: the list it belongs into is there. */
 const isListed = (model: Model, kind: Kind, key: string): boolean => {
