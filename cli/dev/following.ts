@@ -3,13 +3,13 @@
 import { existsSync } from 'node:fs'
 import { type ActorNames, createActorNames } from './actors.ts'
 import { createApplying } from './applying.ts'
-import { connectDev, type DevConnection } from './connection.ts'
-import type { DataFolder } from './data-folder.ts'
 import type { DevFiles, Env } from './files.ts'
 import type { Happening, Occasion } from './happenings.ts'
 import { openMadeUpSecrets } from './made-up-secrets.ts'
 import { createRepeater } from './repeater.ts'
-import type { ServerChild } from './server-child.ts'
+import { connectDev, type DevConnection } from './server/connection.ts'
+import type { DataFolder } from './server/data-folder.ts'
+import type { ServerChild } from './server/server-child.ts'
 import { createWatcher } from './watcher.ts'
 
 export interface FollowingParts {

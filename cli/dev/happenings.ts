@@ -2,7 +2,7 @@
 
 import type { EventRecord } from '#schemas/wire/events.ts'
 import type { ApplyOutcome } from './outcome.ts'
-import type { LoggedMessage } from './server-log.ts'
+import type { LoggedMessage } from './server/server-log.ts'
 
 export interface Administrator {
   readonly username: string

@@ -5,13 +5,13 @@
 
 import { CommandError, exitCodes } from '../exit.ts'
 import type { ActorNames } from './actors.ts'
-import { type DataFolder, openKeptFolder, openTemporaryFolder } from './data-folder.ts'
 import type { DevFiles, Env } from './files.ts'
 import type { Following } from './following.ts'
 import type { Controls, DevView, Happening } from './happenings.ts'
-import { choosePort } from './port.ts'
-import { type ServerEnd, startServerChild } from './server-child.ts'
-import type { LogLine } from './server-log.ts'
+import { type DataFolder, openKeptFolder, openTemporaryFolder } from './server/data-folder.ts'
+import { choosePort } from './server/port.ts'
+import { type ServerEnd, startServerChild } from './server/server-child.ts'
+import type { LogLine } from './server/server-log.ts'
 
 export interface DevOptions {
   /** The program that is started again as the server. */

@@ -12,8 +12,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openKeptFolder, openTemporaryFolder } from '#cli/dev/data-folder.ts'
-import { choosePort } from '#cli/dev/port.ts'
+import { openKeptFolder, openTemporaryFolder } from '#cli/dev/server/data-folder.ts'
+import { choosePort } from '#cli/dev/server/port.ts'
 
 const emptyFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-data-'))

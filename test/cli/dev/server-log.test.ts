@@ -1,7 +1,7 @@
 /** What dev reads out of the server's log, and how it names those who act. */
 import { describe, expect, it } from 'vitest'
 import { createActorNames } from '#cli/dev/actors.ts'
-import { readLogLine } from '#cli/dev/server-log.ts'
+import { readLogLine } from '#cli/dev/server/server-log.ts'
 
 const id = '0199a1b2-0000-7000-8000-00000000000a'
 

@@ -66,7 +66,7 @@ const listens = (port: number): Promise<boolean> =>
 const probes = ['/monitoring/health/readiness', '/realms/master/login']
 
 const answers = async (url: string): Promise<boolean> => {
-  const { createHttp } = await import('../client/http/http.ts')
+  const { createHttp } = await import('../../client/http/http.ts')
   const http = createHttp({ server: url, timeoutMs: 2000, slowTimeoutMs: 2000 })
   try {
     for (const path of probes) {

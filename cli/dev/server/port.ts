@@ -1,7 +1,7 @@
 /** The port of a development server: the one that was asked for, or a free one near the usual. */
 
 import { createServer } from 'node:net'
-import { CommandError, exitCodes } from '../exit.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
 
 export const usualPort = 8080
 const neighbours = 20

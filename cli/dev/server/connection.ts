@@ -1,10 +1,10 @@
 /** The way to the development server, as its administrator: what applies the files and asks which pages answer. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Api, createApi } from '../client/api.ts'
-import { createHttp } from '../client/http/http.ts'
-import { createSession } from '../client/session.ts'
-import type { Administrator, RealmLinks } from './happenings.ts'
+import { type Api, createApi } from '../../client/api.ts'
+import { createHttp } from '../../client/http/http.ts'
+import { createSession } from '../../client/session.ts'
+import type { Administrator, RealmLinks } from '../happenings.ts'
 
 export const adminName = 'admin'
 const authRealm = 'master'

@@ -14,9 +14,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CommandError, exitCodes } from '../exit.ts'
-import { makeSecret } from './made-up-secrets.ts'
-import { writePrivately } from './private-file.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { makeSecret } from '../made-up-secrets.ts'
+import { writePrivately } from '../private-file.ts'
 
 export const keptFolderName = '.iamctl-dev'
 
