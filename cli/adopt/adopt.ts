@@ -23,7 +23,7 @@ import {
 } from './differences.ts'
 import { locate } from './locate.ts'
 import { type Refusal, runRound } from './round.ts'
-import type { DocumentSyntax } from './syntax.ts'
+import type { DocumentSyntax } from './text/syntax.ts'
 
 export interface AdoptOptions extends AdoptScope {
   readonly files: FileOptions

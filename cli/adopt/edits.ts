@@ -9,12 +9,12 @@ import { seedOf } from '#schemas/realm/seeds.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { ActualDocument } from '../planning/actual.ts'
 import { nameOf, placeKey } from '../planning/names.ts'
-import { type Cursor, childOf, placeOf as placeOfCursor } from './cursor.ts'
 import type { Difference } from './differences.ts'
 import { editField } from './fields.ts'
 import type { Located } from './locate.ts'
 import { type Editor, Refused } from './operations.ts'
-import type { Item } from './print.ts'
+import { type Cursor, childOf, placeOf as placeOfCursor } from './text/cursor.ts'
+import type { Item } from './text/print.ts'
 
 const orderOf = (kind: Kind): string[] => [
   ...new Set([

@@ -9,8 +9,8 @@ import { canonical } from '#schemas/normalize.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import { isNull, toJson } from '../load/yaml/tree.ts'
 import { alignItems } from './align.ts'
-import { type Cursor, childOf, itemsOf, placeOf } from './cursor.ts'
 import { type Editor, Refused } from './operations.ts'
+import { type Cursor, childOf, itemsOf, placeOf } from './text/cursor.ts'
 
 /** The same map in all layers that say something about it, the lowest first. */
 export type Layers = readonly Cursor[]

@@ -8,8 +8,8 @@ import { ownKey } from '../load/parts.ts'
 import { type ReferenceOptions, settleReferences } from '../load/variables/references.ts'
 import type { Source } from '../load/yaml/source.ts'
 import { placeKey } from '../planning/names.ts'
-import { type Cursor, childOf, itemsOf, rootCursor } from './cursor.ts'
-import { type DocumentSyntax, syntaxOf } from './syntax.ts'
+import { type Cursor, childOf, itemsOf, rootCursor } from './text/cursor.ts'
+import { type DocumentSyntax, syntaxOf } from './text/syntax.ts'
 
 export interface Located {
   readonly roots: readonly Cursor[]

@@ -5,9 +5,16 @@
 
 import { isAlias, isSeq, type Scalar } from 'yaml'
 import type { Place } from '../diagnostics.ts'
-import { type Cursor, chainOf, placeOf, referenceIn, sharedWith, usedOutside } from './cursor.ts'
-import type { Item } from './print.ts'
-import { isExplicit, rangeOf, type Use } from './syntax.ts'
+import {
+  type Cursor,
+  chainOf,
+  placeOf,
+  referenceIn,
+  sharedWith,
+  usedOutside,
+} from './text/cursor.ts'
+import type { Item } from './text/print.ts'
+import { isExplicit, rangeOf, type Use } from './text/syntax.ts'
 
 /** Why something is left as it is, and where a person would change it. */
 export class Refused extends Error {

@@ -7,10 +7,10 @@ import type { Node } from 'yaml'
 import type { Place } from '../diagnostics.ts'
 import type { Difference } from './differences.ts'
 import { editAll } from './edits.ts'
-import { collide, inOrder, type Splice, spliced } from './lines.ts'
 import type { Located } from './locate.ts'
 import { createEditor, type Operation, Refused } from './operations.ts'
-import { splicesOf } from './write.ts'
+import { collide, inOrder, type Splice, spliced } from './text/lines.ts'
+import { splicesOf } from './text/write.ts'
 
 export interface Refusal {
   readonly difference: Difference

@@ -2,7 +2,7 @@
 
 import type { AdoptOutcome } from '../../adopt/adopt.ts'
 import type { AdoptView } from '../../adopt/adopt-estate.ts'
-import { unifiedDiff } from '../../adopt/unified.ts'
+import { unifiedDiff } from '../../adopt/text/unified.ts'
 import { carriedByError } from '../../planning/estate/estate.ts'
 import { printJson } from './json.ts'
 

@@ -2,7 +2,7 @@
 
 import type { AdoptOutcome, NotAdopted } from '../../../adopt/adopt.ts'
 import type { AdoptView } from '../../../adopt/adopt-estate.ts'
-import { unifiedDiff } from '../../../adopt/unified.ts'
+import { unifiedDiff } from '../../../adopt/text/unified.ts'
 import { nameOf, namesOf } from '../../../planning/names.ts'
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, harmlessLines, onErr, onOut } from '../elements/text.ts'

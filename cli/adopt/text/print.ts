@@ -2,10 +2,10 @@
 
 import { Document, isAlias, isMap, isScalar, isSeq, type Pair, Scalar } from 'yaml'
 import { isObject } from '#schemas/json-schema.ts'
-import { escapedInQuotes } from '../control-characters.ts'
-import { isPlain } from '../fmt/quotes.ts'
-import { escapeText } from '../load/variables/template.ts'
-import { documentText } from '../views/yaml/value.ts'
+import { escapedInQuotes } from '../../control-characters.ts'
+import { isPlain } from '../../fmt/quotes.ts'
+import { escapeText } from '../../load/variables/template.ts'
+import { documentText } from '../../views/yaml/value.ts'
 import type { Style } from './syntax.ts'
 
 const widest = 100

@@ -17,7 +17,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
-import type { Source } from '../load/yaml/source.ts'
+import type { Source } from '../../load/yaml/source.ts'
 
 export interface Style {
   /** How many spaces a level is indented by. */

@@ -13,9 +13,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
+import { type Operation, Refused } from '../operations.ts'
 import { type Cursor, chainOf, isInFlow, placeOf } from './cursor.ts'
 import { behind, inOrder, isOwnLine, lineEnd, lineStart, type Splice, wholeLines } from './lines.ts'
-import { type Operation, Refused } from './operations.ts'
 import {
   flowText,
   type Item,

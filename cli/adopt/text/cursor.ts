@@ -4,9 +4,9 @@
  */
 
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, visit, type YAMLMap } from 'yaml'
-import type { Place } from '../diagnostics.ts'
-import { isReference, parseTemplate } from '../load/variables/template.ts'
-import type { Node as Tree } from '../load/yaml/tree.ts'
+import type { Place } from '../../diagnostics.ts'
+import { isReference, parseTemplate } from '../../load/variables/template.ts'
+import type { Node as Tree } from '../../load/yaml/tree.ts'
 import { type DocumentSyntax, rangeOf, type Use, type Written } from './syntax.ts'
 
 export interface Cursor {
