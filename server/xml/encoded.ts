@@ -31,11 +31,13 @@ const utf8 = (bytes: Buffer): string => {
   }
 }
 
+/** The text of a document that comes as it is, such as metadata. */
+export const readBytes = (bytes: Buffer, limit: number): string =>
+  bytes.length > limit ? tooLarge(limit) : utf8(bytes)
+
 /** The text of a message of the POST binding. */
-export const readBase64 = (encoded: string, limit: number): string => {
-  const bytes = decodeBounded(encoded, limit)
-  return bytes.length > limit ? tooLarge(limit) : utf8(bytes)
-}
+export const readBase64 = (encoded: string, limit: number): string =>
+  readBytes(decodeBounded(encoded, limit), limit)
 
 const isTooLarge = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'

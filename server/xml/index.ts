@@ -3,6 +3,7 @@
  *
  * Reading. Each of these throws `XmlRefused` with a `refusal` code and a message; nothing of a refused document gets out.
  *   readBase64(encoded, limit): string                     the text of a POST message; `MESSAGE_LIMIT`, `METADATA_LIMIT`
+ *   readBytes(bytes, limit): string                        the text of a document that was uploaded or fetched
  *   readQuery(rawQuery): { parameter, received, relayState, signature }   a redirect message, not decoded before
  *   verifyQuery(message, keys): KeyObject                  the key that signed the query
  *   readElement(received, { root, limit? }): XmlElement    unsigned, or signed over the query
@@ -21,7 +22,7 @@
 
 export { acceptedDigestMethods, acceptedSignatureMethods } from './algorithms.ts'
 export { childOf, childrenOf, isSigned, type XmlElement } from './element.ts'
-export { readBase64, readDeflated } from './encoded.ts'
+export { readBase64, readBytes, readDeflated } from './encoded.ts'
 export {
   type ContentAlgorithm,
   type Encryption,

@@ -14,6 +14,7 @@ import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { instantOf } from '../instant.ts'
 import { type Acs, optionsOf, type SamlOptions, type ServiceProvider } from '../service-provider.ts'
 import type { Comparison, RequestedContext } from './authn-context.ts'
 import type { SsoRequest } from './sso-request.ts'
@@ -25,17 +26,11 @@ export const freshMs = 5 * 60_000
 
 /** An xs:ID, and no longer than anybody needs. */
 const idForm = /^[A-Za-z_][A-Za-z0-9._-]{0,255}$/
-/** UTC without another zone (SAML Core §1.3.3). */
-const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/
-
 export interface Target {
   /** The ID of the request. */
   readonly id: string
   readonly acs: Acs
 }
-
-const instantOf = (text: string): number =>
-  instantForm.test(text) ? Date.parse(text.replace(/(\.\d{3})\d+Z$/, '$1Z')) : Number.NaN
 
 const flagOf = ({ attributes }: XmlElement, name: string, fallback = false): boolean => {
   const text = attributes[name]
