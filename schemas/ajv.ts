@@ -19,6 +19,7 @@ const markKeywords = [
   'x-immutable',
   'x-only',
   'x-kept',
+  'x-follows',
   'x-alias',
   'x-show-unset',
 ]

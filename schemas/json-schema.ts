@@ -37,6 +37,8 @@ export interface JsonSchema {
   /** Of an object: reads show members that are not set as null, which means inherited. */
   readonly 'x-show-unset'?: true
   readonly 'x-only'?: 'yaml' | 'rest'
+  /** While that other field of the document is set, the server reads this one from elsewhere: a plan leaves it as it is. */
+  readonly 'x-follows'?: string
   /** A REST PUT without it leaves it as it is. */
   readonly 'x-kept'?: true
   readonly [keyword: string]: unknown

@@ -65,6 +65,11 @@ export const yamlOnly = <T extends TSchema>(schema: T) =>
 export const kept = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T>>({ ...schema, 'x-kept': true })
 
+/** Read from elsewhere by the server while another field of the document is set: a plan leaves it as it is then. */
+export const follows = <T extends TSchema>(field: string, schema: T): T =>
+  // Not a copy: what makes a field optional is not among the members that a copy has.
+  Object.assign(schema, { 'x-follows': field })
+
 /** Part of the REST form; YAML says it by nesting. */
 export const restOnly = <T extends TSchema>(schema: T) =>
   Type.Optional(Type.Unsafe<Static<T>>({ ...schema, 'x-only': 'rest' }))

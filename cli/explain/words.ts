@@ -89,6 +89,9 @@ export const markWords = (schema: JsonSchema): string[] => {
     ...(schema['x-only'] === 'yaml' ? ['part of the files; over REST another route owns it'] : []),
     ...(schema['x-only'] === 'rest' ? ['part of the REST form; files say it by nesting'] : []),
     ...(schema['x-kept'] ? ['over REST, a PUT without it leaves it as it is'] : []),
+    ...(schema['x-follows']
+      ? [`set by the server while ${schema['x-follows']} is set; a plan leaves it as it is then`]
+      : []),
     ...(schema['x-immutable'] ? ['cannot be changed once it is made'] : []),
     ...(schema['x-set'] ? ['order and repetition mean nothing'] : []),
     ...(secret

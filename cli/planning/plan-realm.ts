@@ -21,6 +21,7 @@ import {
   newerProblems,
   secretKey,
 } from './changes.ts'
+import { followedWarning, withFollowed } from './followed.ts'
 import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
 import { inApplyOrder } from './order/apply-order.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
@@ -63,6 +64,8 @@ export interface PlanOptions {
   readonly targets?: readonly Place[]
   /** Also change what another source owns. */
   readonly takeOver?: boolean
+  /** Drift: fields that the server reads from elsewhere are compared with the files too. */
+  readonly history?: boolean
   /** As `compare` told. Of a document that is renamed, under its old or its new key. */
   readonly differingSecrets: readonly SecretPlace[]
   /** Not compared: their values are not known. */
@@ -222,7 +225,9 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const known = files.desired.filter(({ kind }) => isKnown(kind))
   const scope: Scope = scopeOf(known, actual, targets)
   const byHand = followHandRenames(scope.desired, actual, source, files.desired)
-  const matching = match(byHand.desired, actual, files.desired)
+  const found = match(byHand.desired, actual, files.desired)
+  const matches = options.history ? found.matches : found.matches.map(withFollowed)
+  const matching: Matching = { ...found, matches }
   const following = follow(matching.moved)
   const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
     new Set(secrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)))
@@ -288,6 +293,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...(isWhole ? warningsAbout(staying, source, orphaned) : []),
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
+      ...followedWarning(found.matches, matches),
       ...unserved(all),
     ],
     problems: sorted([

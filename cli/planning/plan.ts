@@ -89,6 +89,8 @@ export type WarningCode =
   | 'narrowed'
   /** A rollback gave users back, and they have no credentials since. */
   | 'without-credentials'
+  /** Fields that the server reads from elsewhere differ from the files, and are left alone. */
+  | 'followed'
   /** It is stored, and nothing in this version uses documents of its kind. */
   | 'not-served'
 

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import {
   acsBindings,
   encryptionAlgorithms,
@@ -6,7 +6,7 @@ import {
   requestSignatureAlgorithms,
 } from '../../drivers/saml.ts'
 import { defineKind } from '../../kind.ts'
-import { fields, flag, name, oneOf, readOnly, realmId, setOf, text } from '../../marks.ts'
+import { fields, flag, follows, name, oneOf, readOnly, realmId, setOf, text } from '../../marks.ts'
 
 /** Unset inherits the realm's `settings.saml`. */
 const inherited = (description: string) => Type.Optional(Type.Boolean({ description }))
@@ -71,38 +71,52 @@ const options = Type.Object(
 const certificate = (description: string) =>
   text(description, { maxLength: 20_000, format: 'certificate' })
 
+/** Follows the metadata of the service provider where that is read. */
+const fromMetadata = <T extends TSchema>(schema: T): T => follows('metadataRefresh', schema)
+
 const spec = fields({
   realmId: realmId(),
   entityId: name(),
   name: text('Display name.', { maxLength: 255, format: 'line' }),
   assertionConsumerServiceUrl: endpoint(),
-  acs: setOf(
-    Type.Object(
+  acs: fromMetadata(
+    setOf(
+      Type.Object(
+        {
+          index: Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in its metadata.' }),
+          url: endpoint(),
+          binding: oneOf(Object.keys(acsBindings) as [keyof typeof acsBindings], {
+            default: 'HTTP-POST',
+            description: 'How responses travel there.',
+          }),
+        },
+        { additionalProperties: false },
+      ),
       {
-        index: Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in its metadata.' }),
-        url: endpoint(),
-        binding: oneOf(Object.keys(acsBindings) as [keyof typeof acsBindings], {
-          default: 'HTTP-POST',
-          description: 'How responses travel there.',
-        }),
+        description:
+          'Assertion consumer services by index; assertionConsumerServiceUrl is the default one.',
       },
-      { additionalProperties: false },
     ),
-    {
-      description:
-        'Assertion consumer services by index; assertionConsumerServiceUrl is the default one.',
-    },
   ),
   defaultAuthnContextClassRef: text('Authentication context class URN.', {
     maxLength: 500,
     format: 'line',
   }),
-  singleLogoutServiceUrl: text('Where logout messages are sent.', { format: 'saml-endpoint' }),
-  signingCertificate: certificate('PEM or base64; verifies signed requests.'),
-  certificates: setOf(Type.String({ maxLength: 20_000, format: 'certificate' }), {
-    description: 'More certificates that verify signed requests, while its key changes.',
-  }),
-  encryptionCertificate: certificate('PEM or base64; assertions are encrypted to its RSA key.'),
+  singleLogoutServiceUrl: fromMetadata(
+    text('Where logout messages are sent.', { format: 'saml-endpoint' }),
+  ),
+  signingCertificate: fromMetadata(certificate('PEM or base64; verifies signed requests.')),
+  certificates: fromMetadata(
+    setOf(Type.String({ maxLength: 20_000, format: 'certificate' }), {
+      description: 'More certificates that verify signed requests, while its key changes.',
+    }),
+  ),
+  encryptionCertificate: fromMetadata(
+    certificate('PEM or base64; assertions are encrypted to its RSA key.'),
+  ),
+  metadataCertificate: certificate(
+    'PEM or base64; metadata at metadataUrl must be signed with its key. Unset: a signature is not checked.',
+  ),
   metadataUrl: text('Where its metadata is published.', { format: 'saml-endpoint' }),
   metadataRefresh: text('How often the metadata is read again, such as 1d.', {
     format: 'time-span',
@@ -131,6 +145,10 @@ const spec = fields({
 })
 
 export type SamlClientDoc = Static<typeof spec>
+
+/** The end of a pin, in epoch milliseconds; infinite where it has none. */
+export const pinnedUntil = ({ until }: NonNullable<SamlClientDoc['pinnedKey']>): number =>
+  until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until)
 
 /** What people know it by. */
 export const samlDisplayNameOf = ({

@@ -11,11 +11,13 @@ const certificatesOf = ({
   signingCertificate,
   certificates,
   encryptionCertificate,
+  metadataCertificate,
 }: SamlClientDoc): [field: string, certificate: X509Certificate][] =>
   [
     ['/signingCertificate', signingCertificate] as const,
     ...certificates.map((value, i) => [`/certificates/${i}`, value] as const),
     ['/encryptionCertificate', encryptionCertificate] as const,
+    ['/metadataCertificate', metadataCertificate] as const,
   ].flatMap(([field, value]) => {
     const certificate = value === undefined ? undefined : readCertificate(value)
     return certificate ? [[field, certificate]] : []

@@ -1,0 +1,62 @@
+/**
+ * Fields that the server reads from elsewhere while another field is set (`x-follows`), such as the certificates of a service
+ * provider with `metadataRefresh`. Files and server would overwrite each other: therefore a plan leaves them as they are, and
+ * drift and adopt alone compare them.
+ */
+
+import { isDeepStrictEqual } from 'node:util'
+import type { Kind } from '#schemas/kind.ts'
+import { compact, contentHash } from '#schemas/normalize.ts'
+import { namesOf } from './names.ts'
+import type { PlanWarning } from './plan.ts'
+import type { Match } from './renames/match.ts'
+
+const followersOf = ({ spec }: Kind): [field: string, followed: string][] =>
+  Object.entries(spec.properties ?? {}).flatMap(([field, schema]) => {
+    const followed = schema['x-follows']
+    return followed === undefined ? [] : [[field, followed]]
+  })
+
+/** Fields whose value is the server's, in a document that both have. */
+const leftAlone = ({ desired, actual }: Match): string[] =>
+  actual === null
+    ? []
+    : followersOf(desired.kind)
+        .filter(
+          ([, followed]) =>
+            desired.body[followed] !== undefined && actual.body[followed] !== undefined,
+        )
+        .map(([field]) => field)
+
+/** The entry with the values that the server has read; the entry itself where nothing differs. */
+export const withFollowed = (match: Match): Match => {
+  const { desired, actual } = match
+  if (actual === null || desired.hash === actual.hash) return match
+  const fields = leftAlone(match)
+  if (fields.every((field) => isDeepStrictEqual(desired.body[field], actual.body[field])))
+    return match
+  const read = Object.fromEntries(fields.map((field) => [field, actual.body[field]]))
+  const body = compact(desired.kind, { ...desired.body, ...read })
+  return { ...match, desired: { ...desired, body, hash: contentHash(body) } }
+}
+
+/** Entries whose files say something else than the server has read. */
+export const followedWarning = (
+  before: readonly Match[],
+  after: readonly Match[],
+): PlanWarning[] => {
+  const places = before
+    .filter((match, index) => after[index] !== match)
+    .map(({ desired: { kind, key } }) => ({ kind: kind.kind, key }))
+  return places.length === 0
+    ? []
+    : [
+        {
+          code: 'followed',
+          message:
+            'the server has read other values than the files state, and keeps them; `iamctl drift` shows them, ' +
+            `\`iamctl adopt\` writes them into the files: ${namesOf(places)}`,
+          documents: places,
+        },
+      ]
+}
