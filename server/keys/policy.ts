@@ -4,8 +4,9 @@
  */
 
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/tokens/key-policy.ts'
+import { pinnedUntil, SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
+import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { complete } from '#schemas/normalize.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
@@ -23,7 +24,16 @@ import {
 } from './rotation.ts'
 import type { KeyOwner } from './signing-keys.ts'
 
+/** A service provider for which a key signs although the active one is another. */
+export interface Pin {
+  readonly entityId: string
+  /** Infinite where it has no end. */
+  readonly until: number
+}
+
 export interface KeyPolicies {
+  /** Service providers whose `pinnedKey` is this key, as long as that holds. */
+  pinsOf(view: RealmView, key: SigningKeyRow): Promise<readonly Pin[]>
   /** From when on no token that the key signed can be valid. */
   neededUntil(view: RealmView, key: SigningKeyRow): Promise<number>
   /** Does what the realm's policy asks for by now. */
@@ -85,6 +95,14 @@ export const createKeyPolicies = ({ storage, clock, signingKeys }: KeyPolicyPart
   const neededUntil: KeyPolicies['neededUntil'] = async (view, { rotated_at }) =>
     rotated_at === null ? Number.POSITIVE_INFINITY : rotated_at + (await longestLife(view))
 
+  const pinsOf: KeyPolicies['pinsOf'] = async (view, { id }) =>
+    (await view.list(SamlClient.kind)).flatMap(({ key, body }) => {
+      const { pinnedKey } = body as Partial<SamlClientDoc>
+      if (pinnedKey?.kid !== id) return []
+      const until = pinnedUntil(pinnedKey)
+      return until > clock.now() ? [{ entityId: key, until }] : []
+    })
+
   /** Without a next key it takes two rounds: first it is published, then it signs. */
   const replace = async (active: SigningKeyRow, keys: readonly SigningKeyRow[]): Promise<void> => {
     const owner = ownerOf(active)
@@ -96,6 +114,7 @@ export const createKeyPolicies = ({ storage, clock, signingKeys }: KeyPolicyPart
 
   return {
     neededUntil,
+    pinsOf,
     follow: async (view) => {
       const { rotateEvery, keepFor } = await policyOf(view)
       const now = clock.now()
@@ -108,7 +127,8 @@ export const createKeyPolicies = ({ storage, clock, signingKeys }: KeyPolicyPart
           key.rotated_at !== null &&
           key.rotated_at + milliseconds(keepFor) <= now &&
           // Whatever the policy said when it was written: lives of tokens may have grown since.
-          (await neededUntil(view, key)) <= now
+          (await neededUntil(view, key)) <= now &&
+          (await pinsOf(view, key)).length === 0
         )
           await unlessDone(signingKeys.remove(key, [bySystem(key, 'ADMIN_DELETE')]))
       }

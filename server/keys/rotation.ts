@@ -61,14 +61,20 @@ export interface SigningKeys {
    * The next key becomes the active one, which signs as soon as it has been published for long enough (`created_at`); the
    * one before signs until then and stays published. Where there is no next key, one is made now. The first rotation of a
    * client gives it a key of its own. `fresh`: no key from before is trusted any more, one that is made now signs at once.
+   * `aheadMs`: published for at least that long before it signs, for service providers that read SAML metadata rarely.
    */
   rotate(
     owner: KeyOwner,
     eventsOf: EventsOf,
-    options?: { readonly fresh?: boolean },
+    options?: { readonly fresh?: boolean; readonly aheadMs?: number },
   ): Promise<SigningKeyRow>
   /** The same from keys as they were read; a GuardFailedError where they have changed since. */
-  advance(owner: KeyOwner, from: CurrentKeys, eventsOf: EventsOf): Promise<SigningKeyRow>
+  advance(
+    owner: KeyOwner,
+    from: CurrentKeys,
+    eventsOf: EventsOf,
+    aheadMs?: number,
+  ): Promise<SigningKeyRow>
   /** The client signs with the realm's key again; what its own have signed stays good. */
   retire(active: SigningKeyRow, events: readonly KeyEvent[]): Promise<void>
   /** Removes a key that no longer signs. */
@@ -222,8 +228,10 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
     return key
   }
 
-  const advance: SigningKeys['advance'] = (owner, from, eventsOf) =>
-    succeed(owner, from, signsFrom(from, clock.now()), eventsOf)
+  const advance: SigningKeys['advance'] = (owner, from, eventsOf, aheadMs = 0) => {
+    const now = clock.now()
+    return succeed(owner, from, Math.max(signsFrom(from, now), now + aheadMs), eventsOf)
+  }
 
   const replace = async (
     owner: KeyOwner,
@@ -237,11 +245,13 @@ export const createSigningKeys = (parts: SigningKeysParts): SigningKeys => {
   return {
     advance,
     prepare,
-    rotate: async (owner, eventsOf, { fresh = false } = {}) => {
+    rotate: async (owner, eventsOf, { fresh = false, aheadMs = 0 } = {}) => {
       for (let attempt = 1; ; attempt += 1) {
         const current = await readCurrent(owner)
         try {
-          return await (fresh ? replace : advance)(owner, current, eventsOf)
+          return fresh
+            ? await replace(owner, current, eventsOf)
+            : await advance(owner, current, eventsOf, aheadMs)
         } catch (error) {
           if (!isLost(error) || attempt === mostAttempts) throw error
         }

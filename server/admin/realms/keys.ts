@@ -5,7 +5,8 @@
 
 import type { Permission } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import { Problem } from '#schemas/problems.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
+import { milliseconds } from '#schemas/text/durations.ts'
 import { type KeyRecord, keyStatuses } from '#schemas/wire/records.ts'
 import { type KeyState, keyStates } from '#server/keys/key-state.ts'
 import type { KeyPolicies } from '#server/keys/policy.ts'
@@ -52,10 +53,24 @@ const keySchema = bodyOf({
   createdAt: { type: 'integer', description: 'When it was made.' },
   signsFrom: {
     type: ['integer', 'null'],
-    description: 'Of a NEXT key after a rotation: when it has been published for two minutes.',
+    description:
+      'Of a NEXT key after a rotation: when it has been published for two minutes, or for publishAhead.',
   },
   rotatedAt: { type: ['integer', 'null'], description: 'When it was replaced.' },
 })
+
+const longestAheadMs = milliseconds('90d')
+
+const aheadIn = ({ query }: ActionContext): number => {
+  const { fresh, publishAhead } = query as { fresh?: boolean; publishAhead?: string }
+  if (publishAhead === undefined) return 0
+  const refuse = (code: string, message: string): Problem =>
+    invalid([{ field: 'publishAhead', code, message }])
+  if (fresh === true) throw refuse('fresh', 'cannot be given with fresh, which signs at once')
+  const ahead = milliseconds(publishAhead)
+  if (ahead > longestAheadMs) throw refuse('range', 'must be at most 90d')
+  return ahead
+}
 
 const shown = ({ row, status, createdAt, signsFrom, rotatedAt }: KeyState): KeyRecord => ({
   keyId: row.id,
@@ -116,6 +131,17 @@ const actionsAt = (
       )
   }
 
+  /** Also by force: the assertions for them would be signed by a key that they do not trust. */
+  const refusePinned = async ({ view }: ActionContext, key: SigningKeyRow): Promise<void> => {
+    const pins = await keyPolicies.pinsOf(view, key)
+    if (pins.length > 0)
+      throw new Problem(
+        'key-in-use',
+        `this key signs for ${pins.length} service providers by their pinnedKey, such as ` +
+          `${pins[0]?.entityId}: change pinnedKey first`,
+      )
+  }
+
   return [
     {
       ...common,
@@ -141,12 +167,21 @@ const actionsAt = (
               'After a compromise: a new key instead of the prepared one signs at once. Verifiers that fetched the keys ' +
               'within the last seconds may refuse its signatures until they fetch the keys again.',
           },
+          publishAhead: {
+            type: 'string',
+            format: 'time-span',
+            maxLength: 4,
+            description:
+              'How long the new key is published before it signs, such as 7d, at most 90d: for service providers that ' +
+              'read SAML metadata from time to time. The key before it signs until then.',
+          },
         },
         [],
       ),
       reply: { status: 200, schema: keySchema },
       handle: async (context) => {
         const fresh = context.query['fresh'] === true
+        const aheadMs = aheadIn(context)
         const owner = await ownerOf(context)
         const { id: rotated } = await signingKeys.rotate(
           owner,
@@ -154,7 +189,7 @@ const actionsAt = (
             actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id }, 'rotated'),
             actionEvent(context, 'KEY_ROTATED', { type: resourceType, id }),
           ],
-          { fresh },
+          { fresh, aheadMs },
         )
         return shown(await keyOf(owner, rotated))
       },
@@ -184,6 +219,7 @@ const actionsAt = (
         }
         if (status === 'ACTIVE')
           throw new Problem('key-active', 'this key signs: rotate first, then delete it')
+        await refusePinned(context, row)
         if (context.query['force'] !== true) await refuseNeeded(context, row)
         await signingKeys.remove(row, [
           actionEvent(context, 'ADMIN_DELETE', { type: resourceType, id }),
