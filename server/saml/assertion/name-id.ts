@@ -21,6 +21,19 @@ export interface NameId {
   readonly statements: readonly Statement[]
 }
 
+/**
+ * The address that the realm vouches for: a verified one, or that of a managed user, who cannot change it. Any other may
+ * be the address of somebody else, whose account at the service provider it would open.
+ */
+const vouchedAddress = ({ email, email_verified, managed }: UserRow): string | null => {
+  if (email && email_verified === 0 && managed === 0)
+    throw new SamlStatusError(
+      'InvalidNameIDPolicy',
+      'the email address of the user is not verified',
+    )
+  return email
+}
+
 export const createNameIds = ({
   storage: { db },
   clock,
@@ -85,7 +98,7 @@ export const createNameIds = ({
       case 'transient':
         return plain(format, `_${randomBytes(20).toString('hex')}`)
       case 'email':
-        return plain(format, user.email)
+        return plain(format, vouchedAddress(user))
       case 'unspecified':
         return plain(format, user.username)
     }
