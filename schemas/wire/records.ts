@@ -51,6 +51,8 @@ export interface UserRecord extends UserFields {
   readonly createdAt: number
 }
 
+import type { CertificateFacts } from '../public-keys/certificates.ts'
+
 /** A session, as the admin API lists it. */
 export interface SessionRecord {
   readonly id: string
@@ -153,4 +155,31 @@ export interface UserImportReply {
   readonly overwritten: number
   readonly results: readonly ImportedUserResult[]
   readonly missing: readonly MissingMembership[]
+}
+
+/** The state of a realm's SAML identity provider, as `GET …/saml/status` tells it. Times are epoch milliseconds. */
+export interface SamlStatus {
+  readonly signingKeys: readonly (CertificateFacts & {
+    readonly kid: string
+    readonly status: KeyStatus
+  })[]
+  readonly serviceProviders: readonly {
+    readonly entityId: string
+    readonly enabled: boolean
+    /** Of the last 30 days, the latest first. */
+    readonly keysUsed: readonly { readonly kid: string; readonly usedAt: number }[]
+    readonly pinned: {
+      readonly kid: string
+      readonly until: number | null
+      readonly isKnown: boolean
+    } | null
+    readonly certificates: readonly (CertificateFacts & { readonly field: string })[]
+    readonly metadata: {
+      readonly url: string
+      readonly readAt: number | null
+      readonly validUntil: number | null
+      readonly failedAt: number | null
+      readonly failure: string | null
+    } | null
+  }[]
 }

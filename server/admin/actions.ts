@@ -11,6 +11,7 @@ import type { OidcArea } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PlatformArea } from '#server/platform/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
+import type { SamlArea } from '#server/saml/open.ts'
 import type { SelfServiceArea } from '#server/self-service/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -52,6 +53,8 @@ import { revisionActions } from './realms/revisions.ts'
 import { rollbackAction } from './realms/rollback.ts'
 import { listAdminRoles, listPermissions, setAdminRole } from './roles/admin-roles.ts'
 import { setDefaultRole } from './roles/default-role.ts'
+import { importMetadataActions } from './saml-clients/import-metadata.ts'
+import { samlStatus } from './saml-clients/saml-status.ts'
 import { setNotBefore } from './sessions/not-before.ts'
 import { sessionActions } from './sessions/sessions.ts'
 import { whoami } from './sessions/whoami.ts'
@@ -86,6 +89,7 @@ export interface ActionNeeds {
   readonly webhooks: Pick<WebhooksArea, 'send'>
   readonly http: Pick<HttpArea, 'cookies'>
   readonly oidc: Pick<OidcArea, 'consents'>
+  readonly saml: Pick<SamlArea, 'keyUses' | 'metadataReads'>
   readonly selfService: Pick<SelfServiceArea, 'exportData'>
   readonly baseUrl: string
 }
@@ -167,6 +171,8 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     readClientSecret(clientSecret),
     regenerateClientSecret(clientSecret),
     ...clientFieldActions({ writer }),
+    ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
+    samlStatus({ storage, clock, saml: needs.saml }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),
     ...provisioningTokenActions({ storage, recorder, clock }),

@@ -52,6 +52,18 @@ export const tidy = async (areas: Areas): Promise<void> => {
   ])
 }
 
+/** Metadata of service providers that is due, of all realms. Apart from the rest, since it waits for others. */
+export const refreshMetadata = async (
+  { copy, realm, saml }: Pick<Areas, 'copy' | 'realm' | 'saml'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (const { name } of await realm.realms.list()) {
+    if (signal.aborted) return
+    const view = await copy.fresh(name)
+    if (view) await saml.refreshMetadata(view, signal)
+  }
+}
+
 /** The housekeeping jobs. */
 export const housekeeping = (areas: Areas): readonly JobHandler[] => [
   recurring({
@@ -59,5 +71,11 @@ export const housekeeping = (areas: Areas): readonly JobHandler[] => [
     everyMs: intervalMs,
     logger: areas.given.logger,
     work: () => tidy(areas),
+  }),
+  recurring({
+    queue: 'saml-metadata',
+    everyMs: intervalMs,
+    logger: areas.given.logger,
+    work: (signal) => refreshMetadata(areas, signal),
   }),
 ]

@@ -78,13 +78,13 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
   })
-  const saml = openSaml({ storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn })
+  const saml = openSaml({ storage, clock, outgoing, recorder, metrics, keys, sessions, tokens, realm, http, signIn })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, oidc, selfService, baseUrl, master,
+    realm, webhooks, http, oidc, saml, selfService, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,

@@ -9,6 +9,8 @@ import type { ErrorPage } from '#server/http/pages/pages.ts'
 import type { KeysArea } from '#server/keys/open.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { RealmArea } from '#server/realm/open.ts'
 import { createSamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
@@ -22,10 +24,14 @@ import { XmlRefused } from '#server/xml/index.ts'
 import { ssoPath } from './addresses.ts'
 import { createAttributes } from './assertion/attributes.ts'
 import { createNameIds } from './assertion/name-id.ts'
-import { createResponses } from './assertion/response.ts'
+import { createResponses, createSignerFor } from './assertion/response.ts'
 import { takeForms } from './bindings/forms.ts'
 import { SamlRefused } from './errors.ts'
+import { createKeyUses } from './key-uses.ts'
+import { createFetchMetadata } from './metadata/fetch-metadata.ts'
 import { type MetadataService, metadataRoutes } from './metadata/metadata.ts'
+import { createMetadataReads } from './metadata/metadata-reads.ts'
+import { createMetadataRefresh } from './metadata/refresh.ts'
 import { samlPages } from './page-definitions.ts'
 import { aimedLevel, createInteraction, stepsUp } from './sso/interaction.ts'
 import { ssoRoutes } from './sso/sso.ts'
@@ -42,6 +48,8 @@ export interface SamlNeeds {
   readonly tokens: Pick<TokensArea, 'issuers' | 'subjects' | 'grantsStore'>
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'roundTrip'>
+  readonly realm: Pick<RealmArea, 'writer'>
+  readonly outgoing: Outgoing
 }
 
 /** THE list of endpoints that the metadata names. */
@@ -64,6 +72,7 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 
 export const openSaml = (needs: SamlNeeds) => {
   const { storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn } = needs
+  const { writer } = needs.realm
   const { issuers, subjects, grantsStore } = tokens
   const { mapError } = http
   const pages = http.pages.with(samlPages)
@@ -71,6 +80,8 @@ export const openSaml = (needs: SamlNeeds) => {
   const trip = signIn.roundTrip(ssoProtocol)
   const samlSessions = createSamlSessions({ storage, clock })
   const nameIds = createNameIds({ storage, clock, subjects })
+  const signerFor = createSignerFor({ realmKeys, clock })
+  const keyUses = createKeyUses({ storage, clock })
   const flow = createSsoFlow({
     clock,
     recorder,
@@ -82,8 +93,10 @@ export const openSaml = (needs: SamlNeeds) => {
     trip,
     nameIds,
     attributesOf: createAttributes(storage),
-    respond: createResponses({ realmKeys, clock }),
+    respond: createResponses({ signerFor, clock }),
     interaction: createInteraction(nameIds),
+    signerFor,
+    keyUses,
   })
   const addSso = ssoRoutes({ clock, issuers, recorder, trip, flow })
   const addMetadata = metadataRoutes({
@@ -109,9 +122,24 @@ export const openSaml = (needs: SamlNeeds) => {
     }
   }
 
+  const metadataReads = createMetadataReads({ storage })
+
   return {
     findPending,
-    forgetStatements: samlSessions.forgetStatements,
+    keyUses,
+    metadataReads,
+    /** Reads the metadata of the realm's service providers again, where it is due. */
+    refreshMetadata: createMetadataRefresh({
+      clock,
+      recorder,
+      writer,
+      reads: metadataReads,
+      fetchMetadata: createFetchMetadata(needs.outgoing),
+    }),
+    forgetStatements: () => [
+      ...samlSessions.forgetStatements(),
+      ...keyUses.forgetStatements(),
+    ],
     /** Errors are told on pages. */
     routes: (async (app) => {
       installPageErrors(app, {

@@ -26,7 +26,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
   const { privateKey } = await generateKeyPair('ES256')
   await addPerson(site, 'asked')
   const asked = newPerson(site)
-  let [clientId, id, secret, hook] = ['', '', '', '']
+  let [clientId, id, secret, hook, metadata] = ['', '', '', '', '']
 
   const send = async (method: string, path: string, body?: unknown): Promise<Answer> =>
     (await server.signedIn('master', 'admin')).send(method, path, body)
@@ -135,6 +135,17 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
           client_assertion: assertion,
         })
         return status === 200
+      },
+    },
+    'metadata of a service provider': {
+      // Nothing is stored before the address was called.
+      write: async (url) => {
+        metadata = url
+        return { status: 200, headers: {}, body: null }
+      },
+      call: async () => {
+        const path = '/admin/realms/acme/saml-clients/import-url'
+        return (await send('POST', path, { url: metadata })).status < 300
       },
     },
     'SMS gateway': {

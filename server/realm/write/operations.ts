@@ -78,7 +78,14 @@ export const placeOf = (kind: string, key: string): string => `${kind}\n${key}`
 
 /** The door a write comes through, and whose documents it makes. */
 export interface Door {
-  readonly source: 'rest' | 'changeset' | 'import' | 'bootstrap' | 'rollback' | 'runtime'
+  readonly source:
+    | 'rest'
+    | 'changeset'
+    | 'import'
+    | 'bootstrap'
+    | 'rollback'
+    | 'runtime'
+    | 'metadata'
   readonly origin: Origin
   /** The estate that owns what it writes. */
   readonly owner: string | null

@@ -1,5 +1,6 @@
 /** The Response (SAML Core §3.3.3): with an assertion, signed and encrypted as the service provider wants it, or a status. */
 
+import { pinnedUntil } from '#schemas/kinds/saml-client.ts'
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -23,11 +24,11 @@ export const createSignerFor =
   ({ realmKeys, clock }: { readonly realmKeys: RealmKeys; readonly clock: Clock }) =>
   async ({ view }: Issuer, { id, doc: { pinnedKey } }: ServiceProvider): Promise<RealmKey> => {
     const keys = await realmKeys.of(view)
-    const isPinned =
-      pinnedKey !== undefined &&
-      (pinnedKey.until === undefined || clock.now() < Date.parse(pinnedKey.until))
+    const isPinned = pinnedKey !== undefined && clock.now() < pinnedUntil(pinnedKey)
     return (isPinned ? keys.find(pinnedKey.kid) : undefined) ?? keys.signerFor({ id })
   }
+
+export type SignerFor = ReturnType<typeof createSignerFor>
 
 const statusOf = (outcome: Template | SamlStatusError): Template =>
   outcome instanceof SamlStatusError
@@ -40,10 +41,10 @@ const statusOf = (outcome: Template | SamlStatusError): Template =>
     : element('samlp:Status', {}, [element('samlp:StatusCode', { Value: successCode })])
 
 export const createResponses = (parts: {
-  readonly realmKeys: RealmKeys
+  readonly signerFor: SignerFor
   readonly clock: Clock
 }) => {
-  const signerFor = createSignerFor(parts)
+  const { signerFor } = parts
 
   /** In the order that cannot be undone: what is inside is signed before it is hidden and before the outside is signed. */
   const sealed = async (

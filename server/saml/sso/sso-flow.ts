@@ -19,9 +19,10 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { assertionOf } from '../assertion/assertion.ts'
 import type { AttributesOf } from '../assertion/attributes.ts'
 import type { NameIds } from '../assertion/name-id.ts'
-import type { Answered, Respond } from '../assertion/response.ts'
+import type { Answered, Respond, SignerFor } from '../assertion/response.ts'
 import { sendPost } from '../bindings/send-post.ts'
 import { SamlStatusError } from '../errors.ts'
+import type { KeyUses } from '../key-uses.ts'
 import type { SamlPages } from '../page-definitions.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { createInteraction, Need } from './interaction.ts'
@@ -41,6 +42,8 @@ export interface FlowParts {
   readonly attributesOf: AttributesOf
   readonly respond: Respond
   readonly interaction: ReturnType<typeof createInteraction>
+  readonly signerFor: SignerFor
+  readonly keyUses: Pick<KeyUses, 'statements'>
 }
 
 /** One request is answered with one assertion. */
@@ -55,6 +58,7 @@ const sessionIndexOf = (sid: string, { id }: ServiceProvider): string =>
 export const createSsoFlow = (parts: FlowParts) => {
   const { clock, recorder, metrics, sessions, samlSessions, grantsStore, pages, trip } = parts
   const { nameIds, attributesOf, respond, interaction } = parts
+  const { signerFor, keyUses } = parts
 
   const eventOf = (
     { request, issuer }: ProtocolVisit,
@@ -124,6 +128,7 @@ export const createSsoFlow = (parts: FlowParts) => {
       now,
     })
     const xml = await respond(issuer, provider, request, assertion)
+    const { kid } = await signerFor(issuer, provider)
     try {
       await recorder.append(
         [
@@ -137,6 +142,7 @@ export const createSsoFlow = (parts: FlowParts) => {
                 now + 2 * waitingMs,
               )),
           ...nameId.statements,
+          ...keyUses.statements(issuer.name, provider.id, kid),
           ...samlSessions.visit({ session, providerId: provider.id, nameId, sessionIndex }),
         ],
         [eventOf(visit, provider, found, 'SUCCESS', contextClass)],

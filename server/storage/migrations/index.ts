@@ -27,6 +27,7 @@ import { erasedPeople } from './0027-erased-people.ts'
 import { passkeys } from './0028-passkeys.ts'
 import { figures } from './0029-figures.ts'
 import { saml } from './0030-saml.ts'
+import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
 import type { Migration } from './migration.ts'
 
@@ -58,5 +59,6 @@ export const migrations: readonly Migration[] = [
   passkeys,
   figures,
   saml,
+  samlMetadata,
   noSoleWriter,
 ]

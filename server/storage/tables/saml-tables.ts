@@ -27,3 +27,28 @@ export interface SamlSessionRow {
   since: number
   expires_at: number
 }
+
+/** When the metadata at the `metadataUrl` of a service provider was read last, and how that ended. */
+export interface SamlMetadataReadRow {
+  client_id: string
+  realm: string
+  /** The address at the last attempt. */
+  url: string
+  /** Not before that time again. */
+  next_at: number
+  /** The last time that it could be read. */
+  read_at: number | null
+  /** The `validUntil` of what was read then. */
+  valid_until: number | null
+  /** The last attempt, where it failed. */
+  failed_at: number | null
+  failure: string | null
+}
+
+/** When a key of the realm signed an assertion for a service provider last, to the hour. */
+export interface SamlKeyUseRow {
+  client_id: string
+  kid: string
+  realm: string
+  used_at: number
+}

@@ -7,7 +7,13 @@ import type { Generated } from 'kysely'
 import type { Figure } from '#schemas/change-counts.ts'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
-import type { SamlNameIdRow, SamlRequestRow, SamlSessionRow } from './saml-tables.ts'
+import type {
+  SamlKeyUseRow,
+  SamlMetadataReadRow,
+  SamlNameIdRow,
+  SamlRequestRow,
+  SamlSessionRow,
+} from './saml-tables.ts'
 import type {
   AddressUndoRow,
   ApprovalRow,
@@ -365,6 +371,8 @@ export interface Tables {
   saml_requests: SamlRequestRow
   saml_name_ids: SamlNameIdRow
   saml_sessions: SamlSessionRow
+  saml_metadata_reads: SamlMetadataReadRow
+  saml_key_uses: SamlKeyUseRow
   not_before: NotBeforeRow
   jobs: JobRow
   outbox_cursors: OutboxCursorRow

@@ -1,0 +1,161 @@
+/**
+ * Reads the metadata of service providers again: of those with `metadataRefresh`, when it is due. The fields that follow the
+ * metadata (metadata-fields.ts) are written by the system as a revision of its own, so that drift names it; a key that left the
+ * metadata is trusted no longer on any node. A document that cannot be read, is not signed as it must be or has expired
+ * changes nothing: it is told as an event and by `GET …/saml/status`, and tried again.
+ */
+
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/saml-client.ts'
+import { Problem } from '#schemas/problems.ts'
+import { readCertificate } from '#schemas/public-keys/certificates.ts'
+import { milliseconds } from '#schemas/text/durations.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import { systemCaller } from '#server/http/caller.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Door } from '#server/realm/write/operations.ts'
+import type { Writer } from '#server/realm/write/write.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import type { FetchMetadata } from './fetch-metadata.ts'
+import { followedFields, mergedFields } from './metadata-fields.ts'
+import type { MetadataReads } from './metadata-reads.ts'
+import { MetadataRefused } from './metadata-refused.ts'
+import { readSpMetadata, type SpMetadata } from './sp-metadata.ts'
+
+export interface RefreshParts {
+  readonly clock: Clock
+  readonly recorder: Recorder
+  readonly writer: Writer
+  readonly reads: MetadataReads
+  readonly fetchMetadata: FetchMetadata
+}
+
+const metadataDoor: Door = { source: 'metadata', origin: 'manual', owner: null }
+
+/** After a failure, unless the metadata is read more often anyway. */
+const retryMs = 3_600_000
+/** Requests under way at the same time. */
+const atOnce = 8
+
+/** A service provider whose metadata is read. */
+interface Followed {
+  readonly document: StoredDocument
+  readonly url: string
+  readonly everyMs: number
+  readonly certificate: string | undefined
+}
+
+const followedIn = (document: StoredDocument): Followed[] => {
+  const { enabled, metadataUrl, metadataRefresh, metadataCertificate } =
+    contentOf<SamlClientDoc>(document)
+  if (!enabled || metadataUrl === undefined || metadataRefresh === undefined) return []
+  const everyMs = milliseconds(metadataRefresh)
+  return [{ document, url: metadataUrl, everyMs, certificate: metadataCertificate }]
+}
+
+const messageOf = (error: unknown): string | undefined => {
+  if (error instanceof MetadataRefused) return `${error.place}: ${error.message}`
+  return error instanceof Problem && error.code === 'validation' ? error.message : undefined
+}
+
+export const createMetadataRefresh = (parts: RefreshParts) => {
+  const { clock, recorder, writer, reads, fetchMetadata } = parts
+
+  const eventOf = (
+    { realm, id }: StoredDocument,
+    outcome: AuditEvent['outcome'],
+    detail: string,
+  ): AuditEvent => ({
+    type: 'SAML_METADATA_REFRESH',
+    realm,
+    actor: systemCaller.actor,
+    sourceIp: systemCaller.sourceIp,
+    outcome,
+    resourceType: SamlClient.resourceType,
+    resourceId: id,
+    detail,
+  })
+
+  const readAt = async (
+    { document, url, certificate }: Followed,
+    signal: AbortSignal,
+  ): Promise<SpMetadata> => {
+    const key = certificate === undefined ? undefined : readCertificate(certificate)?.publicKey
+    // A certificate that cannot be read must not mean that none is needed.
+    const keys = certificate === undefined ? undefined : key ? [key] : []
+    const received = await fetchMetadata(url, signal)
+    return readSpMetadata(received, { now: clock.now(), entityId: document.key, keys })
+  }
+
+  const write = async (followed: Followed, metadata: SpMetadata): Promise<void> => {
+    const { document, url, everyMs } = followed
+    const { realm, id, key } = document
+    const fields = followedFields(metadata)
+    const now = clock.now()
+    await writer.write({
+      realm,
+      caller: systemCaller,
+      door: metadataDoor,
+      message: `the metadata at ${url} has changed`,
+      operations: [
+        {
+          op: 'put',
+          kind: SamlClient,
+          key,
+          id,
+          // Another address may have been written meanwhile.
+          doc: (before) => (before['metadataUrl'] === url ? mergedFields(before, fields) : before),
+          secrets: {},
+          expect: { exists: true },
+        },
+      ],
+      alongside: (effects) => ({
+        statements: reads.succeeded({
+          document,
+          url,
+          readAt: now,
+          validUntil: metadata.validUntil,
+          nextAt: now + everyMs,
+        }),
+        events: effects.length === 0 ? [] : [eventOf(document, 'SUCCESS', url)],
+      }),
+    })
+  }
+
+  const refresh = async (followed: Followed, signal: AbortSignal): Promise<void> => {
+    try {
+      await write(followed, await readAt(followed, signal))
+    } catch (error) {
+      // The server stops: it is due still.
+      if (signal.aborted) return
+      // Deleted or renamed meanwhile.
+      if (error instanceof Problem && error.code === 'not-found') return
+      const failure = messageOf(error)
+      if (failure === undefined) throw error
+      const { document, url, everyMs } = followed
+      const now = clock.now()
+      const nextAt = now + Math.min(everyMs, retryMs)
+      await recorder.commit(reads.failed({ document, url, failure, failedAt: now, nextAt }), [
+        eventOf(document, 'FAILURE', `${url}: ${failure}`),
+      ])
+    }
+  }
+
+  /** Everything of a realm that is due. */
+  return async (view: RealmView, signal: AbortSignal): Promise<void> => {
+    const followed = (await view.list(SamlClient.kind)).flatMap(followedIn)
+    if (followed.length === 0) return
+    const known = new Map((await reads.of(view.realm)).map((row) => [row.client_id, row]))
+    const due = followed.filter(({ document, url }) => {
+      const row = known.get(document.id)
+      return row === undefined || row.url !== url || row.next_at <= clock.now()
+    })
+    const work = due.values()
+    const worker = async (): Promise<void> => {
+      for (const one of work) if (!signal.aborted) await refresh(one, signal)
+    }
+    await Promise.all(Array.from({ length: Math.min(atOnce, due.length) }, worker))
+  }
+}
+
+export type MetadataRefresh = ReturnType<typeof createMetadataRefresh>

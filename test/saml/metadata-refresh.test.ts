@@ -1,0 +1,273 @@
+/** Metadata at an address: imported from there, and read again (SAML Metadata §4; keycloak#52106). */
+
+import { X509Certificate } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { refreshMetadata } from '#server/run/housekeeping.ts'
+import { METADATA_LIMIT } from '#server/xml/index.ts'
+import { openReceiver, type Receiver } from '../audit/receiver.ts'
+import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { backends } from '../support/backends.ts'
+import { type Answer, startServer, type TestServer } from '../support/server.ts'
+import { sender, stranger } from '../xml/keys.ts'
+import { signed } from '../xml/messages.ts'
+import { askUrl, entityId, providerPath } from './fixture.ts'
+import { acs, bindings, entity, keyDescriptor } from './sp-metadata.ts'
+
+const hour = 3_600_000
+const env = { IAMCTL_OUTGOING_ALLOW: 'localhost' }
+const acsUrl = 'https://sp.example/acs'
+
+/** A signature of metadata stands first (SAML Metadata §2.3.2). */
+const first = {
+  location: { reference: "//*[local-name(.)='EntityDescriptor']", action: 'prepend' },
+} as const
+
+const metadata = (certificate: string, { more = '', inside = '' } = {}): string =>
+  entity({
+    entityId,
+    more,
+    role: ' AuthnRequestsSigned="true"',
+    inside: keyDescriptor(certificate, 'signing') + inside + acs(acsUrl, 0),
+  })
+
+describe.each(backends)('metadata at an address on $name', (backend) => {
+  let site: OidcSite
+  let second: TestServer
+  let outside: Receiver
+  let now = Date.parse('2026-03-01T00:00:00Z')
+  let url: string
+  const clock = { now: () => now }
+  beforeAll(async () => {
+    outside = await openReceiver()
+    url = outside.url('/metadata')
+    site = await openIssuer(backend, { clock, env })
+    // A file of SQLite has one server.
+    second =
+      backend.name === 'sqlite'
+        ? site.server
+        : await startServer(backend, { url: site.server.url, clock, env, listen: true })
+  }, 60_000)
+  afterAll(async () => {
+    if (second !== site.server) await second.close()
+    await site.close()
+    await outside.close()
+  })
+
+  const publish = (xml: string | Buffer, code = 200): void =>
+    outside.answer((response) =>
+      response.writeHead(code, { 'content-type': 'application/samlmetadata+xml' }).end(xml),
+    )
+  const send = async (method: string, path: string, body?: unknown): Promise<Answer> =>
+    (await site.server.signedIn('master', 'admin')).send(method, `/admin/realms/acme${path}`, body)
+  const doc = async () => (await send('GET', providerPath())).body
+  const revision = async (): Promise<number> =>
+    (await send('GET', '/revisions?max=1')).body[0].revision
+  const round = (node = site.server): Promise<void> =>
+    refreshMetadata(node.parts, new AbortController().signal)
+  const state = async () => (await send('GET', '/saml/status')).body.serviceProviders[0].metadata
+  const fingerprint = (text: string): string => new X509Certificate(text).fingerprint256
+  const failures = async () =>
+    (await site.events('SAML_METADATA_REFRESH')).filter(({ outcome }) => outcome === 'FAILURE')
+
+  beforeEach(async () => {
+    await send('DELETE', providerPath())
+    publish(metadata(sender.certificate))
+    expect((await send('POST', '/saml-clients/import-url', { url })).status).toBe(201)
+    await round()
+  })
+
+  it('is imported with its address, to be read daily', async () => {
+    expect(await doc()).toMatchObject({
+      entityId,
+      assertionConsumerServiceUrl: acsUrl,
+      metadataUrl: url,
+      metadataRefresh: '1d',
+      options: { wantAuthnRequestsSigned: true },
+    })
+    expect((await send('POST', '/saml-clients/import-url', { url })).status).toBe(409)
+    expect((await send('POST', '/saml-clients/import-url?update=true', { url })).status).toBe(200)
+  })
+
+  it.each<[string, () => void, string]>([
+    ['a status other than 200', () => publish('', 404), 'fetch'],
+    ['a redirect', () => publish('', 302), 'fetch'],
+    ['more than 1 MiB', () => publish(' '.repeat(METADATA_LIMIT + 1)), 'outgoing.size'],
+    ['bytes that are not UTF-8', () => publish(Buffer.of(0xff, 0xfe)), 'encoding'],
+    ['a DOCTYPE', () => publish(`<!DOCTYPE x>${metadata(sender.certificate)}`), 'doctype'],
+  ])('is refused with %s', async (_what, answer, code) => {
+    answer()
+    const { status, body } = await send('POST', '/saml-clients/import-url?update=true', { url })
+    expect([status, body.errors[0].code]).toEqual([400, code])
+  })
+
+  it('refuses unknown fields and addresses that are none', async () => {
+    for (const body of [{}, { url, other: 1 }, { url: 'file:///etc/passwd' }, { url: 'x' }])
+      expect((await send('POST', '/saml-clients/import-url', body)).status).toBe(400)
+  })
+
+  it('is read when it is due, and not before', async () => {
+    const reads = outside.at('/metadata').length
+    await round()
+    now += 24 * hour - 1
+    await round()
+    expect(outside.at('/metadata').length).toBe(reads)
+    now += 1
+    const before = await revision()
+    await Promise.all([round(), round(second)])
+    expect(outside.at('/metadata').length).toBeGreaterThan(reads)
+    // The same metadata is no change.
+    expect([await revision(), (await state()).readAt]).toEqual([before, now])
+  })
+
+  it('is no change where it has the same keys, however they are spelled and ordered', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    const spelled = {
+      ...own,
+      signingCertificate: stranger.certificate,
+      certificates: [sender.certificate],
+    }
+    expect((await send('PUT', providerPath(), spelled)).status).toBe(200)
+    const before = await revision()
+    publish(
+      metadata(sender.certificate, { inside: keyDescriptor(stranger.certificate, 'signing') }),
+    )
+    now += 24 * hour
+    await round()
+    expect([await revision(), (await state()).readAt]).toEqual([before, now])
+  })
+
+  it('changes keys, addresses and logout, as a revision by the system, and nothing else', async () => {
+    const before = await revision()
+    const logout = `<md:SingleLogoutService Binding="${bindings}:HTTP-POST" Location="https://sp.example/slo"/>`
+    publish(
+      entity({
+        entityId,
+        inside: `${keyDescriptor(stranger.certificate)}${logout}${acs('https://sp.example/other', 1)}`,
+      }),
+    )
+    now += 24 * hour
+    await round()
+    const changed = await doc()
+    expect(changed).toMatchObject({
+      // The operator's choice, of which the metadata only gave the first value.
+      assertionConsumerServiceUrl: acsUrl,
+      options: { wantAuthnRequestsSigned: true },
+      acs: [{ index: 1, url: 'https://sp.example/other' }],
+      singleLogoutServiceUrl: 'https://sp.example/slo',
+      metadataUrl: url,
+    })
+    expect(fingerprint(changed.signingCertificate)).toBe(stranger.x509.fingerprint256)
+    expect(fingerprint(changed.encryptionCertificate)).toBe(stranger.x509.fingerprint256)
+    const { body } = await send('GET', '/revisions?max=1')
+    expect(body[0]).toMatchObject({
+      revision: before + 1,
+      source: 'metadata',
+      message: `the metadata at ${url} has changed`,
+    })
+    const { body: exported } = await send('GET', '/export?history=true&sections=samlClients')
+    expect(exported.meta.documents['saml-client'][entityId].lastChange).toMatchObject({
+      actor: 'system',
+      source: 'metadata',
+    })
+  })
+
+  it('takes a key away on every node at once (keycloak#52106)', async () => {
+    const ask = async (base: string, key: typeof sender.privateKey): Promise<number> => {
+      const node = { ...site, issuer: `${base}/realms/acme` }
+      return (await fetch(askUrl(node, { at: now }, { key }), { redirect: 'manual' })).status
+    }
+    // Both nodes know the old key, and have used it.
+    for (const base of [site.server.baseUrl, second.baseUrl])
+      expect([await ask(base, sender.privateKey), await ask(base, stranger.privateKey)]).toEqual([
+        303, 400,
+      ])
+    publish(metadata(stranger.certificate))
+    now += 24 * hour
+    await round()
+    for (const base of [second.baseUrl, site.server.baseUrl])
+      expect([await ask(base, sender.privateKey), await ask(base, stranger.privateKey)]).toEqual([
+        400, 303,
+      ])
+  })
+
+  it('changes nothing when it cannot be read, says so, and is tried again within the hour', async () => {
+    const [before, was] = [await revision(), await doc()]
+    const told = (await failures()).length
+    publish('gone', 500)
+    now += 24 * hour
+    await round()
+    await round()
+    expect([await revision(), await doc()]).toEqual([before, was])
+    expect(await state()).toMatchObject({
+      failedAt: now,
+      failure: 'url: answered with status 500; 200 is needed',
+    })
+    expect(await failures()).toHaveLength(told + 1)
+    expect((await failures())[0]?.detail).toContain(url)
+    publish(metadata(stranger.certificate))
+    now += hour
+    await round()
+    expect(await state()).toMatchObject({ failedAt: null, failure: null, readAt: now })
+    expect(fingerprint((await doc()).signingCertificate)).toBe(stranger.x509.fingerprint256)
+  })
+
+  it.each<[string, () => string]>([
+    [
+      'has expired',
+      () =>
+        metadata(stranger.certificate, { more: ` validUntil="${new Date(now).toISOString()}"` }),
+    ],
+    [
+      'is of another entity',
+      () => metadata(stranger.certificate).replace(entityId, 'https://evil.example'),
+    ],
+    [
+      'has no key although requests must be signed',
+      () => entity({ entityId, inside: acs(acsUrl, 0) }),
+    ],
+    [
+      'has a location that is no address',
+      () => metadata(stranger.certificate).replace(acsUrl, 'javascript:alert(1)'),
+    ],
+  ])('changes nothing when it %s', async (_what, xml) => {
+    const before = await revision()
+    now += 24 * hour
+    publish(xml())
+    await round()
+    expect([await revision(), (await state()).failedAt]).toEqual([before, now])
+  })
+
+  it('must be signed by the certificate that is configured', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    const certified = { ...own, metadataCertificate: sender.certificate }
+    expect((await send('PUT', providerPath(), certified)).status).toBe(200)
+    const withId = metadata(stranger.certificate, { more: ' ID="_md"' })
+    const before = await revision()
+    for (const xml of [
+      withId,
+      signed(withId, '_md', first).replace('https://sp.example/acs', 'https://evil.example/acs'),
+      signed(withId, '_md', { ...first, key: stranger.privateKey }),
+    ]) {
+      now += 24 * hour
+      publish(xml)
+      await round()
+      expect([await revision(), (await state()).failedAt]).toEqual([before, now])
+    }
+    now += 24 * hour
+    publish(signed(withId, '_md', first))
+    await round()
+    expect((await state()).failedAt).toBeNull()
+    expect(fingerprint((await doc()).signingCertificate)).toBe(stranger.x509.fingerprint256)
+  })
+
+  it('is not read for a service provider that is disabled or does not follow it', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    for (const change of [{ enabled: false }, { metadataRefresh: null }]) {
+      await send('PUT', providerPath(), { ...own, ...change })
+      const reads = outside.at('/metadata').length
+      now += 48 * hour
+      await round()
+      expect(outside.at('/metadata').length).toBe(reads)
+    }
+  })
+})
