@@ -8,6 +8,7 @@ import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
 import type {
   ClientSecretRecord,
   KeyRecord,
+  SamlStatus,
   SessionRecord,
   UserImportReply,
   UserRecord,
@@ -160,12 +161,24 @@ const keysPath = ({ realm, client }: KeyOwner): string =>
     ? path`/admin/realms/${realm}/keys`
     : path`/admin/realms/${realm}/clients/${client}/keys`
 
+export interface RotateOptions {
+  readonly fresh?: boolean
+  /** How long the new key is published before it signs, such as `7d`. */
+  readonly publishAhead?: string | undefined
+}
+
 const keyCalls = (call: Call) => ({
   async list(owner: KeyOwner): Promise<readonly KeyRecord[]> {
     return (await call<KeyRecord[]>('GET', keysPath(owner))).body
   },
-  async rotate(owner: KeyOwner, fresh = false): Promise<KeyRecord> {
-    const query = fresh ? { fresh } : {}
+  async rotate(
+    owner: KeyOwner,
+    { fresh = false, publishAhead }: RotateOptions = {},
+  ): Promise<KeyRecord> {
+    const query = {
+      ...(fresh ? { fresh } : {}),
+      ...(publishAhead === undefined ? {} : { publishAhead }),
+    }
     return (await call<KeyRecord>('POST', `${keysPath(owner)}/rotate`, { query })).body
   },
   async remove(owner: KeyOwner, keyId: string, force = false): Promise<void> {
@@ -191,8 +204,15 @@ const clientCalls = (call: Call) => ({
   },
 })
 
+const samlCalls = (call: Call) => ({
+  async status(realm: string): Promise<SamlStatus> {
+    return (await call<SamlStatus>('GET', path`/admin/realms/${realm}/saml/status`)).body
+  },
+})
+
 export interface LiveCalls {
   readonly clients: ReturnType<typeof clientCalls>
+  readonly saml: ReturnType<typeof samlCalls>
   readonly users: ReturnType<typeof userCalls>
   readonly sessions: ReturnType<typeof sessionCalls>
   readonly events: ReturnType<typeof eventCalls>
@@ -203,6 +223,7 @@ export interface LiveCalls {
 
 export const liveCalls = (call: Call): LiveCalls => ({
   clients: clientCalls(call),
+  saml: samlCalls(call),
   users: userCalls(call),
   sessions: sessionCalls(call),
   events: eventCalls(call),

@@ -8,6 +8,7 @@ import type { FileOptions } from '../planning/estate/files.ts'
 import { checkAccess } from './access.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
+import { checkSaml } from './saml.ts'
 import { checkServer } from './server.ts'
 
 /** Short: a server that takes longer is itself a problem to report. */
@@ -48,7 +49,7 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
   const access = await checkAccess(connection)
   return access.some(({ status }) => status === 'error')
     ? access
-    : [...access, ...(await checkRealm(connection))]
+    : [...access, ...(await checkRealm(connection)), ...(await checkSaml(connection, Date.now()))]
 }
 
 const onTheWay = async (connection: Connection): Promise<Finding[]> => {

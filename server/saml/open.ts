@@ -136,10 +136,7 @@ export const openSaml = (needs: SamlNeeds) => {
       reads: metadataReads,
       fetchMetadata: createFetchMetadata(needs.outgoing),
     }),
-    forgetStatements: () => [
-      ...samlSessions.forgetStatements(),
-      ...keyUses.forgetStatements(),
-    ],
+    forgetStatements: () => [...samlSessions.forgetStatements(), ...keyUses.forgetStatements()],
     /** Errors are told on pages. */
     routes: (async (app) => {
       installPageErrors(app, {

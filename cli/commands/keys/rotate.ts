@@ -4,7 +4,7 @@ import type { KeyRecord } from '#schemas/wire/records.ts'
 import type { KeyOwner } from '../../client/live.ts'
 import { agreed } from '../../invocation/agreement.ts'
 import { command } from '../../invocation/command.ts'
-import { flags, toggle } from '../../invocation/flags.ts'
+import { flags, text, toggle } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { approvalFlag } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
@@ -12,14 +12,25 @@ import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import { keyFlags, ownerName } from './owner.ts'
 
-const announcement = (server: string, { realm, client }: KeyOwner): string =>
-  client === undefined
-    ? `A new key will sign the tokens and SAML assertions of realm ${realm} from now on.
-  Tokens   The key before stays published: what it signed stays valid until it expires.
-  SAML     The signing certificate changes at once. Service providers that pinned the old one must get the new one
-           from ${server}/realms/${realm}/saml/idp/metadata.`
-    : `A new key, which is the client's own, will sign what is issued to ${client} from now on.
+const announcement = (
+  server: string,
+  { realm, client }: KeyOwner,
+  ahead: string | undefined,
+): string => {
+  const when = ahead === undefined ? 'from now on' : `in ${ahead}`
+  if (client !== undefined)
+    return `A new key, which is the client's own, will sign what is issued to ${client} ${when}.
   Tokens   The key before stays published: what it signed stays valid until it expires.`
+  const saml =
+    ahead === undefined
+      ? `The signing certificate changes at once. Service providers that pinned the old one must get the new one
+           from`
+      : `The metadata carries both certificates from now on. Service providers that do not read it must get the
+           new certificate within ${ahead}, or a pinnedKey, from`
+  return `A new key will sign the tokens and SAML assertions of realm ${realm} ${when}.
+  Tokens   The key before stays published: what it signed stays valid until it expires.
+  SAML     ${saml} ${server}/realms/${realm}/saml/idp/metadata.`
+}
 
 const sinceWhen = (key: KeyRecord): string =>
   key.status === 'ACTIVE'
@@ -37,25 +48,32 @@ What happens:
     then.
   - After a break-in use --fresh: a key is made now and signs at once. Applications that have read the realm's JWKS
     within the last minute may refuse its tokens until they read it again.
+  - With --publish-ahead 7d the new key is published now and signs in seven days; the key before it signs until then.
+    SAML metadata carries both certificates meanwhile, so that service providers have time to read it.
   - The key before it stays in the realm's JWKS: tokens that it signed stay valid until they expire.
   - The SAML signing certificate changes at the same moment. Service providers that read the realm's metadata follow;
-    give the new certificate to service providers that pinned the old one.
+    give the new certificate to service providers that pinned the old one. Until one has it, \`pinnedKey\` of its entry in
+    samlClients keeps the old key for it alone.
   - With --client the key is that of one client, for what is issued to it. The first rotation gives it its own.
 
-Example:
-  iamctl keys rotate --realm acme --auto-approve`,
+Examples:
+  iamctl keys rotate --realm acme --auto-approve
+  iamctl keys rotate --realm acme --publish-ahead 7d`,
   flags: flags(
-    { fresh: toggle('generate a new key now instead of using the prepared one') },
+    {
+      fresh: toggle('generate a new key now instead of using the prepared one'),
+      publishAhead: text('<time>', 'publish the new key this long before it signs, such as 7d'),
+    },
     approvalFlag,
     keyFlags,
   ),
   run: async (call) => {
     const { api, realm } = await openRealm(call)
-    const { client, fresh } = call.flags
+    const { client, fresh, publishAhead } = call.flags
     const owner = { realm, client }
-    note(call, announcement(api.server, owner))
+    note(call, announcement(api.server, owner, publishAhead))
     await agreed(call, `Rotate the signing key of ${ownerName(owner)} at ${api.server}?`)
-    return api.keys.rotate(owner, fresh)
+    return api.keys.rotate(owner, { fresh, publishAhead })
   },
   views: {
     human: () => (key, call) => note(call, `key ${key.keyId} ${sinceWhen(key)}`),

@@ -6,6 +6,7 @@ import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import type { ImportView } from '../../transfer/import.ts'
+import { importSamlMetadata } from './import-saml-metadata.ts'
 
 export const importRealm = conversation({
   name: 'import',
@@ -26,6 +27,7 @@ Examples:
     },
     realmFlags,
   ),
+  commands: [importSamlMetadata],
   views: {
     human: async () => (await import('../../views/human/live/import.ts')).importView,
     json: async () => (await import('../../views/json/trials.ts')).importView,
