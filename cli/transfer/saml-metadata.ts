@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Doc } from '#schemas/json-schema.ts'
-import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import { compact } from '#schemas/normalize.ts'
 import { isLoopback } from '../client/address.ts'
 import { CommandError, exitCodes } from '../exit.ts'

@@ -4,9 +4,9 @@
  */
 
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
-import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/tokens/key-policy.ts'
 import { pinnedUntil, SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import { KeyPolicy, type KeyPolicyDoc } from '#schemas/kinds/tokens/key-policy.ts'
 import { complete } from '#schemas/normalize.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

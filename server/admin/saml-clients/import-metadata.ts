@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Doc } from '#schemas/json-schema.ts'
-import { SamlClient } from '#schemas/kinds/saml-client.ts'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { readView } from '#schemas/views.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -4,7 +4,7 @@
  */
 
 import { X509Certificate } from 'node:crypto'
-import { pinnedUntil, SamlClient, type SamlClientDoc } from '#schemas/kinds/saml-client.ts'
+import { pinnedUntil, SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { certificateFacts, readCertificate } from '#schemas/public-keys/certificates.ts'
 import { type KeyStatus, keyStatuses, type SamlStatus } from '#schemas/wire/records.ts'
 import { keyStates } from '#server/keys/key-state.ts'

@@ -1,6 +1,6 @@
 /** The Response (SAML Core §3.3.3): with an assertion, signed and encrypted as the service provider wants it, or a status. */
 
-import { pinnedUntil } from '#schemas/kinds/saml-client.ts'
+import { pinnedUntil } from '#schemas/kinds/clients/saml-client.ts'
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

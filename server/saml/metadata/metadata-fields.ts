@@ -4,7 +4,7 @@ import type { X509Certificate } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import type { SamlClientDoc } from '#schemas/kinds/saml-client.ts'
+import type { SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import type { SpMetadata } from './sp-metadata.ts'
 

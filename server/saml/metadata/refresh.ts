@@ -5,7 +5,7 @@
  * changes nothing: it is told as an event and by `GET …/saml/status`, and tried again.
  */
 
-import { SamlClient, type SamlClientDoc } from '#schemas/kinds/saml-client.ts'
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
