@@ -135,7 +135,7 @@ export const createPasskeys = ({
     (audience: Audience) =>
     (challenge: string): boolean => {
       const text = Buffer.from(challenge, 'base64url').toString()
-      const [nonce = '', at = '', signed = ''] = text.split('..')
+      const [nonce = '', at = '', signed = ''] = text.split('.')
       const age = clock.now() - Number.parseInt(at, 36)
       return (
         constantTimeEqual(signed, signature(audience, nonce, at)) && age >= 0 && age < challengeMs
