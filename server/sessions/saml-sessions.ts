@@ -1,11 +1,13 @@
 /**
  * The sessions that users have at SAML service providers: what each was told of a session, so that a logout can name it
- * (SAML Profiles §4.4). A row outlives its session until the session would have ended, for those who tell of the end.
+ * (SAML Profiles §4.4). A row outlives its session until the service provider has confirmed the logout, or until the session
+ * would have expired.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
+import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 import { visitClient } from './session-clients.ts'
 
@@ -16,6 +18,15 @@ export interface SamlVisit {
   readonly nameId: { readonly format: string; readonly value: string }
   readonly sessionIndex: string
 }
+
+/** A session at one service provider. */
+export interface SamlSessionKey {
+  readonly sid: string
+  readonly providerId: string
+}
+
+/** Fails where no LogoutRequest of this ID waits for the service provider's answer. */
+export const answerGuard = 'saml-logout-answer'
 
 export const createSamlSessions = ({
   storage: { db },
@@ -35,11 +46,76 @@ export const createSamlSessions = ({
       statement(
         db
           .insertInto('saml_sessions')
-          .values({ ...row, ...named, since: now })
+          .values({ ...row, ...named, since: now, logout_request: null })
           .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doUpdateSet(named)),
       ),
     ]
   },
+
+  /** Those that a service provider knows under a name; also where the session itself has ended. */
+  named: (realm: string, providerId: string, nameId: string): Promise<SamlSessionRow[]> =>
+    db
+      .selectFrom('saml_sessions')
+      .selectAll()
+      .where('realm', '=', realm)
+      .where('client_id', '=', providerId)
+      .where('name_id', '=', nameId)
+      .where('expires_at', '>', clock.now())
+      .execute(),
+
+  /** Those of sessions, at all service providers. */
+  ofSessions: async (sids: readonly string[]): Promise<SamlSessionRow[]> =>
+    sids.length === 0
+      ? []
+      : db
+          .selectFrom('saml_sessions')
+          .selectAll()
+          .where('sid', 'in', sids)
+          .where('expires_at', '>', clock.now())
+          .orderBy('since')
+          .execute(),
+
+  at: ({ sid, providerId }: SamlSessionKey): Promise<SamlSessionRow | undefined> =>
+    db
+      .selectFrom('saml_sessions')
+      .selectAll()
+      .where('sid', '=', sid)
+      .where('client_id', '=', providerId)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst(),
+
+  /** A LogoutRequest is on its way, whose answer is awaited. */
+  asked: ({ sid, providerId }: SamlSessionKey, requestId: string): Statement =>
+    statement(
+      db
+        .updateTable('saml_sessions')
+        .set({ logout_request: requestId })
+        .where('sid', '=', sid)
+        .where('client_id', '=', providerId),
+    ),
+
+  /** The service provider has confirmed the logout, or has refused it. An answer counts once, and from its addressee alone. */
+  answered: (providerId: string, requestId: string, outcome: 'done' | 'failed'): Statement =>
+    guarded(
+      outcome === 'done'
+        ? db
+            .deleteFrom('saml_sessions')
+            .where('client_id', '=', providerId)
+            .where('logout_request', '=', requestId)
+        : db
+            .updateTable('saml_sessions')
+            .set({ logout_request: null })
+            .where('client_id', '=', providerId)
+            .where('logout_request', '=', requestId),
+      answerGuard,
+    ),
+
+  /** The session there is over. */
+  ended: ({ sid, providerId }: SamlSessionKey): Statement =>
+    statement(
+      db.deleteFrom('saml_sessions').where('sid', '=', sid).where('client_id', '=', providerId),
+    ),
+
   /** Removes what has expired, of all realms. */
   forgetStatements: (): Statement[] => [
     statement(db.deleteFrom('saml_sessions').where('expires_at', '<=', clock.now())),

@@ -49,7 +49,13 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'not_before',
   ],
   'server/sessions': ['sessions', 'session_clients', 'saml_sessions'],
-  'server/saml': ['saml_name_ids', 'saml_metadata_reads', 'saml_key_uses'],
+  'server/saml': [
+    'saml_name_ids',
+    'saml_logouts',
+    'saml_artifacts',
+    'saml_metadata_reads',
+    'saml_key_uses',
+  ],
   'server/realm': [
     'realms',
     'documents',

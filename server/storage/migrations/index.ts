@@ -27,6 +27,7 @@ import { erasedPeople } from './0027-erased-people.ts'
 import { passkeys } from './0028-passkeys.ts'
 import { figures } from './0029-figures.ts'
 import { saml } from './0030-saml.ts'
+import { samlLogout } from './0031-saml-logout.ts'
 import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
 import type { Migration } from './migration.ts'
@@ -59,6 +60,7 @@ export const migrations: readonly Migration[] = [
   passkeys,
   figures,
   saml,
+  samlLogout,
   samlMetadata,
   noSoleWriter,
 ]

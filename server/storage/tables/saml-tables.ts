@@ -26,6 +26,8 @@ export interface SamlSessionRow {
   session_index: string
   since: number
   expires_at: number
+  /** The ID of the LogoutRequest that the service provider has still to answer. */
+  logout_request: string | null
 }
 
 /** When the metadata at the `metadataUrl` of a service provider was read last, and how that ended. */
@@ -52,3 +54,16 @@ export interface SamlKeyUseRow {
   realm: string
   used_at: number
 }
+
+/** A single logout that the browser takes part in; by the digest of its handle. */
+export interface SamlLogoutRow {
+  id: string
+  realm: string
+  data: string
+  /** When the browser began to tell the service providers. */
+  begun_at: number | null
+  expires_at: number
+}
+
+/** A response that its service provider fetches; by the digest of the artifact's handle. */
+export type SamlArtifactRow = AuthorizationRow

@@ -8,7 +8,9 @@ import type { Figure } from '#schemas/change-counts.ts'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
+  SamlArtifactRow,
   SamlKeyUseRow,
+  SamlLogoutRow,
   SamlMetadataReadRow,
   SamlNameIdRow,
   SamlRequestRow,
@@ -371,6 +373,8 @@ export interface Tables {
   saml_requests: SamlRequestRow
   saml_name_ids: SamlNameIdRow
   saml_sessions: SamlSessionRow
+  saml_logouts: SamlLogoutRow
+  saml_artifacts: SamlArtifactRow
   saml_metadata_reads: SamlMetadataReadRow
   saml_key_uses: SamlKeyUseRow
   not_before: NotBeforeRow
