@@ -12,6 +12,8 @@ export interface Allowed<Model extends PageContext> {
   readonly frames?: (page: Model) => readonly string[]
   /** Addresses of pictures, beside the logo of the realm; only their origins may be asked. */
   readonly images?: (page: Model) => readonly string[]
+  /** Whether pages of ours may frame it; no page of others ever may. */
+  readonly isFramed?: boolean
   /** A visit to its address would not show it again, so it offers no other language. */
   readonly once?: boolean
 }

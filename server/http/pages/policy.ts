@@ -17,6 +17,8 @@ export interface PolicyOptions {
   readonly images: readonly string[]
   readonly frames: readonly string[]
   readonly formTargets: readonly string[]
+  /** Whether pages of ours may frame it. */
+  readonly isFramed: boolean
 }
 
 export const pagePolicy = ({
@@ -25,6 +27,7 @@ export const pagePolicy = ({
   images,
   frames,
   formTargets,
+  isFramed,
 }: PolicyOptions): string =>
   [
     "default-src 'none'",
@@ -41,5 +44,5 @@ export const pagePolicy = ({
     ["img-src 'self' data:", ...originsOf(images)].join(' '),
     `form-action ${["'self'", ...formTargets.filter(isSource)].join(' ')}`,
     "base-uri 'none'",
-    "frame-ancestors 'none'",
+    `frame-ancestors ${isFramed ? "'self'" : "'none'"}`,
   ].join('; ')

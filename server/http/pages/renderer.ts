@@ -83,7 +83,7 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
 
   const send = <Model extends PageContext>(
     reply: FastifyReply,
-    { template, script, frames, images, once = false }: PageDefinition<Model>,
+    { template, script, frames, images, once = false, isFramed = false }: PageDefinition<Model>,
     page: Model,
   ): FastifyReply => {
     const { realm, branding = {}, locales = [], formTargets = [], status = 200 } = page
@@ -115,8 +115,10 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
           images: [...(logo ? [logo.href] : []), ...(images?.(page) ?? [])],
           frames: frames?.(page) ?? [],
           formTargets,
+          isFramed,
         }),
       )
+      .headers(isFramed ? { 'x-frame-options': 'SAMEORIGIN' } : {})
       .header('cache-control', 'no-store')
       .type('text/html; charset=utf-8')
       .send(html)
