@@ -26,6 +26,15 @@ export const acsBindings = {
 
 export type AcsBinding = keyof typeof acsBindings
 
+/** How logout messages travel in the browser (SAML Profiles §4.4.3). */
+export const sloBindings = ['HTTP-Redirect', 'HTTP-POST'] as const
+
+export const bindingUrns = {
+  ...acsBindings,
+  'HTTP-Redirect': `${bindings}:HTTP-Redirect`,
+  SOAP: `${bindings}:SOAP`,
+} as const
+
 /** Algorithms of signatures on requests (RFC 6931); SHA-1 is refused. */
 export const requestSignatureAlgorithms = [
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',

@@ -10,6 +10,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { BeginSamlLogout } from '#server/sessions/front-channel.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -66,6 +67,8 @@ export interface EndpointNeeds {
   readonly tokens: TokensArea
   readonly http: Pick<HttpArea, 'pages' | 'mapError'>
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
+  /** The service providers of a session, which are told in the browser too. */
+  readonly beginSamlLogout: BeginSamlLogout
 }
 
 /** Made once for all endpoints, and for the areas above. */
@@ -199,6 +202,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       pages,
       mapError,
       jobs,
+      beginSamlLogout: needs.beginSamlLogout,
     }),
     introspect({
       issuers,

@@ -12,6 +12,7 @@ import { cibaPings } from './decoupled/ciba-ping.ts'
 import { createCibaRequests } from './decoupled/ciba-requests.ts'
 import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
+import { createFramesOf } from './logout/frames.ts'
 import { logoutDeliveries } from './logout/logout-deliveries.ts'
 import { takeForms } from './parameters.ts'
 import { createUserPages } from './signed-in-pages.ts'
@@ -55,7 +56,8 @@ export const openOidc = (needs: OidcNeeds) => {
     cibaDecisions,
     /** What the sign-in page learns about what waits for it. */
     findPending: createFindPending(trip, signIn.invitations),
-    logouts: logoutDeliveries({ storage, clock, outgoing, issuers, mint, subjects }),
+    tellLogout: logoutDeliveries({ storage, clock, outgoing, mint, subjects }),
+    framesOf: createFramesOf(storage),
     pings: cibaPings({ storage, issuers, outgoing, requests: cibaRequests }),
     /** Forms in, JSON out, errors as RFC 6749 §5.2 says. */
     routes: (async (app) => {

@@ -26,7 +26,7 @@ export const createApp = (areas: Areas): FastifyInstance => {
   })
   app.register(signIn.routes(firstOf([oidc.findPending, saml.findPending])))
   app.register(oidc.routes)
-  app.register(saml.routes)
+  app.register(saml.routes(oidc.framesOf))
   app.register(selfService.routes)
   app.register(admin.routes)
   return app

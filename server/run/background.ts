@@ -5,14 +5,22 @@ import { startSealing } from '#server/audit/sealing.ts'
 import type { JobHandler } from '#server/jobs/job.ts'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
+import { logoutHandler } from '#server/sessions/logout-queue.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Areas } from './open.ts'
+
+/** Logouts of both protocols. */
+export const logoutJobs = ({ tokens, oidc, saml }: Areas): JobHandler =>
+  logoutHandler({
+    issuers: tokens.issuers,
+    protocols: [oidc.tellLogout, saml.tellLogout],
+  }) as JobHandler
 
 export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   ...housekeeping(areas),
   areas.audit.forwarder.handler,
   areas.users.post.handler as JobHandler,
-  areas.oidc.logouts,
+  logoutJobs(areas),
   areas.oidc.pings as JobHandler,
   areas.webhooks.handler as JobHandler,
 ]

@@ -75,10 +75,12 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const signIn = openSignIn({
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, realm, http, baseUrl, master,
   })
+  const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
+  const { beginSamlLogout } = saml
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
+    beginSamlLogout,
   })
-  const saml = openSaml({ storage, clock, outgoing, recorder, metrics, keys, sessions, tokens, realm, http, signIn })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
   })

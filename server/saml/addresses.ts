@@ -14,6 +14,8 @@ export interface HandleRoute {
 
 export const ssoPath = '/saml/idp/sso'
 export const initiatePath = '/saml/idp/initiate'
+export const sloPath = '/saml/idp/slo'
+export const artifactPath = '/saml/idp/artifact'
 export const metadataPath = '/saml/idp/metadata'
 
 /** Below the realm. */

@@ -7,6 +7,11 @@ const page = (description: string) => ({
   content: { 'text/html': { schema: { type: 'string' } } },
 })
 
+const soapReply = (description: string) => ({
+  description,
+  content: { 'text/xml': { schema: { type: 'string' } } },
+})
+
 const pageReplies = {
   200: page(
     'A page that sends the response on as a form, or one that asks with which account to go on.',
@@ -23,11 +28,19 @@ const text = (description: string) => ({ type: 'string', description })
 export const describePage = (
   operationId: string,
   summary: string,
-  { form, required = [] }: { form?: Readonly<Record<string, string>>; required?: string[] } = {},
+  {
+    form,
+    required = [],
+    events = ['SAML_SSO'],
+  }: {
+    form?: Readonly<Record<string, string>>
+    required?: string[]
+    events?: readonly EventType[]
+  } = {},
 ) => ({
   schema: { operationId, summary, tags: ['saml'], response: pageReplies },
   config: {
-    events: ['SAML_SSO'] satisfies EventType[],
+    events: [...events],
     ...(form
       ? {
           body: {
@@ -39,6 +52,39 @@ export const describePage = (
           },
         }
       : {}),
+  },
+})
+
+/** Options of a route that takes a SOAP envelope. */
+export const describeSoap = (operationId: string, summary: string) => ({
+  schema: {
+    operationId,
+    summary,
+    tags: ['saml'],
+    response: {
+      200: soapReply('An envelope with the answer, signed.'),
+      403: soapReply('A fault: the sender is not known, or the message cannot be trusted.'),
+      404: page('There is no such realm.'),
+    },
+  },
+  config: { events: ['SAML_SSO'] satisfies EventType[] },
+})
+
+export const describeStatus = (operationId: string, summary: string) => ({
+  schema: {
+    operationId,
+    summary,
+    tags: ['saml'],
+    response: {
+      200: {
+        description: 'PENDING while some have time to answer.',
+        type: 'object',
+        properties: { status: { type: 'string', enum: ['PENDING', 'DONE'] } },
+        required: ['status'],
+      },
+      400: page('The logout is over.'),
+      404: page('There is no such realm.'),
+    },
   },
 })
 

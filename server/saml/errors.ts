@@ -8,6 +8,8 @@ const codes = {
   InvalidNameIDPolicy: 'Requester',
   NoAuthnContext: 'Responder',
   NoPassive: 'Responder',
+  /** Not every application could be told of a logout (SAML Core §3.7.3.2): the session itself has ended. */
+  PartialLogout: 'Success',
   RequestDenied: 'Requester',
   RequestUnsupported: 'Requester',
   UnknownPrincipal: 'Responder',

@@ -1,16 +1,18 @@
 /** Opens the SAML identity provider: its endpoints, and what the sign-in page learns about what waits for it. */
 
 import type { FastifyPluginAsync } from 'fastify'
-import { acsBindings } from '#schemas/drivers/saml.ts'
+import { bindingUrns } from '#schemas/drivers/saml.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages/pages.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
 import type { KeysArea } from '#server/keys/open.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { RealmArea } from '#server/realm/open.ts'
+import type { FramesOf } from '#server/sessions/front-channel.ts'
 import { createSamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
@@ -21,13 +23,24 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createPublishedKeys } from '#server/tokens/published-keys.ts'
 import { XmlRefused } from '#server/xml/index.ts'
-import { ssoPath } from './addresses.ts'
+import { artifactPath, sloPath, ssoPath } from './addresses.ts'
+import { createArtifacts, endpointIndex } from './artifact/artifacts.ts'
+import { createDeliver } from './artifact/deliver.ts'
+import { resolveRoutes } from './artifact/resolve.ts'
 import { createAttributes } from './assertion/attributes.ts'
 import { createNameIds } from './assertion/name-id.ts'
 import { createResponses, createSignerFor } from './assertion/response.ts'
 import { takeForms } from './bindings/forms.ts'
+import { takeSoap } from './bindings/soap.ts'
 import { SamlRefused } from './errors.ts'
 import { createKeyUses } from './key-uses.ts'
+import { createEndSessions } from './logout/end-sessions.ts'
+import { createLogoutFlow } from './logout/logout-flow.ts'
+import { createLogoutMessages } from './logout/logout-messages.ts'
+import { createLogouts } from './logout/logouts.ts'
+import { createParticipants } from './logout/participants.ts'
+import { sloRoutes } from './logout/slo.ts'
+import { createSoapLogout } from './logout/soap-logout.ts'
 import { createFetchMetadata } from './metadata/fetch-metadata.ts'
 import { type MetadataService, metadataRoutes } from './metadata/metadata.ts'
 import { createMetadataReads } from './metadata/metadata-reads.ts'
@@ -41,25 +54,31 @@ import { ssoProtocol } from './sso/sso-protocol.ts'
 export interface SamlNeeds {
   readonly storage: Storage
   readonly clock: Clock
+  readonly outgoing: Pick<Outgoing, 'request'>
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued'>
+  readonly jobs: Pick<Jobs, 'wake'>
   readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
   readonly sessions: Sessions
   readonly tokens: Pick<TokensArea, 'issuers' | 'subjects' | 'grantsStore'>
   readonly http: HttpArea
-  readonly signIn: Pick<SignInArea, 'roundTrip'>
+  readonly signIn: Pick<SignInArea, 'browser' | 'roundTrip'>
   readonly realm: Pick<RealmArea, 'writer'>
-  readonly outgoing: Outgoing
 }
 
 /** THE list of endpoints that the metadata names. */
 const services: readonly MetadataService[] = [
   {
-    name: 'SingleSignOnService',
-    binding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
-    path: ssoPath,
+    name: 'ArtifactResolutionService',
+    binding: bindingUrns.SOAP,
+    path: artifactPath,
+    index: endpointIndex,
   },
-  { name: 'SingleSignOnService', binding: acsBindings['HTTP-POST'], path: ssoPath },
+  { name: 'SingleLogoutService', binding: bindingUrns['HTTP-Redirect'], path: sloPath },
+  { name: 'SingleLogoutService', binding: bindingUrns['HTTP-POST'], path: sloPath },
+  { name: 'SingleLogoutService', binding: bindingUrns.SOAP, path: sloPath },
+  { name: 'SingleSignOnService', binding: bindingUrns['HTTP-Redirect'], path: ssoPath },
+  { name: 'SingleSignOnService', binding: bindingUrns['HTTP-POST'], path: ssoPath },
 ]
 
 const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | undefined => {
@@ -71,7 +90,8 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 }
 
 export const openSaml = (needs: SamlNeeds) => {
-  const { storage, clock, recorder, metrics, keys, sessions, tokens, http, signIn } = needs
+  const { storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens } = needs
+  const { http, signIn } = needs
   const { writer } = needs.realm
   const { issuers, subjects, grantsStore } = tokens
   const { mapError } = http
@@ -82,6 +102,7 @@ export const openSaml = (needs: SamlNeeds) => {
   const nameIds = createNameIds({ storage, clock, subjects })
   const signerFor = createSignerFor({ realmKeys, clock })
   const keyUses = createKeyUses({ storage, clock })
+  const artifacts = createArtifacts({ storage, clock })
   const flow = createSsoFlow({
     clock,
     recorder,
@@ -89,16 +110,48 @@ export const openSaml = (needs: SamlNeeds) => {
     sessions,
     samlSessions,
     grantsStore,
-    pages,
     trip,
     nameIds,
     attributesOf: createAttributes(storage),
     respond: createResponses({ signerFor, clock }),
+    deliver: createDeliver({ pages, artifacts }),
     interaction: createInteraction(nameIds),
     signerFor,
     keyUses,
   })
   const addSso = ssoRoutes({ clock, issuers, recorder, trip, flow })
+  const messages = createLogoutMessages({ signerFor, clock })
+  const logouts = createLogouts({ storage, clock })
+  const logoutFlow = createLogoutFlow({
+    clock,
+    recorder,
+    samlSessions,
+    logouts,
+    messages,
+    progressOf: createParticipants(samlSessions),
+    pages,
+  })
+  const addSlo = (framesOf: FramesOf) =>
+    sloRoutes({
+      clock,
+      issuers,
+      recorder,
+      sessions,
+      samlSessions,
+      browser: signIn.browser,
+      messages,
+      endSessions: createEndSessions({
+        clock,
+        recorder,
+        jobs,
+        sessions,
+        samlSessions,
+        grantsStore,
+      }),
+      flow: logoutFlow,
+      framesOf,
+    })
+  const addResolve = resolveRoutes({ clock, issuers, recorder, signerFor, artifacts })
   const addMetadata = metadataRoutes({
     clock,
     issuers,
@@ -134,21 +187,33 @@ export const openSaml = (needs: SamlNeeds) => {
       recorder,
       writer,
       reads: metadataReads,
-      fetchMetadata: createFetchMetadata(needs.outgoing),
+      fetchMetadata: createFetchMetadata(outgoing),
     }),
-    forgetStatements: () => [...samlSessions.forgetStatements(), ...keyUses.forgetStatements()],
-    /** Errors are told on pages. */
-    routes: (async (app) => {
-      installPageErrors(app, {
-        pages,
-        mapError,
-        tell,
-        contextOf: errorContext(pages, issuers),
-      })
-      takeForms(app)
-      addSso(app)
-      addMetadata(app)
-    }) satisfies FastifyPluginAsync,
+    beginSamlLogout: logoutFlow.beginOther,
+    tellLogout: createSoapLogout({ storage, outgoing, samlSessions, messages }),
+    forgetStatements: () => [
+      ...samlSessions.forgetStatements(),
+      ...keyUses.forgetStatements(),
+      ...logouts.forgetStatements(),
+      ...artifacts.forgetStatements(),
+    ],
+    /** Errors are told on pages. The frames are those of OIDC clients of a session that ends here. */
+    routes:
+      (framesOf: FramesOf): FastifyPluginAsync =>
+      async (app) => {
+        installPageErrors(app, {
+          pages,
+          mapError,
+          tell,
+          contextOf: errorContext(pages, issuers),
+        })
+        takeForms(app)
+        takeSoap(app)
+        addSso(app)
+        addSlo(framesOf)(app)
+        addResolve(app)
+        addMetadata(app)
+      },
   }
 }
 

@@ -35,11 +35,16 @@ export interface ServiceProvider {
   readonly encryptionCertificate: X509Certificate | undefined
 }
 
-const acsOf = ({ assertionConsumerServiceUrl: url, acs, options }: SamlClientDoc): Acs[] => [
-  acs.find((one) => one.url === url) ?? { url, binding: 'HTTP-POST' },
-  ...acs.filter((one) => one.url !== url),
-  ...options.additionalAcsUrls.map((other) => ({ url: other, binding: 'HTTP-POST' as const })),
-]
+const acsOf = ({ assertionConsumerServiceUrl: url, acs, options }: SamlClientDoc): Acs[] => {
+  const [first, ...others] = acs.filter((one) => one.url === url)
+  return [
+    first ?? { url, binding: 'HTTP-POST' },
+    // One URL may take several bindings.
+    ...others,
+    ...acs.filter((one) => one.url !== url),
+    ...options.additionalAcsUrls.map((other) => ({ url: other, binding: 'HTTP-POST' as const })),
+  ]
+}
 
 const certificateOf = (value: string | undefined): X509Certificate[] => {
   const certificate = value === undefined ? undefined : readCertificate(value)
@@ -75,6 +80,15 @@ export const findServiceProvider = async (
   const document = await view.get(SamlClient.kind, entityId)
   const provider = document && providerOf(document)
   return provider?.doc.enabled ? provider : undefined
+}
+
+/** Also one that is disabled: its sessions still end. */
+export const serviceProviderById = async (
+  { view }: Issuer,
+  id: string,
+): Promise<ServiceProvider | undefined> => {
+  const document = await view.byId(SamlClient.kind, id)
+  return document && providerOf(document)
 }
 
 /** Its own options, with the realm's where it says nothing. */

@@ -6,7 +6,8 @@
 import { escapeAttribute, escapeText } from './escape.ts'
 import { namespaces, type Prefix } from './namespaces.ts'
 
-export type QualifiedName = `${Prefix}:${string}`
+/** The children of a SOAP 1.1 fault have no namespace. */
+export type QualifiedName = `${Prefix}:${string}` | 'faultcode' | 'faultstring'
 
 export interface Template {
   readonly name: QualifiedName

@@ -27,6 +27,14 @@ const words = {
   scopes: ['Your name and profile', 'Access while you are away'],
 }
 const wish = { ...words, application: 'Fahrplan & Karten', minutes: 4 }
+const logout = {
+  statusUrl: '/status',
+  isPending: false,
+  isPartial: false,
+  frames: [],
+  framed: [],
+  application: 'Karten',
+}
 const names = { email: 'alice@nordwind.example', firstName: 'Alice', lastName: 'Sørensen' }
 const invited = { organization: 'Nordwind Energie', email: 'nora@nordwind.example' }
 const mine = {
@@ -93,6 +101,25 @@ export const examples: Readonly<Record<string, Show>> = {
     pages.signOut(reply, { ...page, ...asked, fields: { a: 'b' } }),
   'signed-out': (pages, reply, page) =>
     pages.signedOut(reply, { ...page, application: 'Karten', target: '/next', frames: [] }),
+  logout: (pages, reply, page) =>
+    pages.samlLogout(reply, {
+      ...page,
+      ...logout,
+      isPending: true,
+      entries: [{ application: 'Fahrplan & Karten', state: 'waiting', byHand: '/frame' }],
+      frames: ['/framed'],
+    }),
+  'logout-partial': (pages, reply, page) =>
+    pages.samlLogout(reply, {
+      ...page,
+      ...logout,
+      isPartial: true,
+      entries: (['done', 'background', 'failed', 'asked'] as const).map((state) => ({
+        application: `Fahrplan & Karten ${state}`,
+        state,
+      })),
+      target: '/next',
+    }),
   totp: (pages, reply, page) => pages.totp(reply, { ...page, ...step, label: 'Pixel 9' }),
   'totp-failed': (pages, reply, page) =>
     pages.totp(reply, { ...page, ...step, error: 'wrong-code' }),

@@ -31,6 +31,7 @@ describe('a page', () => {
       'identify',
       'webauthn',
       'passkey',
+      'logout',
       'push',
       'qr',
       'register-passkey',

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { logoutJobs } from '#server/run/background.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { addPerson, change, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
@@ -120,7 +121,7 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
       await page.goto(`${apache.url}/secure/page`)
       return (await page.getByLabel('Password').count()) === 1
     }
-    await runJobs(site.server.parts.jobs, site.server.parts.oidc.logouts)
+    await runJobs(site.server.parts.jobs, logoutJobs(site.server.parts))
     await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
   })
   // Sites are hosts, whatever their port: the issuer is at 127.0.0.1. A cookie without SameSite counts as Lax in Chromium

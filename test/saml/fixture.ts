@@ -19,7 +19,7 @@ import { signed } from '../xml/messages.ts'
 export const entityId = 'https://sp.example/metadata'
 export const acsUrl = 'https://sp.example/acs'
 
-const spaces =
+export const spaces =
   'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"'
 
 export interface AskedRequest {
@@ -56,6 +56,8 @@ export interface RedirectOptions {
   readonly relayState?: string
   readonly key?: typeof sender.privateKey
   readonly algorithm?: string
+  readonly path?: string
+  readonly parameter?: 'SAMLRequest' | 'SAMLResponse'
   /** Changes the query after it was signed. */
   readonly spoil?: (query: string) => string
 }
@@ -65,8 +67,9 @@ const rsaSha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
 /** The address of an AuthnRequest by HTTP-Redirect, signed where a key is given. */
 export const redirectUrl = (site: At, xml: string, options: RedirectOptions = {}): string => {
   const { relayState, key, algorithm = rsaSha256, spoil = (query) => query } = options
+  const { path = '/saml/idp/sso', parameter = 'SAMLRequest' } = options
   const parts = [
-    `SAMLRequest=${encodeURIComponent(deflateRawSync(xml).toString('base64'))}`,
+    `${parameter}=${encodeURIComponent(deflateRawSync(xml).toString('base64'))}`,
     ...(relayState === undefined ? [] : [`RelayState=${encodeURIComponent(relayState)}`]),
   ]
   if (key) {
@@ -75,7 +78,7 @@ export const redirectUrl = (site: At, xml: string, options: RedirectOptions = {}
     const signature = sign(hash, Buffer.from(parts.join('&')), key)
     parts.push(`Signature=${encodeURIComponent(signature.toString('base64'))}`)
   }
-  return `${site.issuer}/saml/idp/sso?${spoil(parts.join('&'))}`
+  return `${site.issuer}${path}?${spoil(parts.join('&'))}`
 }
 
 export const askUrl = (site: At, asked: AskedRequest = {}, options: RedirectOptions = {}): string =>

@@ -6,6 +6,7 @@
 import { createHash, KeyObject, sign as signBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { newId } from '#server/platform/ids.ts'
+import { logoutJobs } from '#server/run/background.ts'
 import { type OidcSite, openIssuer, type Reply } from '../oidc/fixture.ts'
 import { openLogoutPeer } from '../oidc/logout/logout-peer.ts'
 import {
@@ -146,7 +147,7 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
     .orderBy('since', 'desc')
     .execute()
   await site.admin('DELETE', `/sessions/${rows[0]?.sid}`)
-  await runJobs(server.parts.jobs, server.parts.oidc.logouts)
+  await runJobs(server.parts.jobs, logoutJobs(server.parts))
   const [logoutToken = ''] = peer.tokens
   const given = (jwt: string) => async () => jwt
 

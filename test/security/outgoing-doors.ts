@@ -3,6 +3,8 @@
 import { generateKeyPair, SignJWT } from 'jose'
 import { forwardQueue } from '#server/audit/forwarder.ts'
 import { newId } from '#server/platform/ids.ts'
+import { logoutJobs } from '#server/run/background.ts'
+import { createSamlSessions } from '#server/sessions/saml-sessions.ts'
 import { statement } from '#server/storage/statements.ts'
 import { eventsSettled } from '../audit/settled.ts'
 import type { OidcSite } from '../oidc/fixture.ts'
@@ -87,7 +89,41 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const { session } = await openSession(site, user)
         await visit(site, session, { id, clientId, secret })
         await site.admin('DELETE', `/sessions/${session.sid}`)
-        await runJobs(parts.jobs, parts.oidc.logouts)
+        await runJobs(parts.jobs, logoutJobs(parts))
+        return (await failed('logout')) === before
+      },
+    },
+    'SAML logout over SOAP': {
+      write: async (singleLogoutServiceUrl) => {
+        const entityId = `https://sp.example/${newId()}`
+        const answer = await send('POST', '/admin/realms/acme/saml-clients', {
+          entityId,
+          assertionConsumerServiceUrl: 'https://sp.example/acs',
+          singleLogoutServiceUrl,
+          options: { backChannelSloEnabled: true },
+        })
+        clientId = entityId
+        return answer
+      },
+      call: async () => {
+        const before = await failed('logout')
+        const user = await addUser(site, { username: `user-${newId()}` })
+        const { session } = await openSession(site, user)
+        const document = await (await parts.copy.fresh('acme'))?.get('saml-client', clientId)
+        const samlSessions = createSamlSessions({
+          storage: parts.storage,
+          clock: parts.given.clock,
+        })
+        await parts.storage.commit(
+          samlSessions.visit({
+            session,
+            providerId: document?.id ?? '',
+            nameId: { format: 'persistent', value: 'a name' },
+            sessionIndex: '_1',
+          }),
+        )
+        await site.admin('DELETE', `/sessions/${session.sid}`)
+        await runJobs(parts.jobs, logoutJobs(parts))
         return (await failed('logout')) === before
       },
     },

@@ -151,6 +151,7 @@ export const weakChoices: readonly WeakChoice[] = [
       return unencrypted([
         ['/assertionConsumerServiceUrl', doc['assertionConsumerServiceUrl']],
         ['/singleLogoutServiceUrl', doc['singleLogoutServiceUrl']],
+        ['/singleLogoutServiceSoapUrl', doc['singleLogoutServiceSoapUrl']],
         ...items('/options/additionalAcsUrls', asWritten(options['additionalAcsUrls'])),
         ...asWritten(doc['acs']).map(
           (one, i) => [`/acs/${i}/url`, isObject(one) ? one['url'] : undefined] as const,

@@ -4,6 +4,7 @@ import {
   encryptionAlgorithms,
   keyTransportAlgorithms,
   requestSignatureAlgorithms,
+  sloBindings,
 } from '../../drivers/saml.ts'
 import { defineKind } from '../../kind.ts'
 import { fields, flag, follows, name, oneOf, readOnly, realmId, setOf, text } from '../../marks.ts'
@@ -104,6 +105,18 @@ const spec = fields({
   }),
   singleLogoutServiceUrl: fromMetadata(
     text('Where logout messages are sent.', { format: 'saml-endpoint' }),
+  ),
+  singleLogoutServiceBinding: fromMetadata(
+    Type.Optional(
+      oneOf(sloBindings, {
+        description: 'How logout messages travel there in the browser; unset means HTTP-Redirect.',
+      }),
+    ),
+  ),
+  singleLogoutServiceSoapUrl: fromMetadata(
+    text('Where logout requests are sent over SOAP; unset means singleLogoutServiceUrl.', {
+      format: 'saml-endpoint',
+    }),
   ),
   signingCertificate: fromMetadata(certificate('PEM or base64; verifies signed requests.')),
   certificates: fromMetadata(

@@ -1,18 +1,14 @@
-/**
- * Notifies clients that a session has ended (OIDC Back-Channel Logout 1.0). The jobs are created in the transaction that ends
- * the session. A client that does not answer is retried with growing delays for a day.
- */
+/** Notifies clients that a session has ended (OIDC Back-Channel Logout 1.0): a logout token for each job of the queue. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
-import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
-import { OutgoingError } from '#server/platform/outgoing/errors.ts'
-import { type EndedSession, logoutQueue } from '#server/sessions/endings.ts'
+import type { EndedSession } from '#server/sessions/endings.ts'
+import type { TellLogout } from '#server/sessions/logout-queue.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
-import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import { SubjectMissingError, type Subjects } from '#server/tokens/subject.ts'
 import { userById } from '#server/users/user-rows.ts'
@@ -21,20 +17,16 @@ export interface LogoutDeliveryParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly outgoing: Pick<Outgoing, 'request'>
-  readonly issuers: Issuers
   readonly mint: Pick<Mint, 'sign'>
   readonly subjects: Subjects
 }
 
-const minute = 60_000
-/** Delays after the first failure, the second, and so on; no retry after the last. */
-const waits = [10_000, minute, 5 * minute, 30 * minute, 120 * minute, 360 * minute, 720 * minute]
 const tokenSeconds = 120
 const event = 'http://schemas.openid.net/event/backchannel-logout'
 const longestAnswer = 64 * 1024
 
-export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSession> => {
-  const { storage, clock, outgoing, issuers, mint, subjects } = parts
+export const logoutDeliveries = (parts: LogoutDeliveryParts): TellLogout => {
+  const { storage, clock, outgoing, mint, subjects } = parts
 
   /** Nothing where the user is gone, or has no subject any more: the session's id is enough (§2.4). */
   const subjectOf = async (
@@ -71,16 +63,12 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSe
     })
   }
 
-  const tell = async (
-    { realm, target, payload }: Job<EndedSession>,
-    signal: AbortSignal,
-  ): Promise<Outcome> => {
-    const issuer = await issuers.fresh(realm ?? '')
-    if (!issuer) return { kind: 'retry', reason: 'the realm is disabled' }
+  return async ({ target, payload }, issuer, signal) => {
     const document = await issuer.view.byId(Client.kind, target)
-    const client = document && clientOf(document)
-    const url = client?.doc.backchannelLogoutUri
-    if (!client || url === undefined) return { kind: 'done' }
+    if (!document) return undefined
+    const client = clientOf(document)
+    const url = client.doc.backchannelLogoutUri
+    if (url === undefined) return { kind: 'done' }
     const { status } = await outgoing.request({
       url,
       method: 'POST',
@@ -92,21 +80,5 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): JobHandler<EndedSe
     return status >= 200 && status < 300
       ? { kind: 'done' }
       : { kind: 'retry', reason: `it answers ${status}` }
-  }
-
-  return {
-    queue: logoutQueue,
-    perTarget: 10,
-    untold: true,
-    leaseMs: minute / 4,
-    waits,
-    run: async (job, signal) => {
-      try {
-        return await tell(job, signal)
-      } catch (error) {
-        if (!(error instanceof OutgoingError)) throw error
-        return { kind: 'retry', reason: error.message }
-      }
-    },
   }
 }

@@ -14,7 +14,7 @@ import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import { clientsOfSession } from '#server/sessions/session-clients.ts'
+import type { BeginSamlLogout, Frame } from '#server/sessions/front-channel.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
@@ -30,6 +30,7 @@ import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import type { OidcPages } from '../page-definitions.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
+import { createFramesOf } from './frames.ts'
 import { createLogoutRequests } from './logout-requests.ts'
 
 export interface LogoutParts {
@@ -43,6 +44,7 @@ export interface LogoutParts {
   readonly pages: OidcPages
   readonly mapError?: MapError | undefined
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly beginSamlLogout: BeginSamlLogout
 }
 
 const path = '/logout'
@@ -75,6 +77,8 @@ const tell = (error: unknown) => {
 
 const createHandlers = (parts: LogoutParts) => {
   const { browser, issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
+  const { beginSamlLogout } = parts
+  const framesOf = createFramesOf(storage)
   const requests = createLogoutRequests(parts)
 
   const visitOf = async (
@@ -127,38 +131,39 @@ const createHandlers = (parts: LogoutParts) => {
     return { parameters, sid: hint?.sid, client, target }
   }
 
-  /** Addresses of the clients that want to be told in the browser. */
-  const framesOf = async ({ view, url }: Issuer, sid: string): Promise<string[]> => {
-    const ids = await clientsOfSession(storage, sid)
-    const documents = await Promise.all(ids.map((id) => view.byId(Client.kind, id)))
-    return documents.flatMap((document) => {
-      const { frontchannelLogout, frontchannelLogoutUri } = document ? clientOf(document).doc : {}
-      return frontchannelLogout && frontchannelLogoutUri !== undefined
-        ? [withQuery(frontchannelLogoutUri, { iss: url, sid })]
-        : []
-    })
-  }
-
-  const end = async ({ request, issuer }: Visit, { session, user }: FoundSession) => {
+  /** Where the browser goes on to where service providers have to be told there. */
+  const end = async (
+    { request, issuer }: Visit,
+    { client, target }: Asked,
+    { session, user }: FoundSession,
+    frames: readonly Frame[],
+  ): Promise<string | undefined> => {
     const { name: realm } = issuer
+    const application = client && displayNameOf(client.doc)
+    const told = await beginSamlLogout(issuer, session.sid, { frames, target, application })
     try {
-      await recorder.commit(sessions.revokeStatements(realm, session.sid), [
-        {
-          type: 'LOGOUT',
-          realm,
-          ...doerOf(user.id, session),
-          sourceIp: request.ip,
-          outcome: 'SUCCESS',
-        },
-      ])
+      await recorder.commit(
+        [...(told?.statements ?? []), ...sessions.revokeStatements(realm, session.sid)],
+        [
+          {
+            type: 'LOGOUT',
+            realm,
+            ...doerOf(user.id, session),
+            sourceIp: request.ip,
+            outcome: 'SUCCESS',
+          },
+        ],
+      )
       jobs.wake(logoutQueue)
+      return told?.path
     } catch (error) {
       // Signed out in another tab at the same moment: it is over, and was recorded there.
       if (!(error instanceof GuardFailedError)) throw error
+      return undefined
     }
   }
 
-  const goOn = (visit: Visit, { client, target }: Asked, frames: readonly string[]) => {
+  const goOn = (visit: Visit, { client, target }: Asked, frames: readonly Frame[]) => {
     const { request, reply, issuer } = visit
     browser.signOut(reply, issuer.name)
     if (target !== undefined && frames.length === 0) return reply.redirect(target, 303)
@@ -168,14 +173,19 @@ const createHandlers = (parts: LogoutParts) => {
       ...pageContext(pages, request, issuer.name, issuer.settings),
       application: client && displayNameOf(client.doc),
       target,
-      frames,
+      frames: frames.map(({ url }) => url),
     })
+  }
+
+  const toProgress = ({ reply, issuer }: Visit, progress: string): FastifyReply => {
+    browser.signOut(reply, issuer.name)
+    return reply.redirect(progress, 303)
   }
 
   const leave = async (visit: Visit, asked: Asked, found: FoundSession): Promise<FastifyReply> => {
     const frames = await framesOf(visit.issuer, found.session.sid)
-    await end(visit, found)
-    return goOn(visit, asked, frames)
+    const progress = await end(visit, asked, found, frames)
+    return progress === undefined ? goOn(visit, asked, frames) : toProgress(visit, progress)
   }
 
   const ask = (visit: Visit, asked: Asked, { session, user }: FoundSession): FastifyReply => {
@@ -240,7 +250,8 @@ const createHandlers = (parts: LogoutParts) => {
       throw new Problem('csrf', 'The form is not from this session.')
     const ofClient = asked.client !== undefined || asked.target !== undefined
     const frames = found ? await framesOf(visit.issuer, found.session.sid) : []
-    if (found) await end(visit, found)
+    const progress = found && (await end(visit, asked, found, frames))
+    if (progress !== undefined) return toProgress(visit, progress)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
     browser.signOut(reply, realm)
     // No session is left: the page says so.

@@ -4,13 +4,7 @@ import { pinnedUntil } from '#schemas/kinds/clients/saml-client.ts'
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import {
-  element,
-  encryptElement,
-  signElement,
-  type Template,
-  writeElement,
-} from '#server/xml/index.ts'
+import { element, encryptElement, signElement, type Template } from '#server/xml/index.ts'
 import { SamlStatusError, secondLevelCode, successCode, topLevelCode } from '../errors.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { SsoRequest } from '../sso/sso-request.ts'
@@ -30,8 +24,9 @@ export const createSignerFor =
 
 export type SignerFor = ReturnType<typeof createSignerFor>
 
-const statusOf = (outcome: Template | SamlStatusError): Template =>
-  outcome instanceof SamlStatusError
+/** Success where nothing went wrong. */
+export const statusElement = (outcome: SamlStatusError | undefined): Template =>
+  outcome
     ? element('samlp:Status', {}, [
         element('samlp:StatusCode', { Value: topLevelCode(outcome.code) }, [
           element('samlp:StatusCode', { Value: secondLevelCode(outcome.code) }),
@@ -69,13 +64,12 @@ export const createResponses = (parts: {
     return element('saml:EncryptedAssertion', {}, [encrypted])
   }
 
-  /** The text of the Response. */
   return async (
     issuer: Issuer,
     provider: ServiceProvider,
     { id, acs }: Answered,
     outcome: Template | SamlStatusError,
-  ): Promise<string> => {
+  ): Promise<Template> => {
     const failed = outcome instanceof SamlStatusError
     const response = element(
       'samlp:Response',
@@ -88,17 +82,15 @@ export const createResponses = (parts: {
       },
       [
         issuerElement(issuer),
-        statusOf(outcome),
+        statusElement(failed ? outcome : undefined),
         failed ? undefined : await sealed(issuer, provider, outcome),
       ],
     )
     const options = optionsOf(issuer, provider)
     // A status has no assertion whose signature could tell who speaks.
-    return writeElement(
-      options.signResponse || failed || !options.signAssertion
-        ? await signElement(response, await signerFor(issuer, provider))
-        : response,
-    )
+    return options.signResponse || failed || !options.signAssertion
+      ? await signElement(response, await signerFor(issuer, provider))
+      : response
   }
 }
 

@@ -1,27 +1,38 @@
 /**
- * A request as a binding brings it: the service provider that sent it, and the part of it that may be trusted. Of a signed
+ * A message as a binding brings it: the service provider that sent it, and the part of it that may be trusted. Of a signed
  * message that is what the signature covers and nothing else; the sender is found by the Issuer, whose keys must have
  * signed, and the Issuer of the signed part must be the same.
  */
 
+import type { FastifyRequest } from 'fastify'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   childOf,
   isSigned,
   MESSAGE_LIMIT,
+  type MessageParameter,
   readBase64,
   readElement,
   readQuery,
   readSigned,
   verifyQuery,
   type XmlElement,
+  type XmlName,
   XmlRefused,
   xmlName,
 } from '#server/xml/index.ts'
 import { SamlRefused } from '../errors.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
 
-type MessageName = 'samlp:AuthnRequest' | 'samlp:LogoutRequest'
+type MessageName =
+  | 'samlp:ArtifactResolve'
+  | 'samlp:AuthnRequest'
+  | 'samlp:LogoutRequest'
+  | 'samlp:LogoutResponse'
+
+/** The parameter that carries it. */
+const parameterOf = (name: MessageName): MessageParameter =>
+  name.endsWith('Response') ? 'SAMLResponse' : 'SAMLRequest'
 
 export interface ReceivedRequest {
   readonly provider: ServiceProvider
@@ -96,14 +107,21 @@ const noKeys = (provider: ServiceProvider): SamlRefused =>
     },
   )
 
+/** What follows the `?`, not decoded. */
+export const rawQueryOf = ({ url }: FastifyRequest): string => {
+  const at = url.indexOf('?')
+  return at < 0 ? '' : url.slice(at + 1)
+}
+
 /** HTTP-Redirect (SAML Bindings §3.4): the raw query, which is what its signature covers. */
 export const receiveRedirect = async (
   rawQuery: string,
   options: ReceiveOptions,
 ): Promise<ReceivedRequest> => {
   const query = gated(() => readQuery(rawQuery))
-  if (query.parameter !== 'SAMLRequest')
-    throw new SamlRefused('the query must have the parameter SAMLRequest')
+  const parameter = parameterOf(options.name)
+  if (query.parameter !== parameter)
+    throw new SamlRefused(`the query must have the parameter ${parameter}`)
   const message = gated(() => readElement(query.received, { root: xmlName(options.name) }))
   const provider = await senderOf(options.issuer, message)
   // Signatures inside the message must have been removed (SAML Bindings §3.4.4.1).
@@ -122,25 +140,33 @@ export const receiveRedirect = async (
   return { provider, message, isSigned: query.signature !== undefined, relayState }
 }
 
+/** The one element of a name; `readSigned` goes the same way. */
+const onlyChild = (around: XmlElement, { namespace, name }: XmlName): XmlElement => {
+  const [child, ...others] = around.children.filter(
+    (one) => one.namespace === namespace && one.name === name,
+  )
+  if (!child || others.length > 0) throw new SamlRefused(`${around.name} must hold one ${name}`)
+  return child
+}
+
 /** Of the one signature that `readSigned` accepts. */
 const algorithmOf = (message: XmlElement): string | undefined => {
   const signedInfo = childOf(childOf(message, 'ds:Signature') ?? message, 'ds:SignedInfo')
   return signedInfo && childOf(signedInfo, 'ds:SignatureMethod')?.attributes['Algorithm']
 }
 
-/** HTTP-POST (SAML Bindings §3.5): the fields of the form. */
-export const receivePost = async (
-  form: { readonly message: string; readonly relayState: string | undefined },
+/** What is signed inside a document, or the document's message where it may be unsigned. */
+const readMessage = async (
+  received: string,
+  { root, path }: { readonly root: XmlName; readonly path: readonly XmlName[] },
   options: ReceiveOptions,
-): Promise<ReceivedRequest> => {
-  const root = xmlName(options.name)
-  const received = gated(() => readBase64(form.message, MESSAGE_LIMIT))
-  const outer = gated(() => readElement(received, { root }))
+): Promise<Omit<ReceivedRequest, 'relayState'>> => {
+  const document = gated(() => readElement(received, { root }))
+  const outer = gated(() => path.reduce(onlyChild, document))
   const provider = await senderOf(options.issuer, outer)
-  const { relayState } = form
   if (!isSigned(outer)) {
     if (mustBeSigned(options, provider)) throw unsigned(provider)
-    return { provider, message: outer, isSigned: false, relayState }
+    return { provider, message: outer, isSigned: false }
   }
   if (provider.keys.length === 0) throw noKeys(provider)
   checkAlgorithm(
@@ -148,8 +174,30 @@ export const receivePost = async (
     provider,
     gated(() => algorithmOf(outer), provider),
   )
-  const { element } = gated(() => readSigned(received, { root, keys: provider.keys }), provider)
+  const { keys } = provider
+  const { element } = gated(() => readSigned(received, { root, path, keys }), provider)
   if (gated(() => issuerOf(element), provider) !== provider.entityId)
     throw new SamlRefused('the Issuer of what is signed is another', { provider })
-  return { provider, message: element, isSigned: true, relayState }
+  return { provider, message: element, isSigned: true }
+}
+
+/** HTTP-POST (SAML Bindings §3.5): the fields of the form. */
+export const receivePost = async (
+  form: { readonly message: string; readonly relayState: string | undefined },
+  options: ReceiveOptions,
+): Promise<ReceivedRequest> => {
+  const received = gated(() => readBase64(form.message, MESSAGE_LIMIT))
+  const read = await readMessage(received, { root: xmlName(options.name), path: [] }, options)
+  return { ...read, relayState: form.relayState }
+}
+
+/** SOAP (SAML Bindings §3.2): the envelope. No browser vouches for anything here, so the message must be signed. */
+export const receiveSoap = async (
+  envelope: string,
+  options: Omit<ReceiveOptions, 'signedOnly'>,
+): Promise<ReceivedRequest> => {
+  const root = xmlName('soap:Envelope')
+  const path = [xmlName('soap:Body'), xmlName(options.name)]
+  const read = await readMessage(envelope, { root, path }, { ...options, signedOnly: true })
+  return { ...read, relayState: undefined }
 }

@@ -11,7 +11,13 @@ import type { SpMetadata } from './sp-metadata.ts'
 /** The fields that follow the metadata when it is read again. */
 export type FollowedFields = Pick<
   SamlClientDoc,
-  'acs' | 'singleLogoutServiceUrl' | 'signingCertificate' | 'certificates' | 'encryptionCertificate'
+  | 'acs'
+  | 'singleLogoutServiceUrl'
+  | 'singleLogoutServiceBinding'
+  | 'singleLogoutServiceSoapUrl'
+  | 'signingCertificate'
+  | 'certificates'
+  | 'encryptionCertificate'
 >
 
 export type ImportedFields = FollowedFields &
@@ -34,6 +40,16 @@ type Loose<T> = { [K in keyof T]: T[K] | undefined }
 const set = <T extends object>(given: Loose<T>): T =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 
+const logoutFields = (metadata: SpMetadata) => {
+  const chosen = logoutOf(metadata)
+  const soap = metadata.logout.find(({ binding }) => binding === 'SOAP')
+  return {
+    singleLogoutServiceUrl: chosen?.url,
+    singleLogoutServiceBinding: chosen?.binding === 'HTTP-POST' ? chosen.binding : undefined,
+    singleLogoutServiceSoapUrl: soap?.url === chosen?.url ? undefined : soap?.url,
+  }
+}
+
 export const followedFields = (metadata: SpMetadata): FollowedFields => {
   const [signing, ...more] = metadata.signing
   // One without `use` may be an EC key, which only signs.
@@ -42,7 +58,7 @@ export const followedFields = (metadata: SpMetadata): FollowedFields => {
   )
   return set<FollowedFields>({
     acs: [...metadata.acs],
-    singleLogoutServiceUrl: logoutOf(metadata)?.url,
+    ...logoutFields(metadata),
     signingCertificate: signing && pem(signing),
     certificates: more.map(pem),
     encryptionCertificate: encryption && pem(encryption),
@@ -71,6 +87,8 @@ export const importedFields = (metadata: SpMetadata): ImportedFields =>
 const followed = [
   'acs',
   'singleLogoutServiceUrl',
+  'singleLogoutServiceBinding',
+  'singleLogoutServiceSoapUrl',
   'signingCertificate',
   'certificates',
   'encryptionCertificate',

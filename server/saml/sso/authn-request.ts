@@ -12,20 +12,13 @@ import {
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
+import { checkHeader } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
-import { instantOf } from '../instant.ts'
 import { type Acs, optionsOf, type SamlOptions, type ServiceProvider } from '../service-provider.ts'
 import type { Comparison, RequestedContext } from './authn-context.ts'
 import type { SsoRequest } from './sso-request.ts'
 
-/** Of the clock of a service provider. */
-const skewMs = 60_000
-/** So long a request may be under way. */
-export const freshMs = 5 * 60_000
-
-/** An xs:ID, and no longer than anybody needs. */
-const idForm = /^[A-Za-z_][A-Za-z0-9._-]{0,255}$/
 export interface Target {
   /** The ID of the request. */
   readonly id: string
@@ -68,28 +61,15 @@ const acsOf = ({ acs }: ServiceProvider, message: XmlElement): Acs | undefined =
 }
 
 /** Where the answer goes; a SamlRefused names the service provider where it is wrong. */
-export const targetOf = (
-  issuer: Issuer,
-  { provider, message, isSigned }: ReceivedRequest,
-  now: number,
-): Target => {
-  const refuse = (text: string): never => {
-    throw new SamlRefused(text, { provider })
-  }
-  const { ID: id = '', Version, IssueInstant = '', Destination } = message.attributes
-  if (Version !== '2.0') refuse('the Version must be 2.0')
-  if (!idForm.test(id)) refuse('the request must have an ID')
-  const issued = instantOf(IssueInstant)
-  if (Number.isNaN(issued)) refuse('the IssueInstant must be a time in UTC')
-  if (issued > now + skewMs) refuse('the IssueInstant is in the future; check the clock')
-  if (issued < now - freshMs - skewMs) refuse('the request is too old; sign in again')
-  // Signed requests must say whom they are for, so that they cannot be used elsewhere (SAML Bindings §3.5.5.2).
-  if (Destination === undefined ? isSigned : Destination !== `${issuer.url}${ssoPath}`)
-    refuse(`the Destination must be ${issuer.url}${ssoPath}`)
+export const targetOf = (issuer: Issuer, received: ReceivedRequest, now: number): Target => {
+  const { provider, message, isSigned: needsDestination } = received
+  const id = checkHeader(received, { issuer, path: ssoPath, now, needsDestination })
   const acs = acsOf(provider, message)
-  return acs
-    ? { id, acs }
-    : refuse('the assertion consumer service is none of the service provider; register it')
+  if (acs) return { id, acs }
+  throw new SamlRefused(
+    'the assertion consumer service is none of the service provider; register it',
+    { provider },
+  )
 }
 
 const comparisons: readonly Comparison[] = ['exact', 'minimum', 'maximum', 'better']

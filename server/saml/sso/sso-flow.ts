@@ -16,14 +16,13 @@ import { type Decision, expired, type ProtocolVisit } from '#server/sign-in/wait
 import { waitingMs } from '#server/sign-in/waiting/waiting-requests.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import type { Deliver } from '../artifact/deliver.ts'
 import { assertionOf } from '../assertion/assertion.ts'
 import type { AttributesOf } from '../assertion/attributes.ts'
 import type { NameIds } from '../assertion/name-id.ts'
 import type { Answered, Respond, SignerFor } from '../assertion/response.ts'
-import { sendPost } from '../bindings/send-post.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { KeyUses } from '../key-uses.ts'
-import type { SamlPages } from '../page-definitions.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { createInteraction, Need } from './interaction.ts'
 import type { SsoJourney, SsoTrip, WaitingSso } from './sso-protocol.ts'
@@ -36,11 +35,11 @@ export interface FlowParts {
   readonly sessions: Pick<Sessions, 'touch'>
   readonly samlSessions: SamlSessions
   readonly grantsStore: Pick<GrantsStore, 'once'>
-  readonly pages: SamlPages
   readonly trip: SsoTrip
   readonly nameIds: NameIds
   readonly attributesOf: AttributesOf
   readonly respond: Respond
+  readonly deliver: Deliver
   readonly interaction: ReturnType<typeof createInteraction>
   readonly signerFor: SignerFor
   readonly keyUses: Pick<KeyUses, 'statements'>
@@ -56,8 +55,8 @@ const sessionIndexOf = (sid: string, { id }: ServiceProvider): string =>
   `_${sha256(`saml-session ${sid} ${id}`)}`
 
 export const createSsoFlow = (parts: FlowParts) => {
-  const { clock, recorder, metrics, sessions, samlSessions, grantsStore, pages, trip } = parts
-  const { nameIds, attributesOf, respond, interaction } = parts
+  const { clock, recorder, metrics, sessions, samlSessions, grantsStore, trip } = parts
+  const { nameIds, attributesOf, respond, deliver, interaction } = parts
   const { signerFor, keyUses } = parts
 
   const eventOf = (
@@ -87,10 +86,11 @@ export const createSsoFlow = (parts: FlowParts) => {
   ): Promise<FastifyReply> => {
     const detail = `${error.code}: ${error.message}`
     visit.request.log.info({ detail }, 'single sign-on refused')
-    await recorder.append([], [eventOf(visit, provider, found, 'FAILURE', detail)])
-    const xml = await respond(visit.issuer, provider, answered, error)
-    const { acs, relayState } = answered
-    return sendPost(pages, visit, provider, { url: acs.url, xml, relayState })
+    const response = await respond(visit.issuer, provider, answered, error)
+    const delivery = deliver(visit.issuer, provider, answered, response)
+    const event = eventOf(visit, provider, found, 'FAILURE', detail)
+    await recorder.append(delivery.statements, [event])
+    return delivery.send(visit)
   }
 
   const refuse = async (
@@ -127,8 +127,9 @@ export const createSsoFlow = (parts: FlowParts) => {
       attributes: options.includeAttributes ? await attributesOf(issuer, provider, user) : [],
       now,
     })
-    const xml = await respond(issuer, provider, request, assertion)
     const { kid } = await signerFor(issuer, provider)
+    const response = await respond(issuer, provider, request, assertion)
+    const delivery = deliver(issuer, provider, request, response)
     try {
       await recorder.append(
         [
@@ -143,6 +144,7 @@ export const createSsoFlow = (parts: FlowParts) => {
               )),
           ...nameId.statements,
           ...keyUses.statements(issuer.name, provider.id, kid),
+          ...delivery.statements,
           ...samlSessions.visit({ session, providerId: provider.id, nameId, sessionIndex }),
         ],
         [eventOf(visit, provider, found, 'SUCCESS', contextClass)],
@@ -155,8 +157,7 @@ export const createSsoFlow = (parts: FlowParts) => {
     }
     metrics.tokenIssued(issuer.name)
     await sessions.touch(session, issuer.settings)
-    const { acs, relayState } = request
-    return sendPost(pages, visit, provider, { url: acs.url, xml, relayState })
+    return delivery.send(visit)
   }
 
   const proceed = async (visit: ProtocolVisit, journey: SsoJourney): Promise<FastifyReply> => {

@@ -19,7 +19,12 @@ import {
   urlOf,
 } from '../addresses.ts'
 import { formOf } from '../bindings/forms.ts'
-import { type ReceivedRequest, receivePost, receiveRedirect } from '../bindings/receive.ts'
+import {
+  type ReceivedRequest,
+  rawQueryOf,
+  receivePost,
+  receiveRedirect,
+} from '../bindings/receive.ts'
 import { describePage } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
@@ -34,11 +39,6 @@ export interface SsoParts {
   readonly recorder: Recorder
   readonly trip: SsoTrip
   readonly flow: SsoFlow
-}
-
-const rawQueryOf = ({ url }: FastifyRequest): string => {
-  const at = url.indexOf('?')
-  return at < 0 ? '' : url.slice(at + 1)
 }
 
 /** Nothing of what it says was trusted; who is named in it is known. */
@@ -83,8 +83,6 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
     const answered = { ...target, ...(relayState === undefined ? {} : { relayState }) }
     let request: SsoRequest
     try {
-      if (target.acs.binding !== 'HTTP-POST')
-        throw new SamlRefused('responses by HTTP-Artifact are not offered', { provider })
       request = checkAuthnRequest(issuer, received, target)
     } catch (error) {
       if (error instanceof SamlStatusError) return flow.tell(visit, provider, answered, error)
@@ -123,8 +121,8 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
   const initiated = (visit: ProtocolVisit, provider: ServiceProvider): SsoRequest => {
     const options = optionsOf(visit.issuer, provider)
     if (!options.idpInitiatedSsoEnabled) throw startsThere(provider)
-    const acs = provider.acs.find(({ binding }) => binding === 'HTTP-POST')
-    if (!acs) throw new SamlRefused('the service provider takes no response by POST', { provider })
+    const [acs] = provider.acs
+    if (!acs) throw new SamlRefused('the service provider has no address', { provider })
     const { RelayState: relayState } = visit.request.query as { RelayState?: unknown }
     const { defaultAuthnContextClassRef: wanted } = provider.doc
     const comparison = options.authnContextComparison ?? 'exact'

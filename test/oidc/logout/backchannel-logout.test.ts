@@ -3,6 +3,7 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
+import { logoutJobs } from '#server/run/background.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import { backends } from '../../support/backends.ts'
@@ -47,7 +48,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     return { user, session }
   }
   const end = ({ sid }: SessionRow) => site.admin('DELETE', `/sessions/${sid}`)
-  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, of.oidc.logouts)
+  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, logoutJobs(of))
   const visitsOf = ({ sid }: SessionRow) =>
     parts().storage.db.selectFrom('session_clients').selectAll().where('sid', '=', sid).execute()
   /** Clients that are still to be told. */

@@ -5,6 +5,7 @@
 
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logoutJobs } from '#server/run/background.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
@@ -162,7 +163,7 @@ describe.each(backends)('logout certification plans on $name', (backend) => {
     const { sub, sid } = claimsOf(hint)
     const query = { id_token_hint: hint, post_logout_redirect_uri: after }
     expect((await logout(alice, query)).away).toBe(after)
-    await runJobs(site.server.parts.jobs, site.server.parts.oidc.logouts)
+    await runJobs(site.server.parts.jobs, logoutJobs(site.server.parts))
     expect(peer.tokens).toHaveLength(1)
     const keys = createLocalJWKSet((await site.get('/.well-known/jwks.json')).body)
     const { payload, protectedHeader } = await jwtVerify(peer.tokens[0] ?? '', keys, {

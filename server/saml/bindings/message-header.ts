@@ -1,0 +1,43 @@
+/** What every request must say of itself before anything else of it counts (SAML Core §3.2.1; Bindings §3.4.5.2, §3.5.5.2). */
+
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { XmlElement } from '#server/xml/index.ts'
+import { SamlRefused } from '../errors.ts'
+import { instantOf } from '../instant.ts'
+import type { ServiceProvider } from '../service-provider.ts'
+
+/** Of the clock of a service provider. */
+export const skewMs = 60_000
+/** So long a request may be under way. */
+export const freshMs = 5 * 60_000
+
+/** An xs:ID, and no longer than anybody needs. */
+const idForm = /^[A-Za-z_][A-Za-z0-9._-]{0,255}$/
+export interface HeaderRules {
+  readonly issuer: Issuer
+  /** The endpoint that received it, below the realm. */
+  readonly path: string
+  readonly now: number
+  /** Whether it must name the endpoint: signed ones that a browser carries must, so that they cannot be used elsewhere. */
+  readonly needsDestination: boolean
+}
+
+/** The ID of the message; a SamlRefused names the service provider. */
+export const checkHeader = (
+  { provider, message }: { readonly provider: ServiceProvider; readonly message: XmlElement },
+  { issuer, path, now, needsDestination }: HeaderRules,
+): string => {
+  const refuse = (text: string): never => {
+    throw new SamlRefused(text, { provider })
+  }
+  const { ID: id = '', Version, IssueInstant = '', Destination } = message.attributes
+  if (Version !== '2.0') refuse('the Version must be 2.0')
+  if (!idForm.test(id)) refuse('the request must have an ID')
+  const issued = instantOf(IssueInstant)
+  if (Number.isNaN(issued)) refuse('the IssueInstant must be a time in UTC')
+  if (issued > now + skewMs) refuse('the IssueInstant is in the future; check the clock')
+  if (issued < now - freshMs - skewMs) refuse('the request is too old; send a new one')
+  if (Destination === undefined ? needsDestination : Destination !== `${issuer.url}${path}`)
+    refuse(`the Destination must be ${issuer.url}${path}`)
+  return id
+}

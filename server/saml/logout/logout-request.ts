@@ -1,0 +1,72 @@
+/** The rules of a LogoutRequest (SAML Core §3.7.1). Its signature and its sender have been verified. */
+
+import { nameIdFormats } from '#schemas/drivers/saml.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
+import { entityIdOf, sloPath } from '../addresses.ts'
+import { checkHeader, skewMs } from '../bindings/message-header.ts'
+import type { ReceivedRequest } from '../bindings/receive.ts'
+import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { instantOf } from '../instant.ts'
+
+export interface LogoutRequest {
+  readonly id: string
+  readonly nameId: string
+  /** A URN; none where any will do. */
+  readonly nameIdFormat?: string | undefined
+  /** Empty: all sessions of the user at the service provider. */
+  readonly sessionIndexes: readonly string[]
+}
+
+const nameIdOf = (
+  issuer: Issuer,
+  { provider, message }: ReceivedRequest,
+): Pick<LogoutRequest, 'nameId' | 'nameIdFormat'> => {
+  const nameId = childOf(message, 'saml:NameID')
+  if (!nameId) throw new SamlStatusError('RequestUnsupported', 'the request must have a NameID')
+  const { Format: format, NameQualifier, SPNameQualifier } = nameId.attributes
+  const isOther =
+    (NameQualifier !== undefined && NameQualifier !== entityIdOf(issuer)) ||
+    (SPNameQualifier !== undefined && SPNameQualifier !== provider.entityId)
+  if (isOther)
+    throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')
+  return {
+    nameId: nameId.text,
+    ...(format === undefined || format === nameIdFormats.unspecified
+      ? {}
+      : { nameIdFormat: format }),
+  }
+}
+
+/** Who it is from counts before this; a SamlRefused is told on a page. */
+export const logoutHeaderOf = (
+  issuer: Issuer,
+  received: ReceivedRequest,
+  { now, needsDestination }: { readonly now: number; readonly needsDestination: boolean },
+): string => {
+  const id = checkHeader(received, { issuer, path: sloPath, now, needsDestination })
+  const { NotOnOrAfter } = received.message.attributes
+  // Not later than NotOnOrAfter (SAML Core §3.7.1); what is no time is no limit that was kept.
+  if (NotOnOrAfter !== undefined && !(instantOf(NotOnOrAfter) + skewMs > now))
+    throw new SamlRefused('the LogoutRequest has expired', { provider: received.provider })
+  return id
+}
+
+/** A SamlStatusError tells the service provider what is wrong. */
+export const checkLogoutRequest = (
+  issuer: Issuer,
+  received: ReceivedRequest,
+  id: string,
+): LogoutRequest => ({
+  id,
+  ...nameIdOf(issuer, received),
+  sessionIndexes: childrenOf(received.message, 'samlp:SessionIndex').map(({ text }) => text.trim()),
+})
+
+/** Top-level and second-level codes of a response. */
+export const statusCodesOf = (message: XmlElement): readonly string[] => {
+  const status = childOf(message, 'samlp:Status')
+  const top = status && childOf(status, 'samlp:StatusCode')
+  const second = top && childOf(top, 'samlp:StatusCode')
+  return [top, second].flatMap((one) => one?.attributes['Value'] ?? [])
+}

@@ -1,0 +1,109 @@
+/**
+ * Tells a service provider over SOAP that a session has ended (SAML Profiles §4.4.3.1, Bindings §3.2). The answer must be to
+ * this request and signed by the service provider; over TLS, which authenticates it too, a signature may be absent.
+ */
+
+import type { Outcome } from '#server/jobs/job.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { TellLogout } from '#server/sessions/logout-queue.ts'
+import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import {
+  childOf,
+  isSigned,
+  MESSAGE_LIMIT,
+  readElement,
+  readSigned,
+  type XmlElement,
+  XmlRefused,
+  xmlName,
+} from '#server/xml/index.ts'
+import { newMessageId } from '../assertion/assertion.ts'
+import { envelope, soapAction, soapType } from '../bindings/soap.ts'
+import { secondLevelCode, successCode } from '../errors.ts'
+import { type ServiceProvider, serviceProviderById } from '../service-provider.ts'
+import type { LogoutMessages } from './logout-messages.ts'
+import { statusCodesOf } from './logout-request.ts'
+import { channelOf, soapUrlOf } from './participants.ts'
+
+export interface SoapLogoutParts {
+  readonly storage: Pick<Storage, 'append'>
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly samlSessions: SamlSessions
+  readonly messages: LogoutMessages
+}
+
+const root = xmlName('soap:Envelope')
+const path = [xmlName('soap:Body'), xmlName('samlp:LogoutResponse')]
+
+const answerIn = (received: string, { keys }: ServiceProvider, url: string): XmlElement => {
+  const body = childOf(readElement(received, { root }), 'soap:Body')
+  const answer = body && childOf(body, 'samlp:LogoutResponse')
+  if (answer && !isSigned(answer) && url.startsWith('https:')) return answer
+  return readSigned(received, { root, path, keys }).element
+}
+
+/** A reason to try again; nothing where the session there is over. */
+const problemOf = (
+  received: string,
+  provider: ServiceProvider,
+  { url, id }: { readonly url: string; readonly id: string },
+): string | undefined => {
+  const answer = answerIn(received, provider, url)
+  const codes = statusCodesOf(answer)
+  const { InResponseTo } = answer.attributes
+  if (InResponseTo !== id) return 'its LogoutResponse is to another request'
+  if (childOf(answer, 'saml:Issuer')?.text !== provider.entityId)
+    return 'its LogoutResponse is of another Issuer'
+  // A service provider that does not know the session has none.
+  const isOver = codes[0] === successCode || codes[1] === secondLevelCode('UnknownPrincipal')
+  return isOver ? undefined : `it answers ${codes.join(' ')}`
+}
+
+export const createSoapLogout = (parts: SoapLogoutParts): TellLogout => {
+  const { storage, outgoing, samlSessions, messages } = parts
+
+  const tell = async (
+    issuer: Issuer,
+    provider: ServiceProvider,
+    {
+      sid,
+      url,
+      signal,
+    }: { readonly sid: string; readonly url: string; readonly signal: AbortSignal },
+  ): Promise<Outcome> => {
+    const key = { sid, providerId: provider.id }
+    const row = await samlSessions.at(key)
+    if (!row) return { kind: 'done' }
+    const id = newMessageId()
+    const request = messages.request(issuer, provider, row, { id, destination: url })
+    const { status, body } = await outgoing.request({
+      url,
+      method: 'POST',
+      headers: { 'content-type': soapType, soapaction: `"${soapAction}"` },
+      body: envelope(await messages.signed(issuer, provider, request)),
+      maxBytes: MESSAGE_LIMIT,
+      signal,
+    })
+    if (status !== 200) return { kind: 'retry', reason: `it answers ${status}` }
+    try {
+      const reason = problemOf(Buffer.from(body).toString(), provider, { url, id })
+      if (reason !== undefined) return { kind: 'retry', reason }
+    } catch (error) {
+      if (!(error instanceof XmlRefused)) throw error
+      return { kind: 'retry', reason: `its answer is refused: ${error.message}` }
+    }
+    await storage.append([samlSessions.ended(key)])
+    return { kind: 'done' }
+  }
+
+  return async ({ target, payload: { sid } }, issuer, signal) => {
+    const provider = await serviceProviderById(issuer, target)
+    if (!provider) return undefined
+    const url = soapUrlOf(provider)
+    // The others are told in the browser, if at all.
+    if (channelOf(issuer, provider) !== 'back' || url === undefined) return { kind: 'done' }
+    return tell(issuer, provider, { sid, url, signal })
+  }
+}
