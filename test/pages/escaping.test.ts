@@ -9,7 +9,17 @@ import { exampleServer } from './server.ts'
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)><%= 1337 * 1337 %>`
 
 /** Fields that hold names of texts, never words of somebody. */
-const ids = new Set(['error', 'errors', 'notice', 'kind', 'purpose', 'what', 'reason', 'addable'])
+const ids = new Set([
+  'error',
+  'errors',
+  'notice',
+  'kind',
+  'purpose',
+  'what',
+  'reason',
+  'addable',
+  'state',
+])
 
 const attacked = (value: unknown, key = ''): unknown => {
   if (ids.has(key) || typeof value === 'function') return value

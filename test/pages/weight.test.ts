@@ -29,9 +29,9 @@ describe('a page', () => {
     expect(scripted).toEqual([
       'login',
       'identify',
+      'logout',
       'webauthn',
       'passkey',
-      'logout',
       'push',
       'qr',
       'register-passkey',

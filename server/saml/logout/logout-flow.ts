@@ -10,7 +10,6 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { BeginSamlLogout } from '#server/sessions/front-channel.ts'
 import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
 import { pageContext } from '#server/sign-in/pages/visit.ts'
-import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -144,18 +143,12 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     }
   }
 
-  const targetsOf = async (issuer: Issuer, { by, target }: Logout): Promise<string[]> => {
-    const provider = by && (await findServiceProvider(issuer, by.entityId))
-    const urls = [provider?.doc.singleLogoutServiceUrl, target]
-    return urls.flatMap((url) => (url === undefined ? [] : formTargets(url)))
-  }
-
-  const list = async (
+  const list = (
     visit: ProtocolVisit,
     logout: StoredLogout,
     { participants, isPending, isPartial }: Progress,
     isFirst: boolean,
-  ): Promise<FastifyReply> => {
+  ): FastifyReply => {
     const { issuer, reply } = visit
     const path = pathOf(issuer, logout.handle)
     const frameOf = ({ index }: Participant): string => `${path}/frames/${index}`
@@ -164,7 +157,6 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     )
     return pages.logout(reply, {
       ...contextOf(visit),
-      formTargets: await targetsOf(issuer, logout),
       action: path,
       statusUrl: `${path}/status`,
       isPending,
