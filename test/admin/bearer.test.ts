@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permission } from '#schemas/access/permissions.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { claimsOf } from '../oidc/fixture.ts'
-import { adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'
+import { adminRoutes, isWrite, nameOf } from '../security/admin-api/admin-routes.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -8,9 +8,14 @@ import { User } from '#schemas/kinds/users/user.ts'
 import { kinds } from '#schemas/registry.ts'
 import { categories, eventTypes } from '#schemas/wire/event-types.ts'
 import { newId } from '#server/platform/ids.ts'
-import { type AdminRoute, adminRoutes, isWrite, nameOf } from '../security/admin-routes.ts'
-import { bodyFor, routeVariants } from '../security/valid-bodies.ts'
-import { createWorld } from '../security/world.ts'
+import {
+  type AdminRoute,
+  adminRoutes,
+  isWrite,
+  nameOf,
+} from '../security/admin-api/admin-routes.ts'
+import { bodyFor, routeVariants } from '../security/admin-api/valid-bodies.ts'
+import { createWorld } from '../security/admin-api/world.ts'
 import { backends } from '../support/backends.ts'
 import { bodyWithReferences, leastBody } from '../support/samples.ts'
 import { startServer, type TestServer } from '../support/server.ts'

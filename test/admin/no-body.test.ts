@@ -7,7 +7,7 @@ import {
   adminRoutes,
   nameOf,
   takesNothing,
-} from '../security/admin-routes.ts'
+} from '../security/admin-api/admin-routes.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

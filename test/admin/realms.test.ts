@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { newId } from '#server/platform/ids.ts'
-import { createWorld, routedKinds } from '../security/world.ts'
+import { createWorld, routedKinds } from '../security/admin-api/world.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

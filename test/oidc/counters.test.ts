@@ -1,7 +1,7 @@
 /** What the metrics say of every grant: a token is counted when it was issued, a sign-in when somebody tried. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Fields, openWorld, type World } from '../security/grants-in-flight.ts'
+import { type Fields, openWorld, type World } from '../security/tokens/grants-in-flight.ts'
 import { backends } from '../support/backends.ts'
 
 describe.each(backends)('the counters of the token endpoint on $name', (backend) => {

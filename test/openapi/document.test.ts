@@ -7,7 +7,7 @@ import { createAjv } from '#schemas/ajv.ts'
 import { kinds } from '#schemas/registry.ts'
 import { createApp } from '#server/run/app.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { adminRoutes } from '../security/admin-routes.ts'
+import { adminRoutes } from '../security/admin-api/admin-routes.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type ApiDocument, type Operation, operationsIn, readDocument } from './document.ts'

@@ -3,8 +3,8 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { createApp } from '#server/run/app.ts'
 import type { Areas } from '#server/run/open.ts'
-import type { AdminRoute } from '../security/admin-routes.ts'
-import { variantsOf, writableIn } from '../security/valid-bodies.ts'
+import type { AdminRoute } from '../security/admin-api/admin-routes.ts'
+import { variantsOf, writableIn } from '../security/admin-api/valid-bodies.ts'
 
 /** A route without its schemas: of the body the names of what may be written, for each form that it may have. */
 export type RouteFacts = Omit<AdminRoute, 'body' | 'security'> & {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { adminRoutes, nameOf } from '../security/admin-routes.ts'
+import { adminRoutes, nameOf } from '../security/admin-api/admin-routes.ts'
 import { backends } from '../support/backends.ts'
 import { startServer } from '../support/server.ts'
 

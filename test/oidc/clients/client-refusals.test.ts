@@ -1,7 +1,7 @@
 /** What is refused to a client that is known, before it asks for any token: whoever tries things out is seen. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Fields, openWorld, type World } from '../../security/grants-in-flight.ts'
+import { type Fields, openWorld, type World } from '../../security/tokens/grants-in-flight.ts'
 import { backends } from '../../support/backends.ts'
 import type { TestClient } from '../fixture.ts'
 import { addPerson, change, redirectUri } from '../relying-party.ts'

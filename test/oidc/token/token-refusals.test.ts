@@ -1,7 +1,7 @@
 /** What the token endpoint refuses to a client that it knows is recorded, whatever phase refuses it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { urns } from '../../security/grants-in-flight.ts'
+import { urns } from '../../security/tokens/grants-in-flight.ts'
 import { backends } from '../../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import { addPerson, newPerson } from '../relying-party.ts'

@@ -1,0 +1,80 @@
+/** What a permission does not let read is not read by way of another one; and a lock ends, whatever the clock was. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { put, senderTo } from '../../realm/changeset.ts'
+import { openWorld, password, type World } from '../../sign-in/world.ts'
+import { backends } from '../../support/backends.ts'
+
+const webhook = { name: 'mine', url: 'https://hooks.example/all', eventTypes: '*' }
+
+describe.each(backends)('reading by another door on $name', (backend) => {
+  let world: World
+  beforeAll(async () => {
+    world = await openWorld(backend)
+  })
+  afterAll(() => world.close())
+  const base = '/admin/realms/shop'
+
+  it('takes view-events to subscribe to events, and to see which were delivered', async () => {
+    const holder = await world.server.userWith('shop', ['manage-realm'])
+    const reader = await world.server.userWith('shop', ['manage-realm', 'view-events'])
+    expect((await holder.send('GET', `${base}/events`)).status).toBe(403)
+    const made = await holder.send('POST', `${base}/webhooks`, webhook)
+    expect([made.status, made.body.code]).toEqual([403, 'forbidden'])
+    const listed = await senderTo(world.server, 'shop', holder).apply([
+      put('webhook', 'mine', webhook),
+    ])
+    expect([listed.status, listed.body.code]).toEqual([403, 'forbidden'])
+
+    const { status, body } = await reader.send('POST', `${base}/webhooks`, webhook)
+    expect(status).toBe(201)
+    const path = `${base}/webhooks/${body.id}`
+    expect((await reader.send('GET', `${path}/deliveries`)).status).toBe(200)
+    expect((await holder.send('GET', `${path}/deliveries`)).status).toBe(403)
+    expect((await holder.send('POST', `${path}/deliveries/${body.id}/redeliver`)).status).toBe(403)
+    const moved = { ...webhook, url: 'https://attacker.example/all' }
+    expect((await holder.send('PUT', path, moved)).status).toBe(403)
+    expect((await reader.send('GET', path)).body.url).toBe(webhook.url)
+    expect((await holder.send('DELETE', path)).status).toBe(204)
+    const before = (await senderTo(world.server, 'shop').revision()) - 1
+    const back = await holder.send('POST', `${base}/revisions/${before}/rollback`, {})
+    expect([back.status, back.body.code]).toEqual([403, 'forbidden'])
+  })
+
+  it('takes the permissions of a user to export what is held about them', async () => {
+    const helper = await world.server.userWith('shop', ['manage-users'])
+    const boss = await world.server.userWith('shop', ['realm-admin'])
+    const plain = await world.addUser('plain')
+    const of = (id: string) => `${base}/users/${id}/gdpr/export`
+    expect((await helper.send('GET', of(plain))).status).toBe(200)
+    expect((await helper.send('GET', of(helper.userId))).status).toBe(200)
+    expect(await helper.send('GET', of(boss.userId))).toMatchObject({
+      status: 403,
+      body: { detail: expect.stringContaining('realm-admin') },
+    })
+    const events = await world.must('GET', '/events?type=DATA_EXPORT')
+    expect(events.items.map(({ resourceId }: { resourceId: string }) => resourceId)).not.toContain(
+      boss.userId,
+    )
+  })
+
+  it('locks no user for longer than the longest wait, also when the clock was ahead', async () => {
+    const userId = await world.addUser('late')
+    const tryWith = async (secret: string): Promise<boolean> => {
+      const browser = world.browser()
+      await browser.open('/realms/shop/login')
+      await browser.submit({ username: 'late', password: secret })
+      return browser.isSignedIn('shop')
+    }
+    const locked = async () => (await world.must('GET', `/users/${userId}`)).locked
+    const year = 365 * 24 * 3600_000
+    world.clock.advance(year)
+    await world.settings({ failureFactor: 2, waitIncrementSeconds: 60, maxFailureWaitSeconds: 900 })
+    for (const wrong of ['wrong one', 'wrong two']) expect(await tryWith(wrong)).toBe(false)
+    expect(await tryWith(password)).toBe(false)
+    expect(await locked()).toBe(true)
+    world.clock.advance(-year)
+    expect(await locked()).toBe(false)
+    expect(await tryWith(password)).toBe(true)
+  })
+})
