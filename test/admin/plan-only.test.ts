@@ -8,7 +8,7 @@ import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { issuerOf } from '../oidc/users.ts'
-import { put, senderTo } from '../realm/changeset.ts'
+import { put, senderTo } from '../realm/changesets/changeset.ts'
 import { backends } from '../support/backends.ts'
 
 describe.each(backends)('a client that may only plan on $name', (backend) => {

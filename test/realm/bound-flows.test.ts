@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { check } from '../cli/validate/check.ts'
 import { backends } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
-import { put, type Sender, senderTo } from './changeset.ts'
+import { put, type Sender, senderTo } from './changesets/changeset.ts'
 
 interface Execution {
   readonly authenticator?: string

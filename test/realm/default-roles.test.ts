@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { phc, remove, role, senderTo, user } from './changeset.ts'
+import { phc, remove, role, senderTo, user } from './changesets/changeset.ts'
 
 describe.each(backends)('the default role on $name', (backend) => {
   let server: TestServer

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { randomFrom, seed } from '../support/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { type Operation, put, remove, senderTo } from './changeset.ts'
+import { type Operation, put, remove, senderTo } from './changesets/changeset.ts'
 
 const random = randomFrom(seed)
 const names = ['a', 'b', 'c', 'd']

@@ -3,7 +3,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
-import { type Operation, put, remove, role, type Sender, senderTo, user } from './changeset.ts'
+import {
+  type Operation,
+  put,
+  remove,
+  role,
+  type Sender,
+  senderTo,
+  user,
+} from './changesets/changeset.ts'
 
 const master = '/admin/realms/master'
 

@@ -4,7 +4,15 @@ import { permissionKeys } from '#schemas/access/permissions.ts'
 import { backends } from '../support/backends.ts'
 import { callsIn, growth } from '../support/operations.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { client, type Operation, put, remove, role, type Sender, senderTo } from './changeset.ts'
+import {
+  client,
+  type Operation,
+  put,
+  remove,
+  role,
+  type Sender,
+  senderTo,
+} from './changesets/changeset.ts'
 
 const size = 32
 const ours = /\/(?:server|schemas)\//

@@ -10,7 +10,7 @@ import { kinds } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'
 import { sampleNumbered } from '../support/samples.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { put, senderTo } from './changeset.ts'
+import { put, senderTo } from './changesets/changeset.ts'
 
 type Doc = Record<string, unknown>
 

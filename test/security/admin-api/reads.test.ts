@@ -1,7 +1,7 @@
 /** What a permission does not let read is not read by way of another one; and a lock ends, whatever the clock was. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { put, senderTo } from '../../realm/changeset.ts'
+import { put, senderTo } from '../../realm/changesets/changeset.ts'
 import { openWorld, password, type World } from '../../sign-in/world.ts'
 import { backends } from '../../support/backends.ts'
 

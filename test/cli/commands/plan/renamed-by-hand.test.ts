@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { documentIn } from '../../../realm/changeset.ts'
+import { documentIn } from '../../../realm/changesets/changeset.ts'
 import { backends } from '../../../support/backends.ts'
 import { type ServedHome, startServedHome } from '../served-home.ts'
 

@@ -1,7 +1,7 @@
 /** Changesets as the tests send them. */
 
 import type { ChangesetHead, ChangesetOperation } from '#schemas/wire/wire.ts'
-import type { Answer, Client, TestServer } from '../support/server.ts'
+import type { Answer, Client, TestServer } from '../../support/server.ts'
 
 export type Operation = ChangesetOperation
 

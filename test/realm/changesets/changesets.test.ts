@@ -1,8 +1,8 @@
 /** A changeset makes its documents so: full state, renames and deletions, whose they are, and what is recorded. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import {
   client,
   documentIn,

@@ -7,8 +7,8 @@ import { seedOf, seeds } from '#schemas/realm/seeds.ts'
 import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { client, documentIn, phc, put, remove, role, senderTo, user } from './changeset.ts'
 
 const newRealm = { baseRevision: 0, createRealm: true }

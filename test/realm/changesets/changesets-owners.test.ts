@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permission } from '#schemas/access/permissions.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { client, documentIn, put, remove, role, type Sender, senderTo, user } from './changeset.ts'
 
 describe.each(backends)('documents of a source on $name', (backend) => {

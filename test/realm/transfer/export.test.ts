@@ -12,9 +12,9 @@ import { kindNamed, kinds } from '#schemas/registry.ts'
 import { realmView } from '#schemas/views.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import { runtimeDoor } from '#server/realm/write/operations.ts'
-import { backends } from '../support/backends.ts'
-import { estate, fillRealm, pipeline, secretMark } from '../support/filled-realm.ts'
-import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
+import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 /** What the export means, read as a file is. */
 const meaningOf = (exported: RealmExport) =>

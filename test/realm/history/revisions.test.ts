@@ -6,9 +6,9 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import type { RevisionDetail, RevisionSummary } from '#schemas/wire/wire.ts'
 import type { Operation } from '#server/realm/write/operations.ts'
-import { backends } from '../support/backends.ts'
-import { estate, pipeline, secretMark } from '../support/filled-realm.ts'
-import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { estate, pipeline, secretMark } from '../../support/filled-realm.ts'
+import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 const secret = (n: number): string => `${secretMark}-${n}`.padEnd(40, '-')
 

@@ -11,10 +11,10 @@ import { User } from '#schemas/kinds/users/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
-import { backends } from '../support/backends.ts'
-import { estate, fillRealm, pipeline, secretMark } from '../support/filled-realm.ts'
-import { faultsOf } from '../support/integrity.ts'
-import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
+import { faultsOf } from '../../support/integrity.ts'
+import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 const secret = (n: number): string => `${secretMark}-${n}`.padEnd(40, '-')
 

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '#server/platform/clock.ts'
 import { tidy } from '#server/run/housekeeping.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { client, documentIn, remove, role, type Sender, senderTo } from './changeset.ts'
 
 const day = 24 * 60 * 60 * 1000

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { senderTo, user } from './changeset.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { senderTo, user } from '../changesets/changeset.ts'
 
 describe.each(backends)('erased people on $name', (backend) => {
   let server: TestServer

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { runtimeDoor } from '#server/realm/write/operations.ts'
-import { backends } from '../support/backends.ts'
-import { pipeline } from '../support/filled-realm.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { pipeline } from '../../support/filled-realm.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { client, documentIn, phc, put, remove, type Sender, senderTo, user } from './changeset.ts'
 
 describe.each(backends)('a changeset and the documents of others on $name', (backend) => {

@@ -1,8 +1,8 @@
 /** Secrets that a rollback cannot give back: named before it starts, given by the caller, or let go on purpose. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { phc, put, remove, role, senderTo } from './changeset.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
+import { phc, put, remove, role, senderTo } from '../changesets/changeset.ts'
 
 /** A document for every secret that is sent to a place, by the host of that place. */
 const sent = [

@@ -3,8 +3,8 @@
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 import { client, documentIn, put, remove, role, type Sender, senderTo, user } from './changeset.ts'
 
 const lines = { 'content-type': 'application/x-ndjson' }

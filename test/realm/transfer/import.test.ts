@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import type { ChangesetReply, ImportReply, RealmExport } from '#schemas/wire/wire.ts'
-import { backends } from '../support/backends.ts'
-import { estate, fillRealm, pipeline, secretMark } from '../support/filled-realm.ts'
-import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
+import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 describe.each(backends)('import on $name', (backend) => {
   let server: TestServer

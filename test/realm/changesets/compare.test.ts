@@ -10,9 +10,9 @@ import { flatten, sectionOf } from '#schemas/realm/realm-document.ts'
 import { sectionHash } from '#schemas/realm/section-hash.ts'
 import type { CompareReply, CompareRequest } from '#schemas/wire/wire.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
-import { backends } from '../support/backends.ts'
-import { estate, pipeline, secretMark } from '../support/filled-realm.ts'
-import { type Client as Caller, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { estate, pipeline, secretMark } from '../../support/filled-realm.ts'
+import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 const secretOf = (n: number): string => `${secretMark}-${n}`.padEnd(40, '-')
 const hash = (n: number): string =>

@@ -5,10 +5,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RealmExport } from '#schemas/wire/wire.ts'
-import { backends } from '../support/backends.ts'
-import { isLong, randomFrom } from '../support/chance.ts'
-import { faultsOf } from '../support/integrity.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { isLong, randomFrom } from '../../support/chance.ts'
+import { faultsOf } from '../../support/integrity.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const given = process.env['SEED']
 const seeds =
