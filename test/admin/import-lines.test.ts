@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { foreignHashes, foreignPassword } from '../platform/foreign-hashes.ts'
+import { foreignHashes, foreignPassword } from '../platform/passwords/foreign-hashes.ts'
 import { TestBrowser } from '../sign-in/fixture.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'

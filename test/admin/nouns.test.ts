@@ -2,7 +2,7 @@
 
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClaimMapperId, claimMapperIds, claimMappers } from '#schemas/drivers/claim-mappers.ts'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 
 export interface Mail {
   readonly from: string

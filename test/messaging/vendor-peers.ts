@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createSecureServer, type IncomingHttpHeaders } from 'node:http2'
 import { createServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 
 export interface Received {
   readonly path: string

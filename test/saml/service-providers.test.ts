@@ -1,7 +1,7 @@
 /** Service providers over the admin API: what is refused when it is written, and attribute mappers below them. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

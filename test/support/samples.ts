@@ -7,7 +7,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { bodyView } from '#schemas/views.ts'
-import { makeCertificate } from '../platform/certificates.ts'
+import { makeCertificate } from '../platform/outgoing/certificates.ts'
 
 const sampleCertificate = makeCertificate(['sp.example'], 2048).certificate
 

@@ -11,7 +11,7 @@ import { unreachable } from '#cli/client/http/failures.ts'
 import { createHttp, type Http, type HttpOptions } from '#cli/client/http/http.ts'
 import { createSession } from '#cli/client/session.ts'
 import { failureOf } from '#cli/failure.ts'
-import { makeCertificate } from '../../platform/certificates.ts'
+import { makeCertificate } from '../../platform/outgoing/certificates.ts'
 import { freePort } from '../../support/processes/ports.ts'
 
 const listen = async (server: Server): Promise<number> => {

@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { makeCertificate } from '../../platform/certificates.ts'
+import { makeCertificate } from '../../platform/outgoing/certificates.ts'
 import { freePort } from '../../support/processes/ports.ts'
 import { temporaryFolder } from '../../support/processes/server-process.ts'
 import { alicePassword, credentials, freshHome, startWorld } from './fixture.ts'

@@ -10,7 +10,7 @@ import { splitSecrets } from '#schemas/walk.ts'
 import { withSharedRules } from '#server/realm/behaviours/shared-rules.ts'
 import { type Draft, Drafts } from '#server/realm/write/drafts.ts'
 import { emptySnapshot } from '#server/realm/write/gather.ts'
-import { makeCertificate } from '../../platform/certificates.ts'
+import { makeCertificate } from '../../platform/outgoing/certificates.ts'
 import { check } from './check.ts'
 
 /** A document of each kind that has a rule, which breaks as many of its parts as can be broken at once. */

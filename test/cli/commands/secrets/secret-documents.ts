@@ -5,7 +5,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { sectionOf } from '#schemas/realm/realm-document.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
-import { makeCertificate } from '../../../platform/certificates.ts'
+import { makeCertificate } from '../../../platform/outgoing/certificates.ts'
 
 export interface SecretDocument {
   readonly kind: string

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const memory = fileURLToPath(new URL('../../server/platform/tuning/memory.ts', import.meta.url))
+const memory = fileURLToPath(new URL('../../../server/platform/tuning/memory.ts', import.meta.url))
 
 // In a process of its own, because the flags are of the process.
 it('sets no flag that V8 does not know', () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
-const memory = fileURLToPath(new URL('../../server/platform/tuning/memory.ts', import.meta.url))
+const memory = fileURLToPath(new URL('../../../server/platform/tuning/memory.ts', import.meta.url))
 
 // In a process of its own, because flags and heap are of the process.
 it('lets the space for new objects grow to its bound and no further', () => {
