@@ -2,7 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OrganizationWorld, openOrganizationWorld } from '../sign-in/organization-world.ts'
+import {
+  type OrganizationWorld,
+  openOrganizationWorld,
+} from '../sign-in/organizations/organization-world.ts'
 import { password, type SignInBrowser } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
 import { claimsOf } from './fixture.ts'

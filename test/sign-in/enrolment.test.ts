@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest'
 import { personOf } from '../self-service/person.ts'
 import { backends } from '../support/backends.ts'
+import { storeFlow } from './flows/stored-flow.ts'
 import { withNewcomers } from './newcomers.ts'
-import { storeFlow } from './stored-flow.ts'
 import { password, type World } from './world.ts'
 
 const login = '/realms/shop/login'

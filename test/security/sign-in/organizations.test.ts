@@ -10,7 +10,7 @@ import {
   nextOf,
   type OrganizationWorld,
   openOrganizationWorld,
-} from '../../sign-in/organization-world.ts'
+} from '../../sign-in/organizations/organization-world.ts'
 import { password } from '../../sign-in/world.ts'
 import { backends } from '../../support/backends.ts'
 

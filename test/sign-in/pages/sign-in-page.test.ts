@@ -1,8 +1,8 @@
 /** What the pages of a sign-in say about the application that it is for, and what they keep of a refused form. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, type World } from './world.ts'
+import { backends } from '../../support/backends.ts'
+import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 
 const login = '/realms/shop/login'
 const redirectUri = 'https://app.example/cb'

@@ -1,7 +1,7 @@
 /** A world with an organization in it, and people who are invited into it by real mail. */
 
-import type { Backend } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, type World } from './world.ts'
+import type { Backend } from '../../support/backends.ts'
+import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 
 export interface Invited {
   readonly id: string

@@ -1,11 +1,11 @@
 /** Everything that a sign-in has proved is of one user: naming another user begins with nothing. */
 
 import { beforeEach, describe, expect, it } from 'vitest'
-import { personOf } from '../self-service/person.ts'
-import { backends } from '../support/backends.ts'
-import { auditOf } from '../users/fixture.ts'
-import { withNewcomers } from './newcomers.ts'
-import { password, type World } from './world.ts'
+import { personOf } from '../../self-service/person.ts'
+import { backends } from '../../support/backends.ts'
+import { auditOf } from '../../users/fixture.ts'
+import { withNewcomers } from '../newcomers.ts'
+import { password, type World } from '../world.ts'
 
 const login = '/realms/shop/login'
 const stepUp = `${login}?authorization=account-security-strong`

@@ -2,8 +2,8 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, type World } from './world.ts'
+import { backends } from '../../support/backends.ts'
+import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 
 const [backend] = backends
 

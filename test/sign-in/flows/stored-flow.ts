@@ -2,7 +2,7 @@
 
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
-import type { World } from './world.ts'
+import type { World } from '../world.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
 

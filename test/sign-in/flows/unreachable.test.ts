@@ -4,11 +4,11 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { personOf } from '../self-service/person.ts'
-import { enrolDevice, openPhone } from '../self-service/phone.ts'
-import { backends } from '../support/backends.ts'
-import { send } from '../support/server.ts'
-import { openWorld, password, type World } from './world.ts'
+import { personOf } from '../../self-service/person.ts'
+import { enrolDevice, openPhone } from '../../self-service/phone.ts'
+import { backends } from '../../support/backends.ts'
+import { send } from '../../support/server.ts'
+import { openWorld, password, type World } from '../world.ts'
 
 const first = { authenticator: 'username-password' }
 const steps = ['email-code', 'email-link', 'sms-code', 'push'] as const

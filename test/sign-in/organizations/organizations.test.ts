@@ -2,15 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressLane, messageQueue } from '#server/users/messages/post.ts'
-import { backends } from '../support/backends.ts'
-import { dumpDatabase } from '../support/database-dump.ts'
+import { backends } from '../../support/backends.ts'
+import { dumpDatabase } from '../../support/database-dump.ts'
+import { password } from '../world.ts'
 import {
   follow,
   nextOf,
   type OrganizationWorld,
   openOrganizationWorld,
 } from './organization-world.ts'
-import { password } from './world.ts'
 
 describe.each(backends)('membership on $name', (backend) => {
   const realm = 'shop'

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sha256 } from '#server/platform/random.ts'
 import { forgetDevices } from '#server/sign-in/known-devices.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import { claimsOf } from '../oidc/fixture.ts'
-import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, type World } from './world.ts'
+import { claimsOf } from '../../oidc/fixture.ts'
+import { backends } from '../../support/backends.ts'
+import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 
 describe.each(backends)('people on $name', (backend) => {
   const realm = 'shop'

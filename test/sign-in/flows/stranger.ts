@@ -4,7 +4,7 @@
  */
 
 import { Secret, TOTP } from 'otpauth'
-import type { SignInBrowser, World } from './world.ts'
+import type { SignInBrowser, World } from '../world.ts'
 
 export interface Stranger {
   readonly username: string

@@ -1,8 +1,8 @@
 /** The journey of a forgotten password that an application began, and what its pages say, over HTTP with real mail. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from './world.ts'
+import { backends } from '../../support/backends.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../world.ts'
 
 const login = '/realms/shop/login'
 const redirectUri = 'https://app.example/cb'

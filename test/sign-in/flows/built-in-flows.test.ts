@@ -5,11 +5,11 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'
-import { newPasskey, type Oddities, type TestPasskey } from '../self-service/passkey.ts'
-import { enrolDevice, openPhone } from '../self-service/phone.ts'
-import { backends } from '../support/backends.ts'
-import { send } from '../support/server.ts'
-import { openWorld, password, type SignInBrowser, tokenIn, type World } from './world.ts'
+import { newPasskey, type Oddities, type TestPasskey } from '../../self-service/passkey.ts'
+import { enrolDevice, openPhone } from '../../self-service/phone.ts'
+import { backends } from '../../support/backends.ts'
+import { send } from '../../support/server.ts'
+import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../world.ts'
 
 const login = '/realms/shop/login'
 const types = ['otp', 'webauthn', 'push', 'recovery-codes'] as const

@@ -1,10 +1,10 @@
 /** Sign-ins that ask for more than a password, over HTTP, with real mail. */
 
 import { describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { auditOf } from '../users/fixture.ts'
-import { withNewcomers } from './newcomers.ts'
-import { password, type SignInBrowser, tokenIn, type World } from './world.ts'
+import { backends } from '../../support/backends.ts'
+import { auditOf } from '../../users/fixture.ts'
+import { withNewcomers } from '../newcomers.ts'
+import { password, type SignInBrowser, tokenIn, type World } from '../world.ts'
 
 describe.each(backends)('sign-in flows on $name', (backend) => {
   let world: World

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import { backends, type OpenBackend } from '../support/backends.ts'
-import { addUser, auditOf } from '../users/fixture.ts'
-import { openSite, type Site, TestBrowser, withoutChallenge } from './fixture.ts'
+import { backends, type OpenBackend } from '../../support/backends.ts'
+import { addUser, auditOf } from '../../users/fixture.ts'
+import { openSite, type Site, TestBrowser, withoutChallenge } from '../fixture.ts'
 
 const PASSWORD = 'right password'
 

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createBruteForce } from '#server/credentials/guessing/brute-force.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
 import { createHasher } from '#server/platform/passwords/hasher.ts'
-import { backends, type OpenBackend } from '../support/backends.ts'
-import { addUser, createCountingHasher, defaultSettings } from '../users/fixture.ts'
-import { openSite, type Site, TestBrowser, withoutChallenge } from './fixture.ts'
+import { backends, type OpenBackend } from '../../support/backends.ts'
+import { addUser, createCountingHasher, defaultSettings } from '../../users/fixture.ts'
+import { openSite, type Site, TestBrowser, withoutChallenge } from '../fixture.ts'
 
 const PASSWORD = 'right password'
 
