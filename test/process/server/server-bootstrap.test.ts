@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import argon2 from 'argon2'
 import { describe, expect, it } from 'vitest'
 import { openStorage } from '#server/storage/open.ts'
-import { backends } from '../support/backends.ts'
-import { signIn } from '../support/processes/browserless.ts'
-import { freePort } from '../support/processes/ports.ts'
-import { spawnCli } from '../support/processes/processes.ts'
+import { backends } from '../../support/backends.ts'
+import { signIn } from '../../support/processes/browserless.ts'
+import { freePort } from '../../support/processes/ports.ts'
+import { spawnCli } from '../../support/processes/processes.ts'
 import {
   adminPassword,
   newInstallation,
@@ -15,7 +15,7 @@ import {
   runCli,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
+} from '../../support/processes/server-process.ts'
 
 const embedded = (env: Record<string, string> = {}) => ({
   args: ['--data', join(temporaryFolder(), 'data')],

@@ -6,17 +6,17 @@
 
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { anonymous, type Browserless } from '../support/processes/browserless.ts'
-import { createDatabase, startPostgres } from '../support/processes/postgres.ts'
+import { backends } from '../../support/backends.ts'
+import { anonymous, type Browserless } from '../../support/processes/browserless.ts'
+import { createDatabase, startPostgres } from '../../support/processes/postgres.ts'
 import {
   adminPassword,
   type Installation,
   newMasterKey,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
-import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../support/processes/small-disk.ts'
+} from '../../support/processes/server-process.ts'
+import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../../support/processes/small-disk.ts'
 
 const groups = '/admin/realms/master/groups'
 const env = { IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword, IAMCTL_MASTER_KEY: newMasterKey() }

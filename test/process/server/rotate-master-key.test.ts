@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { type Backend, backends } from '../support/backends.ts'
-import { isLong } from '../support/chance.ts'
-import type { Browserless } from '../support/processes/browserless.ts'
-import { spawnCli } from '../support/processes/processes.ts'
+import { type Backend, backends } from '../../support/backends.ts'
+import { isLong } from '../../support/chance.ts'
+import type { Browserless } from '../../support/processes/browserless.ts'
+import { spawnCli } from '../../support/processes/processes.ts'
 import {
   type Ended,
   type Installation,
@@ -15,7 +15,7 @@ import {
   newMasterKey,
   runCli,
   startServerProcess,
-} from '../support/processes/server-process.ts'
+} from '../../support/processes/server-process.ts'
 import {
   bytesOf,
   dump,
@@ -25,7 +25,7 @@ import {
   sealedValues,
   watchKidsInFile,
   withStorage,
-} from '../support/sealed-values.ts'
+} from '../../support/sealed-values.ts'
 
 interface Keyed extends Installation {
   readonly keyFile: string

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { execa } from 'execa'
 import { expect, it, onTestFinished } from 'vitest'
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '../../..')
 
 it('keeps every file of the build before in place, and does nothing where nothing changed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-build-'))

@@ -1,15 +1,15 @@
 /** `iamctl server reset-admin`: the last administrator gets back in, with the host and the master key alone. */
 
 import { describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { signIn } from '../support/processes/browserless.ts'
+import { backends } from '../../support/backends.ts'
+import { signIn } from '../../support/processes/browserless.ts'
 import {
   adminPassword,
   newInstallation,
   newMasterKey,
   runCli,
   startServerProcess,
-} from '../support/processes/server-process.ts'
+} from '../../support/processes/server-process.ts'
 
 describe.each(backends)('reset-admin on $name', (backend) => {
   it('gives an administrator a new password, without second factor, and nobody else', async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { endProcesses, spawnScript } from '../support/processes/processes.ts'
+import { endProcesses, spawnScript } from '../../support/processes/processes.ts'
 
 /** A process that has ended but that nobody has waited for (a container without init) is dead all the same. */
 const zombie = (pid: number): boolean => {
@@ -78,7 +78,7 @@ describe('a process that a test starts', () => {
 
   it('does not outlive a test worker that is killed', async () => {
     const sleeper = await script('sleep.mjs', `setInterval(() => {}, 1000)`)
-    const module = fileURLToPath(new URL('../support/processes/processes.ts', import.meta.url))
+    const module = fileURLToPath(new URL('../../support/processes/processes.ts', import.meta.url))
     const worker = await script(
       'worker.mjs',
       `import { spawnScript } from ${JSON.stringify(module)}

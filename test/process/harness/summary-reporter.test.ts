@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { spawnScript } from '../support/processes/processes.ts'
+import { spawnScript } from '../../support/processes/processes.ts'
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
@@ -11,7 +11,7 @@ describe('the last line of a test run', () => {
   let folder = ''
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'iamctl-summary-'))
-    const reporter = JSON.stringify(path('../support/summary-reporter.ts'))
+    const reporter = JSON.stringify(path('../../support/summary-reporter.ts'))
     await writeFile(
       join(folder, 'vitest.config.mjs'),
       `import { SummaryReporter } from ${reporter}
@@ -22,7 +22,9 @@ describe('the last line of a test run', () => {
 
   const lastLine = async (files: Readonly<Record<string, string>>): Promise<[string, number]> => {
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-    const run = spawnScript(path('../../node_modules/vitest/vitest.mjs'), ['run'], { cwd: folder })
+    const run = spawnScript(path('../../../node_modules/vitest/vitest.mjs'), ['run'], {
+      cwd: folder,
+    })
     const { code } = await run.exited
     return [run.stdout().trimEnd().split('\n').at(-1) ?? '', code ?? -1]
   }

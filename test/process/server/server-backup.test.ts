@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Backend, backends } from '../support/backends.ts'
+import { type Backend, backends } from '../../support/backends.ts'
 import {
   type Installation,
   newInstallation,
@@ -13,7 +13,7 @@ import {
   runCli,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
+} from '../../support/processes/server-process.ts'
 
 /** What a backup holds, in an order of its own. */
 const contents = (file: string): Record<string, string[]> => {

@@ -12,16 +12,16 @@ import {
   openReceiver,
   type Received,
   type Receiver,
-} from '../audit/receiver.ts'
-import { backends } from '../support/backends.ts'
-import { isLong, randomFrom, seed } from '../support/chance.ts'
+} from '../../audit/receiver.ts'
+import { backends } from '../../support/backends.ts'
+import { isLong, randomFrom, seed } from '../../support/chance.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
-import { withStorage } from '../support/sealed-values.ts'
+} from '../../support/processes/server-process.ts'
+import { withStorage } from '../../support/sealed-values.ts'
 
 const kills = isLong ? 50 : 2
 const events = isLong ? 5000 : 500

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
-import { createDatabase, dropDatabase, startPostgres } from '../support/processes/postgres.ts'
+import { createDatabase, dropDatabase, startPostgres } from '../../support/processes/postgres.ts'
 
 const connects = async (url: string): Promise<boolean> => {
   const client = new pg.Client({ connectionString: url })
@@ -40,7 +40,7 @@ describe('the PostgreSQL of the test run', () => {
   })
 
   it('does not outlive a process that is killed', async () => {
-    const module = fileURLToPath(new URL('../support/processes/postgres.ts', import.meta.url))
+    const module = fileURLToPath(new URL('../../support/processes/postgres.ts', import.meta.url))
     const script = `
       const { startPostgres } = await import(${JSON.stringify(module)})
       process.stdout.write((await startPostgres()).url + '\\n')

@@ -5,14 +5,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { backends } from '../support/backends.ts'
-import { isLong } from '../support/chance.ts'
+import { backends } from '../../support/backends.ts'
+import { isLong } from '../../support/chance.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
-} from '../support/processes/server-process.ts'
-import { withStorage } from '../support/sealed-values.ts'
+} from '../../support/processes/server-process.ts'
+import { withStorage } from '../../support/sealed-values.ts'
 
 const kills = 2
 const perRound = 40

@@ -11,19 +11,19 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
 import { desiredOf } from '#schemas/realm/desired.ts'
 import { flatten } from '#schemas/realm/realm-document.ts'
-import { backends } from '../support/backends.ts'
-import { isLong, randomFrom, seed } from '../support/chance.ts'
-import { faultsOf } from '../support/integrity.ts'
-import { newHome } from '../support/processes/cli.ts'
-import { spawnCli } from '../support/processes/processes.ts'
+import { backends } from '../../support/backends.ts'
+import { isLong, randomFrom, seed } from '../../support/chance.ts'
+import { faultsOf } from '../../support/integrity.ts'
+import { newHome } from '../../support/processes/cli.ts'
+import { spawnCli } from '../../support/processes/processes.ts'
 import {
   adminPassword,
   newInstallation,
   type ServerProcess,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
-import { withStorage } from '../support/sealed-values.ts'
+} from '../../support/processes/server-process.ts'
+import { withStorage } from '../../support/sealed-values.ts'
 
 /** On each database. */
 const kills = isLong ? 100 : 2

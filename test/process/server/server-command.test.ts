@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ConfigError, describeConfig, loadConfig } from '#server/config/index.ts'
-import { backends } from '../support/backends.ts'
-import { freePort } from '../support/processes/ports.ts'
+import { backends } from '../../support/backends.ts'
+import { freePort } from '../../support/processes/ports.ts'
 import {
   adminPassword,
   type Ended,
@@ -18,7 +18,7 @@ import {
   runCli,
   startServerProcess,
   temporaryFolder,
-} from '../support/processes/server-process.ts'
+} from '../../support/processes/server-process.ts'
 
 const described = describeConfig()
 
