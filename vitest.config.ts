@@ -1,6 +1,6 @@
 /**
  * How the tests run. Four projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
- * whole run, see test/support/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
+ * whole run, see test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
  * `npm test` runs these. `peers` needs programs that npm does not have, such as a browser: `npm run test:peers`.
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
@@ -8,8 +8,8 @@
  */
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './test/support/longest-first.ts'
-import { SummaryReporter } from './test/support/summary-reporter.ts'
+import { LongestFirst } from './test/support/run/longest-first.ts'
+import { SummaryReporter } from './test/support/run/summary-reporter.ts'
 
 const unit = [
   'test/architecture*.test.ts',
@@ -18,7 +18,7 @@ const unit = [
 const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
 const peers = ['test/peers/**/*.test.ts', 'test/**/*browser.test.ts']
 const never = ['test/bench/**']
-const chance = 'test/support/setup-chance.ts'
+const chance = 'test/support/run/setup-chance.ts'
 
 export default defineConfig({
   test: {
@@ -50,8 +50,8 @@ export default defineConfig({
           name: 'server',
           include: ['test/**/*.test.ts'],
           exclude: [...unit, ...processes, ...peers, ...never],
-          globalSetup: 'test/support/global-setup.ts',
-          setupFiles: [chance, 'test/support/setup-server.ts'],
+          globalSetup: 'test/support/run/global-setup.ts',
+          setupFiles: [chance, 'test/support/run/setup-server.ts'],
         },
       },
       {
@@ -60,7 +60,7 @@ export default defineConfig({
           name: 'process',
           include: processes,
           exclude: [...peers, ...never],
-          globalSetup: 'test/support/global-setup.ts',
+          globalSetup: 'test/support/run/global-setup.ts',
           setupFiles: [chance, 'test/support/processes/end-processes.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -74,10 +74,10 @@ export default defineConfig({
           name: 'peers',
           include: peers,
           exclude: never,
-          globalSetup: 'test/support/global-setup.ts',
+          globalSetup: 'test/support/run/global-setup.ts',
           setupFiles: [
             chance,
-            'test/support/setup-server.ts',
+            'test/support/run/setup-server.ts',
             'test/support/processes/end-processes.ts',
           ],
           testTimeout: 120_000,

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
-import { dumpDatabase } from '../support/database-dump.ts'
+import { dumpDatabase } from '../support/database/database-dump.ts'
 
 describe.each(backends)('the rights of a data subject on $name', (backend) => {
   let world: World

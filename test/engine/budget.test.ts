@@ -1,8 +1,8 @@
 /** The number of requests of a plan and an apply, for any size of the realm (docs/concepts.md), as the client counts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { isLong } from '../support/chance.ts'
 import { injectedApi } from '../support/injected-api.ts'
+import { isLong } from '../support/run/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { apply, filesOf, planOf } from './files.ts'
 

@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { startBackground } from '#server/run/background.ts'
 import { backends } from '../support/backends.ts'
+import { withStorage } from '../support/database/sealed-values.ts'
 import { newHome } from '../support/processes/cli.ts'
 import {
   adminPassword,
@@ -10,7 +11,6 @@ import {
   type ServerProcess,
   startServerProcess,
 } from '../support/processes/server-process.ts'
-import { withStorage } from '../support/sealed-values.ts'
 import { startServer } from '../support/server.ts'
 
 const home = newHome({

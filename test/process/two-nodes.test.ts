@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../support/backends.ts'
+import { withStorage } from '../support/database/sealed-values.ts'
 import { type Browserless, signIn } from '../support/processes/browserless.ts'
 import {
   adminPassword,
@@ -11,7 +12,6 @@ import {
   type ServerProcess,
   startServerProcess,
 } from '../support/processes/server-process.ts'
-import { withStorage } from '../support/sealed-values.ts'
 import type { Answer } from '../support/server.ts'
 
 const [postgres] = backends.filter(({ name }) => name === 'postgres')

@@ -1,7 +1,7 @@
 /** Documents that refer to each other go in one list, in any order, whether each is named or goes along with another. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
-import { randomFrom, seed } from '../support/chance.ts'
+import { randomFrom, seed } from '../support/run/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Operation, put, remove, senderTo } from './changesets/changeset.ts'
 

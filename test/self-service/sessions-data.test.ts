@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { withNewcomers } from '../sign-in/newcomers.ts'
 import { password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
-import { dumpDatabase } from '../support/database-dump.ts'
+import { dumpDatabase } from '../support/database/database-dump.ts'
 import { manage, type Person, personOf, strong } from './person.ts'
 
 const quarter = 15 * 60_000

@@ -9,7 +9,7 @@ import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
-import { faultsOf } from '../support/integrity.ts'
+import { faultsOf } from '../support/database/integrity.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const added = 'browser-by-password'

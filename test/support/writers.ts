@@ -3,9 +3,9 @@
  * acknowledged, and of the write that was under way when the server died either all or nothing.
  */
 
-import type { Random } from './chance.ts'
 import { type Expected, moved, namesOf, readUserLine, userLine } from './expected-state.ts'
 import type { Browserless } from './processes/browserless.ts'
+import type { Random } from './run/chance.ts'
 
 export interface Writer {
   /** Before the hyphen in all its names. */

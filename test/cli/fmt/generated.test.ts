@@ -6,7 +6,7 @@ import { format } from '#cli/fmt/format.ts'
 import { readDocuments } from '#cli/load/yaml/nodes.ts'
 import { createSource } from '#cli/load/yaml/source.ts'
 import { toJson } from '#cli/load/yaml/tree.ts'
-import { isLong } from '../../support/chance.ts'
+import { isLong } from '../../support/run/chance.ts'
 import { realmFile } from './generated.ts'
 
 const read = (text: string) => {

@@ -12,7 +12,7 @@ import { parentKeyOf } from '#schemas/kind.ts'
 import { type Desired, desiredOf } from '#schemas/realm/desired.ts'
 import { flatten, sectionOf } from '#schemas/realm/realm-document.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import { isLong } from '../../support/chance.ts'
+import { isLong } from '../../support/run/chance.ts'
 import { applied, born, exportOf, Refused, type Stored } from './paper-server.ts'
 import { mended, rawRealm, settled } from './realms.ts'
 

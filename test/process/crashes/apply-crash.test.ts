@@ -12,8 +12,8 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { desiredOf } from '#schemas/realm/desired.ts'
 import { flatten } from '#schemas/realm/realm-document.ts'
 import { backends } from '../../support/backends.ts'
-import { isLong, randomFrom, seed } from '../../support/chance.ts'
-import { faultsOf } from '../../support/integrity.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { withStorage } from '../../support/database/sealed-values.ts'
 import { newHome } from '../../support/processes/cli.ts'
 import { spawnCli } from '../../support/processes/processes.ts'
 import {
@@ -23,7 +23,7 @@ import {
   startServerProcess,
   temporaryFolder,
 } from '../../support/processes/server-process.ts'
-import { withStorage } from '../../support/sealed-values.ts'
+import { isLong, randomFrom, seed } from '../../support/run/chance.ts'
 
 /** On each database. */
 const kills = isLong ? 100 : 2

@@ -6,13 +6,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../../support/backends.ts'
-import { isLong } from '../../support/chance.ts'
+import { withStorage } from '../../support/database/sealed-values.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
 } from '../../support/processes/server-process.ts'
-import { withStorage } from '../../support/sealed-values.ts'
+import { isLong } from '../../support/run/chance.ts'
 
 const kills = 2
 const perRound = 40

@@ -5,11 +5,11 @@
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'
-import { isLong, randomFrom, seed } from '../../support/chance.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { withStorage } from '../../support/database/sealed-values.ts'
 import { findWritten } from '../../support/expected-state.ts'
-import { faultsOf } from '../../support/integrity.ts'
 import { newInstallation, startServerProcess } from '../../support/processes/server-process.ts'
-import { withStorage } from '../../support/sealed-values.ts'
+import { isLong, randomFrom, seed } from '../../support/run/chance.ts'
 import { createWriter } from '../../support/writers.ts'
 
 const kills = isLong ? 50 : 2

@@ -14,14 +14,14 @@ import {
   type Receiver,
 } from '../../audit/receiver.ts'
 import { backends } from '../../support/backends.ts'
-import { isLong, randomFrom, seed } from '../../support/chance.ts'
+import { withStorage } from '../../support/database/sealed-values.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
   temporaryFolder,
 } from '../../support/processes/server-process.ts'
-import { withStorage } from '../../support/sealed-values.ts'
+import { isLong, randomFrom, seed } from '../../support/run/chance.ts'
 
 const kills = isLong ? 50 : 2
 const events = isLong ? 5000 : 500

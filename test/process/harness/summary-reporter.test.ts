@@ -11,7 +11,7 @@ describe('the last line of a test run', () => {
   let folder = ''
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'iamctl-summary-'))
-    const reporter = JSON.stringify(path('../../support/summary-reporter.ts'))
+    const reporter = JSON.stringify(path('../../support/run/summary-reporter.ts'))
     await writeFile(
       join(folder, 'vitest.config.mjs'),
       `import { SummaryReporter } from ${reporter}

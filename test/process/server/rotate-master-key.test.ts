@@ -5,7 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { type Backend, backends } from '../../support/backends.ts'
-import { isLong } from '../../support/chance.ts'
+import {
+  bytesOf,
+  dump,
+  kidsIn,
+  openAll,
+  ringOf,
+  sealedValues,
+  watchKidsInFile,
+  withStorage,
+} from '../../support/database/sealed-values.ts'
 import type { Browserless } from '../../support/processes/browserless.ts'
 import { spawnCli } from '../../support/processes/processes.ts'
 import {
@@ -16,16 +25,7 @@ import {
   runCli,
   startServerProcess,
 } from '../../support/processes/server-process.ts'
-import {
-  bytesOf,
-  dump,
-  kidsIn,
-  openAll,
-  ringOf,
-  sealedValues,
-  watchKidsInFile,
-  withStorage,
-} from '../../support/sealed-values.ts'
+import { isLong } from '../../support/run/chance.ts'
 
 interface Keyed extends Installation {
   readonly keyFile: string

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../../support/backends.ts'
+import { withStorage } from '../../support/database/sealed-values.ts'
 import type { Browserless } from '../../support/processes/browserless.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
 } from '../../support/processes/server-process.ts'
-import { withStorage } from '../../support/sealed-values.ts'
 
 const roles = '/admin/realms/master/roles'
 

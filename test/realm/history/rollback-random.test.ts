@@ -6,8 +6,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import { backends } from '../../support/backends.ts'
-import { isLong, randomFrom } from '../../support/chance.ts'
-import { faultsOf } from '../../support/integrity.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { isLong, randomFrom } from '../../support/run/chance.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 
 const given = process.env['SEED']

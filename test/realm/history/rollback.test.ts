@@ -12,8 +12,8 @@ import { kindNamed } from '#schemas/registry.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
 import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
-import { faultsOf } from '../../support/integrity.ts'
 import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
 
 const secret = (n: number): string => `${secretMark}-${n}`.padEnd(40, '-')

@@ -18,7 +18,7 @@ import { User } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Operation } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
-import { isLong, randomFrom } from '../../support/chance.ts'
+import { isLong, randomFrom } from '../../support/run/chance.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'
 

@@ -9,7 +9,7 @@ import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
 import { personOf } from '../../self-service/person.ts'
 import { backends } from '../../support/backends.ts'
-import { isLong } from '../../support/chance.ts'
+import { isLong } from '../../support/run/chance.ts'
 import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 import { answersTo, type Stranger } from './stranger.ts'
 

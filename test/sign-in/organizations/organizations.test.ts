@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressLane, messageQueue } from '#server/users/messages/post.ts'
 import { backends } from '../../support/backends.ts'
-import { dumpDatabase } from '../../support/database-dump.ts'
+import { dumpDatabase } from '../../support/database/database-dump.ts'
 import { password } from '../world.ts'
 import {
   follow,

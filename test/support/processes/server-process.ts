@@ -63,7 +63,7 @@ export interface ServerProcess {
   readonly kill: () => Promise<Exit>
 }
 
-/** For a process that takes the keys of its realms from those of the run (test/support/key-pairs.ts). */
+/** For a process that takes the keys of its realms from those of the run (test/support/run/key-pairs.ts). */
 export const withKeyPairs = (): Readonly<Record<string, string>> => ({
   NODE_OPTIONS: `--require=${inject('keyPairsScript')}`,
 })

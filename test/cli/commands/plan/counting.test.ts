@@ -1,7 +1,7 @@
 /** A plan, its apply and the history count a change alike. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isLong, seed } from '../../../support/chance.ts'
+import { isLong, seed } from '../../../support/run/chance.ts'
 import { type Estate, newEstate, newRealm } from '../estate.ts'
 import { startWorld } from '../fixture.ts'
 

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { openStorage } from '#server/storage/open.ts'
+import { createDatabase, startPostgres } from '../processes/postgres.ts'
 import { type KeyPair, makeKeyPairs } from './key-pairs.ts'
-import { createDatabase, startPostgres } from './processes/postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
