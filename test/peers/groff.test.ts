@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { pathOf } from '../support/processes/programs.ts'
+import { pathOf } from '../support/processes/programs/programs.ts'
 
 it('is a man page that groff has nothing to say about', () => {
   const file = fileURLToPath(new URL('../../man/iamctl.1', import.meta.url))

@@ -2,7 +2,7 @@
 import { beforeAll, it } from 'vitest'
 import { guides, needsCurl } from '../cli/commands/guides/pages.ts'
 import { runPage } from '../cli/commands/guides/run-page.ts'
-import { pathOf } from '../support/processes/programs.ts'
+import { pathOf } from '../support/processes/programs/programs.ts'
 
 beforeAll(() => {
   pathOf('curl')

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { missingPackages } from '../support/processes/programs.ts'
+import { missingPackages } from '../support/processes/programs/programs.ts'
 
 const { values, positionals } = parseArgs({
   options: { install: { type: 'boolean', default: false } },

@@ -8,8 +8,8 @@ import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { addPerson, change, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
 import { runJobs } from '../support/jobs.ts'
-import { type Apache, startApache } from '../support/processes/apache.ts'
 import { openBrowser } from '../support/processes/browser.ts'
+import { type Apache, startApache } from '../support/processes/programs/apache.ts'
 import { type Application, openApplication } from './application.ts'
 
 /** One is enough: the software of others is what matters. */

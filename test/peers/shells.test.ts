@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, it } from 'vitest'
 import { startWorld } from '../cli/commands/fixture.ts'
 import { bundle } from '../support/processes/cli.ts'
-import { pathOf } from '../support/processes/programs.ts'
+import { pathOf } from '../support/processes/programs/programs.ts'
 import { temporaryFolder } from '../support/processes/server-process.ts'
 import { onTerminal } from '../support/processes/terminal.ts'
 

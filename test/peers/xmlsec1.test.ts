@@ -16,7 +16,7 @@ import {
   writeElement,
 } from '#server/xml/index.ts'
 import { parse } from '#server/xml/parse.ts'
-import { pathOf } from '../support/processes/programs.ts'
+import { pathOf } from '../support/processes/programs/programs.ts'
 import { documents, templates } from '../xml/generated.ts'
 import { sender } from '../xml/keys.ts'
 import { c14n, enveloped, refusalOf, rsa256, sha256 } from '../xml/messages.ts'

@@ -7,7 +7,7 @@ import { newPerson, password } from '../../oidc/relying-party.ts'
 import { acsUrl, askUrl, certificatesOf, entityId, only, sentOf } from '../../saml/fixture.ts'
 import { brokenRules, lifetimesOf } from '../../saml/lifetimes.ts'
 import { backends } from '../../support/backends.ts'
-import { pathOf } from '../../support/processes/programs.ts'
+import { pathOf } from '../../support/processes/programs/programs.ts'
 import {
   newInstallation,
   startServerProcess,

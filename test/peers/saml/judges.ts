@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { pemOf } from '../../saml/keys.ts'
-import { pathOf } from '../../support/processes/programs.ts'
+import { pathOf } from '../../support/processes/programs/programs.ts'
 
 export interface Judges {
   /**

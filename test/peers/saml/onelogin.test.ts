@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateOf, privateKeyOf } from '../../saml/keys.ts'
 import { backends } from '../../support/backends.ts'
-import { type PythonProgram, startPython } from '../../support/processes/python.ts'
+import { type PythonProgram, startPython } from '../../support/processes/programs/python.ts'
 import { sender } from '../../xml/keys.ts'
 import { openSamlSite, type SamlSite } from './fixture.ts'
 

@@ -3,7 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { certificateOf, privateKeyOf } from '../../saml/keys.ts'
 import { backends } from '../../support/backends.ts'
-import { type SimpleSamlPhp, startSimpleSamlPhp } from '../../support/processes/simplesamlphp.ts'
+import {
+  type SimpleSamlPhp,
+  startSimpleSamlPhp,
+} from '../../support/processes/programs/simplesamlphp.ts'
 import { sender } from '../../xml/keys.ts'
 import { openSamlSite, type SamlSite } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 /** A real headless Chromium for the tests of pages. */
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { pathOf } from './programs.ts'
+import { pathOf } from './programs/programs.ts'
 
 export const openBrowser = async (): Promise<Browser> =>
   chromium.launch({

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { freePort } from '../ports.ts'
+import { spawnScript } from '../processes.ts'
 import { endGroup, untilAnswers } from './answers.ts'
-import { freePort } from './ports.ts'
-import { spawnScript } from './processes.ts'
 import { pathOf } from './programs.ts'
 
 export interface SimpleSamlPhp {

@@ -1,6 +1,6 @@
 /** Programs that serve HTTP: when they are ready, and how they end with all of their workers. */
 import { setTimeout } from 'node:timers/promises'
-import type { CliProcess } from './processes.ts'
+import type { CliProcess } from '../processes.ts'
 
 const answers = async (url: string): Promise<boolean> => {
   try {

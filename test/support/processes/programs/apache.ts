@@ -2,9 +2,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { freePort } from '../ports.ts'
+import { spawnScript } from '../processes.ts'
 import { untilAnswers } from './answers.ts'
-import { freePort } from './ports.ts'
-import { spawnScript } from './processes.ts'
 import { pathOf } from './programs.ts'
 
 const modules = [

@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 
-const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
+const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
 
 interface Installed {
   readonly folder: string

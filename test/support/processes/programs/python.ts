@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../ports.ts'
+import { spawnScript } from '../processes.ts'
 import { endGroup, untilAnswers } from './answers.ts'
-import { freePort } from './ports.ts'
-import { spawnScript } from './processes.ts'
 import { pathOf } from './programs.ts'
 
 export interface PythonProgram {

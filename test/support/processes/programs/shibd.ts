@@ -1,8 +1,8 @@
 /** The daemon of Shibboleth's service provider, in a folder of its own. Apache's module reads the same configuration. */
 import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { spawnScript } from '../processes.ts'
 import { endGroup } from './answers.ts'
-import { spawnScript } from './processes.ts'
 import { pathOf } from './programs.ts'
 
 export interface Shibd {
