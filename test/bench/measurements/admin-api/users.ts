@@ -4,12 +4,12 @@ import { newId } from '#server/platform/ids.ts'
 import type { Areas } from '#server/run/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
-import { adminUrl } from '../admin.ts'
-import { type Backend, type Server, system } from '../backends.ts'
-import { sendLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { signInAsAdmin } from '../sign-in.ts'
-import { quantile, timed } from '../statistics.ts'
+import { adminUrl } from '../../admin.ts'
+import { type Backend, type Server, system } from '../../backends.ts'
+import { sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { signInAsAdmin } from '../../sign-in.ts'
+import { quantile, timed } from '../../statistics.ts'
 
 const USERS = 100_000
 const BATCH = 5_000

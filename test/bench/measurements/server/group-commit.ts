@@ -7,10 +7,10 @@ import { openStorage } from '#server/storage/open.ts'
 import { openWriting } from '#server/storage/sqlite/connections.ts'
 import { runGroup, writeConnection } from '#server/storage/sqlite/group.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import type { Backend } from '../backends.ts'
-import { type Load, runLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { median, medianRatio, quantile } from '../statistics.ts'
+import type { Backend } from '../../backends.ts'
+import { type Load, runLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 5
 const ROUND_MS = 800

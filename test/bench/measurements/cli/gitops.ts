@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { adminPassword, type Backend, type Server } from '../backends.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { median, timed } from '../statistics.ts'
+import { adminPassword, type Backend, type Server } from '../../backends.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { median, timed } from '../../statistics.ts'
 
 const CLIENTS = 1_000
 const USERS = 10_000
@@ -17,7 +17,7 @@ const USERS = 10_000
 const PLANS = 9
 const files = ['clients.yaml', 'users.yaml']
 const credentials = { IAMCTL_USERNAME: 'admin', IAMCTL_PASSWORD: adminPassword }
-const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+const bundle = fileURLToPath(new URL('../../../../dist/cli.js', import.meta.url))
 
 const writeEstate = (folder: string, hash: string): void => {
   const clients = Array.from(

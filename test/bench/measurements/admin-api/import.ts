@@ -1,13 +1,13 @@
 /** Bulk import of 10,000 users with Argon2id hashes in one request. */
 
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { adminUrl } from '../admin.ts'
-import { type Backend, system } from '../backends.ts'
-import { sendLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { rssOf } from '../processes.ts'
-import { signInAsAdmin } from '../sign-in.ts'
-import { quantile } from '../statistics.ts'
+import { adminUrl } from '../../admin.ts'
+import { type Backend, system } from '../../backends.ts'
+import { sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { rssOf } from '../../processes.ts'
+import { signInAsAdmin } from '../../sign-in.ts'
+import { quantile } from '../../statistics.ts'
 
 const USERS = 10_000
 

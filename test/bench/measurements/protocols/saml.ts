@@ -16,8 +16,8 @@ import {
   writeElement,
   XmlRefused,
 } from '#server/xml/index.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { median, medianRatio, timed } from '../statistics.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { median, medianRatio, timed } from '../../statistics.ts'
 
 const ROUNDS = 7
 const COUNT = 1500

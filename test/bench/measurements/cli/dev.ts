@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../../support/processes/ports.ts'
-import type { Measurement } from '../measurement.ts'
-import { median, quantile } from '../statistics.ts'
+import { freePort } from '../../../support/processes/ports.ts'
+import type { Measurement } from '../../measurement.ts'
+import { median, quantile } from '../../statistics.ts'
 
 const RUNS = 5
-const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
-const example = fileURLToPath(new URL('../../../realms.example', import.meta.url))
+const bundle = fileURLToPath(new URL('../../../../dist/cli.js', import.meta.url))
+const example = fileURLToPath(new URL('../../../../realms.example', import.meta.url))
 
 const timeToReady = async (): Promise<number> => {
   const begun = performance.now()

@@ -1,9 +1,9 @@
 /** What each page weighs with everything that it loads. */
 
-import { examples } from '../../pages/examples.ts'
-import { weighPage } from '../../pages/page-weight.ts'
-import { exampleServer } from '../../pages/server.ts'
-import type { Measurement } from '../measurement.ts'
+import { examples } from '../../../pages/examples.ts'
+import { weighPage } from '../../../pages/page-weight.ts'
+import { exampleServer } from '../../../pages/server.ts'
+import type { Measurement } from '../../measurement.ts'
 
 export const measurePages: Measurement = async () => {
   const { app } = exampleServer({})

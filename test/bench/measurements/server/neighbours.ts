@@ -3,12 +3,12 @@
 import { sql } from 'kysely'
 import type { Areas } from '#server/run/open.ts'
 import { statement } from '#server/storage/statements.ts'
-import { adminUrl } from '../admin.ts'
-import { type Backend, system } from '../backends.ts'
-import { type Load, sendLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { signInAsAdmin } from '../sign-in.ts'
-import { median, medianRatio, quantile } from '../statistics.ts'
+import { adminUrl } from '../../admin.ts'
+import { type Backend, system } from '../../backends.ts'
+import { type Load, sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { signInAsAdmin } from '../../sign-in.ts'
+import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const EVENTS = 300_000
 const ROUNDS = 7

@@ -3,11 +3,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Measurement } from '../measurement.ts'
-import { median, quantile, timed } from '../statistics.ts'
+import type { Measurement } from '../../measurement.ts'
+import { median, quantile, timed } from '../../statistics.ts'
 
 const RUNS = 15
-const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
+const bundle = fileURLToPath(new URL('../../../../dist/cli.js', import.meta.url))
 
 const run = async (args: readonly string[]): Promise<number> => {
   const { ms } = await timed(async () => {

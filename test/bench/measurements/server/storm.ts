@@ -1,11 +1,11 @@
 /** What a storm of sign-ins does to tokens: those of a client beside it, against a bare handler beside the same storm. */
 
-import type { Server } from '../backends.ts'
-import { connect, type Load, sendLoad } from '../load.ts'
-import type { Bench, Measurement, Row } from '../measurement.ts'
-import * as party from '../relying-party.ts'
-import { openForm } from '../sign-in.ts'
-import { median, medianRatio, quantile } from '../statistics.ts'
+import type { Server } from '../../backends.ts'
+import { connect, type Load, sendLoad } from '../../load.ts'
+import type { Bench, Measurement, Row } from '../../measurement.ts'
+import * as party from '../../relying-party.ts'
+import { openForm } from '../../sign-in.ts'
+import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 9
 const ROUND_MS = 3_000

@@ -3,12 +3,12 @@
  * `BENCH_MINUTES` says how long it is warm; ten unless given.
  */
 
-import type { Backend, Server } from '../backends.ts'
-import { connect, sendLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { rssOf } from '../processes.ts'
-import * as party from '../relying-party.ts'
-import { slope } from '../statistics.ts'
+import type { Backend, Server } from '../../backends.ts'
+import { connect, sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { rssOf } from '../../processes.ts'
+import * as party from '../../relying-party.ts'
+import { slope } from '../../statistics.ts'
 
 const MINUTES = Number(process.env['BENCH_MINUTES'] ?? 10)
 /** Before it the heap finds its size, code is compiled, and the first round of housekeeping has what it needs. */

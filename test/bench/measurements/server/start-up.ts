@@ -2,12 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Areas } from '#server/run/open.ts'
-import { type Database, type Server, system } from '../backends.ts'
-import { realmCopier } from '../copy-realm.ts'
-import { connect, sendLoad } from '../load.ts'
-import type { Measurement, Row } from '../measurement.ts'
-import { cpuOf, rssOf } from '../processes.ts'
-import { median, timed } from '../statistics.ts'
+import { type Database, type Server, system } from '../../backends.ts'
+import { realmCopier } from '../../copy-realm.ts'
+import { connect, sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { cpuOf, rssOf } from '../../processes.ts'
+import { median, timed } from '../../statistics.ts'
 
 const ROUNDS = 5
 const REALMS = 1_000

@@ -5,12 +5,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Tuning, tunings } from '#server/config/tunings.ts'
-import type { Database, Server } from '../backends.ts'
-import { type Connection, connect, type Request, runLoad } from '../load.ts'
-import type { Bench, Measurement, Row } from '../measurement.ts'
-import { cpuOf, rssOf } from '../processes.ts'
-import * as party from '../relying-party.ts'
-import { mean, medianRatio } from '../statistics.ts'
+import type { Database, Server } from '../../backends.ts'
+import { type Connection, connect, type Request, runLoad } from '../../load.ts'
+import type { Bench, Measurement, Row } from '../../measurement.ts'
+import { cpuOf, rssOf } from '../../processes.ts'
+import * as party from '../../relying-party.ts'
+import { mean, medianRatio } from '../../statistics.ts'
 
 const PAIRS = 6
 const ROUND_MS = 1_000

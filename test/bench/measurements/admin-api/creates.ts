@@ -1,12 +1,12 @@
 /** Creating clients and users through the admin API, against a bare handler under the same generator. */
 
-import { adminUrl, createRealm } from '../admin.ts'
-import type { Server } from '../backends.ts'
-import { connect, type Load, type Request, sendLoad } from '../load.ts'
-import type { Bench, Measurement, Row } from '../measurement.ts'
-import { cpuOf } from '../processes.ts'
-import { type Headers, signInAsAdmin } from '../sign-in.ts'
-import { median, medianRatio, quantile } from '../statistics.ts'
+import { adminUrl, createRealm } from '../../admin.ts'
+import type { Server } from '../../backends.ts'
+import { connect, type Load, type Request, sendLoad } from '../../load.ts'
+import type { Bench, Measurement, Row } from '../../measurement.ts'
+import { cpuOf } from '../../processes.ts'
+import { type Headers, signInAsAdmin } from '../../sign-in.ts'
+import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 3
 const ROUND_MS = 1_200

@@ -5,13 +5,20 @@ import { newId } from '#server/platform/ids.ts'
 import { loadEngine, type PasswordEngine } from '#server/platform/passwords/engine.ts'
 import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
-import type { Database, Server } from '../backends.ts'
-import { connect, type Load, type LoadOptions, type Request, runLoad, sendLoad } from '../load.ts'
-import type { Measurement } from '../measurement.ts'
-import { cpuOfAll, cpuOfThreads } from '../processes.ts'
-import { repeatLoad } from '../repeating.ts'
-import { type Credentials, openForm, openFormAgain } from '../sign-in.ts'
-import { mean, meanRatio, quantile } from '../statistics.ts'
+import type { Database, Server } from '../../backends.ts'
+import {
+  connect,
+  type Load,
+  type LoadOptions,
+  type Request,
+  runLoad,
+  sendLoad,
+} from '../../load.ts'
+import type { Measurement } from '../../measurement.ts'
+import { cpuOfAll, cpuOfThreads } from '../../processes.ts'
+import { repeatLoad } from '../../repeating.ts'
+import { type Credentials, openForm, openFormAgain } from '../../sign-in.ts'
+import { mean, meanRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 8
 /** What has no aim is measured in one round of so many. */

@@ -3,13 +3,13 @@
  * bare Fastify route that answers as many bytes. All take turns in one run; only ratios within it mean anything.
  */
 
-import type { Server } from '../backends.ts'
-import { type Connection, connect, type Load, type Request, sendLoad } from '../load.ts'
-import type { Bench, Measurement, Row } from '../measurement.ts'
-import { cpuOf, rssOf } from '../processes.ts'
-import * as party from '../relying-party.ts'
-import { tellHeaders } from '../same-headers.ts'
-import { mean, meanRatio, quantile } from '../statistics.ts'
+import type { Server } from '../../backends.ts'
+import { type Connection, connect, type Load, type Request, sendLoad } from '../../load.ts'
+import type { Bench, Measurement, Row } from '../../measurement.ts'
+import { cpuOf, rssOf } from '../../processes.ts'
+import * as party from '../../relying-party.ts'
+import { tellHeaders } from '../../same-headers.ts'
+import { mean, meanRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 18
 const ROUND_MS = 1_000
