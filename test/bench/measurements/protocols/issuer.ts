@@ -4,11 +4,11 @@
  */
 
 import type { Server } from '../../backends.ts'
+import { tellHeaders } from '../../limits/same-headers.ts'
 import { type Connection, connect, type Load, type Request, sendLoad } from '../../load.ts'
 import type { Bench, Measurement, Row } from '../../measurement.ts'
 import { cpuOf, rssOf } from '../../processes.ts'
 import * as party from '../../relying-party.ts'
-import { tellHeaders } from '../../same-headers.ts'
 import { mean, meanRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 18

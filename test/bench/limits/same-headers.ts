@@ -1,6 +1,6 @@
 /** Makes a limit answer with the headers of the server's own answer: it is compared byte by byte, not by the body alone. */
 
-import { type Answer, connect } from './load.ts'
+import { type Answer, connect } from '../load.ts'
 
 /** Node.js writes these by itself. */
 const own = new Set(['connection', 'content-length', 'date', 'keep-alive', 'transfer-encoding'])
