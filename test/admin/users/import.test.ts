@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 describe.each(backends)('the import of users on $name', (backend) => {
   let server: TestServer

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import { userSchema } from '#server/admin/users/users.ts'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const fits = lazyValidator(createAjv(), userSchema)
 

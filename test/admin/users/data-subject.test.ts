@@ -1,9 +1,9 @@
 /** What is held about a person, and its erasure: looked for afterwards in every table of the database and in the log. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../sign-in/world.ts'
-import { backends } from '../support/backends.ts'
-import { dumpDatabase } from '../support/database/database-dump.ts'
+import { openWorld, password, type World } from '../../sign-in/world.ts'
+import { backends } from '../../support/backends.ts'
+import { dumpDatabase } from '../../support/database/database-dump.ts'
 
 describe.each(backends)('the rights of a data subject on $name', (backend) => {
   let world: World

@@ -5,8 +5,8 @@ import { recoveryCodeDigest } from '#server/credentials/factors/recovery-codes.t
 import { newId } from '#server/platform/ids.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { resealEverything } from '#server/realm/reseal.ts'
-import { backends } from '../support/backends.ts'
-import { type Client, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { type Client, startServer, type TestServer } from '../../support/server.ts'
 
 const base = '/admin/realms/acme'
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'

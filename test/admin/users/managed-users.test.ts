@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
 const caller = { actor: 'pipeline', sourceIp: '127.0.0.1', permissions: new Set(permissionKeys) }

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const strong = (): string => `nobody guesses ${newId()}`
 

@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { foreignHashes, foreignPassword } from '../platform/passwords/foreign-hashes.ts'
-import { TestBrowser } from '../sign-in/fixture.ts'
-import { backends } from '../support/backends.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { foreignHashes, foreignPassword } from '../../platform/passwords/foreign-hashes.ts'
+import { TestBrowser } from '../../sign-in/fixture.ts'
+import { backends } from '../../support/backends.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 describe.each(backends)('the import of lines on $name', (backend) => {
   let server: TestServer

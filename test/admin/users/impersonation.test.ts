@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../support/backends.ts'
-import { type Answer, send, startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { type Answer, send, startServer, type TestServer } from '../../support/server.ts'
 
 describe.each(backends)(
   'a session in which an administrator acts as a user on $name',
