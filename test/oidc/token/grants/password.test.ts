@@ -3,9 +3,9 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
-import { backends } from '../../support/backends.ts'
-import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../fixture.ts'
-import { addPerson, password } from '../relying-party.ts'
+import { backends } from '../../../support/backends.ts'
+import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../../fixture.ts'
+import { addPerson, password } from '../../relying-party.ts'
 
 describe.each(backends)('the password grant on $name', (backend) => {
   let now = Date.now()

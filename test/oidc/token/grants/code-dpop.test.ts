@@ -2,9 +2,15 @@
 
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../../support/backends.ts'
-import { claimsOf, type OidcSite, openIssuer } from '../fixture.ts'
-import { addPerson, authorizeUrl, newPerson, type Person, redirectUri } from '../relying-party.ts'
+import { backends } from '../../../support/backends.ts'
+import { claimsOf, type OidcSite, openIssuer } from '../../fixture.ts'
+import {
+  addPerson,
+  authorizeUrl,
+  newPerson,
+  type Person,
+  redirectUri,
+} from '../../relying-party.ts'
 
 describe.each(backends)('codes that are bound to a key, on $name', (backend) => {
   let site: OidcSite

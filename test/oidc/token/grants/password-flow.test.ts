@@ -1,9 +1,9 @@
 /** The password grant gives what the sign-in page would give for a username and a password, and nothing beyond. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openWorld, password, type World } from '../../sign-in/world.ts'
-import { backends } from '../../support/backends.ts'
-import { send } from '../../support/server.ts'
+import { openWorld, password, type World } from '../../../sign-in/world.ts'
+import { backends } from '../../../support/backends.ts'
+import { send } from '../../../support/server.ts'
 
 const either = (authenticator: string) => ({ authenticator, requirement: 'ALTERNATIVE' as const })
 const part = { flowAlias: 'browser-second-factor', requirement: 'CONDITIONAL' as const }

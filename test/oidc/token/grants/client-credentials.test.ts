@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../../support/backends.ts'
+import { backends } from '../../../support/backends.ts'
 import {
   basic,
   claimsOf,
@@ -11,7 +11,7 @@ import {
   type OidcSite,
   openIssuer,
   type TestClient,
-} from '../fixture.ts'
+} from '../../fixture.ts'
 
 describe.each(backends)('client_credentials on $name', (backend) => {
   let now = Date.now()

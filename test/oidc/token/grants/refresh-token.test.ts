@@ -5,10 +5,10 @@ import type { Clock } from '#server/platform/clock.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { backends } from '../../support/backends.ts'
-import { startServer } from '../../support/server.ts'
-import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../fixture.ts'
-import { addUser, issueGrant, openSession } from '../users.ts'
+import { backends } from '../../../support/backends.ts'
+import { startServer } from '../../../support/server.ts'
+import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../../fixture.ts'
+import { addUser, issueGrant, openSession } from '../../users.ts'
 
 describe.each(backends)('refresh tokens on $name', (backend) => {
   let now = Date.now()

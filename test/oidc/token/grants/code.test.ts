@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
-import { backends } from '../../support/backends.ts'
-import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../fixture.ts'
+import { backends } from '../../../support/backends.ts'
+import { claimsOf, type OidcSite, openIssuer, type Reply, type TestClient } from '../../fixture.ts'
 import {
   addPerson,
   answerOf,
@@ -17,7 +17,7 @@ import {
   newVerifier,
   type Person,
   redirectUri,
-} from '../relying-party.ts'
+} from '../../relying-party.ts'
 
 const resource = 'https://api.example/'
 

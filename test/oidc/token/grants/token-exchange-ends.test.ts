@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { backends } from '../../support/backends.ts'
-import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
-import { accessTokenOf, addUser, issueGrant } from '../users.ts'
+import { backends } from '../../../support/backends.ts'
+import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../../fixture.ts'
+import { accessTokenOf, addUser, issueGrant } from '../../users.ts'
 
 const type = 'urn:ietf:params:oauth:token-type:access_token'
 
