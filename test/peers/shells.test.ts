@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, it } from 'vitest'
-import { startWorld } from '../cli/commands/fixture.ts'
+import { startWorld } from '../cli/commands/fixture/fixture.ts'
 import { bundle } from '../support/processes/cli.ts'
 import { pathOf } from '../support/processes/programs/programs.ts'
 import { temporaryFolder } from '../support/processes/server-process.ts'

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { bytesOf, type Case, cases } from '../adopt/case.ts'
-import { type Estate, newEstate, newRealm } from './estate.ts'
-import { startWorld } from './fixture.ts'
+import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
+import { startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

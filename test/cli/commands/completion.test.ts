@@ -9,7 +9,7 @@ import { complete, type Sources } from '#cli/completion/candidates.ts'
 import { liveSources } from '#cli/completion/live.ts'
 import { createProgram } from '#cli/program.ts'
 import { type Home, newHome } from '../../support/processes/cli.ts'
-import { startWorld } from './fixture.ts'
+import { startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newHome } from '../../support/processes/cli.ts'
 import { adminPassword } from '../../support/processes/server-process.ts'
-import { credentials, freshHome, startWorld } from './fixture.ts'
+import { credentials, freshHome, startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -11,7 +11,7 @@ import manifest from '../../../package.json' with { type: 'json' }
 import { makeCertificate } from '../../platform/outgoing/certificates.ts'
 import { freePort } from '../../support/processes/ports.ts'
 import { temporaryFolder } from '../../support/processes/server-process.ts'
-import { alicePassword, credentials, freshHome, startWorld } from './fixture.ts'
+import { alicePassword, credentials, freshHome, startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { bundle } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
-import { credentials, freshHome, startWorld } from './fixture.ts'
+import { credentials, freshHome, startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 const acme = '/admin/realms/acme'

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
-import { newEstate, newRealm } from './estate.ts'
-import { freshHome, startWorld } from './fixture.ts'
+import { newEstate, newRealm } from './fixture/estate.ts'
+import { freshHome, startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

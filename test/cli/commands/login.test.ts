@@ -13,7 +13,7 @@ import {
   freshHome,
   startWorld,
   type World,
-} from './fixture.ts'
+} from './fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { signIn } from '../../support/processes/browserless.ts'
 import { bundle, type Cli } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
-import { startWorld } from './fixture.ts'
+import { startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

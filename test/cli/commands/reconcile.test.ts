@@ -5,9 +5,9 @@ import { execa } from 'execa'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RoundReport } from '#cli/reconcile/round.ts'
 import { type CliProcess, spawnCli } from '../../support/processes/processes.ts'
-import { type Estate, newEstate, newRealm } from './estate.ts'
-import { startWorld } from './fixture.ts'
-import { startProxy } from './proxy.ts'
+import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
+import { startWorld } from './fixture/fixture.ts'
+import { startProxy } from './fixture/proxy.ts'
 
 const world = startWorld()
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { acs, aggregate, entity, keyDescriptor } from '../../saml/sp-metadata.ts'
 import { sender, stranger } from '../../xml/keys.ts'
-import { type Estate, newEstate, newRealm } from './estate.ts'
-import { freshHome, startWorld } from './fixture.ts'
+import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
+import { freshHome, startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

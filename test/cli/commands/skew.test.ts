@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { skewOf, skewText } from '#cli/client/http/skew.ts'
 import { capabilities } from '#schemas/wire/capabilities.ts'
 import manifest from '../../../package.json' with { type: 'json' }
-import { newEstate, newRealm } from './estate.ts'
-import { startWorld } from './fixture.ts'
+import { newEstate, newRealm } from './fixture/estate.ts'
+import { startWorld } from './fixture/fixture.ts'
 
 const world = startWorld()
 

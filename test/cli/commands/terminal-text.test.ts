@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { parse } from 'yaml'
 import { bundle, newHome } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
-import { startRecordingServer } from './recording-server.ts'
+import { startRecordingServer } from './fixture/recording-server.ts'
 
 const numbers = [0x00, 0x07, 0x08, 0x0d, 0x1b, 0x7f, 0x80, 0x85, 0x9b, 0x9d, 0x9f, 0x61c, 0x200e]
 const more = [0x200f, 0x2028, 0x2029, 0x202a, 0x202d, 0x202e, 0x2066, 0x2069, 0xfeff]

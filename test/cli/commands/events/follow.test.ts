@@ -4,9 +4,9 @@ import type { EventRecord } from '#schemas/wire/events.ts'
 import { bundle } from '../../../support/processes/cli.ts'
 import { type CliProcess, spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
-import { newRealm } from '../estate.ts'
-import { adminHome, startWorld } from '../fixture.ts'
-import { startProxy } from '../proxy.ts'
+import { newRealm } from '../fixture/estate.ts'
+import { adminHome, startWorld } from '../fixture/fixture.ts'
+import { startProxy } from '../fixture/proxy.ts'
 
 const world = startWorld()
 

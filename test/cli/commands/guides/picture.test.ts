@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { newEstate } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 import { svgOf } from './svg.ts'
 
 const world = startWorld()

@@ -14,7 +14,7 @@ import {
   temporaryFolder,
   withKeyPairs,
 } from '../../../support/processes/server-process.ts'
-import { credentials } from '../fixture.ts'
+import { credentials } from '../fixture/fixture.ts'
 import { type Command, type Step, stepsOf } from './blocks.ts'
 
 interface Shell {

@@ -18,8 +18,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import manifest from '../../../../package.json' with { type: 'json' }
 import { bundle } from '../../../support/processes/cli.ts'
 import { type Registry, startRegistry } from '../../../support/processes/programs/registry.ts'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 import { githubSteps, gitlabSteps, type Step, type Values } from './pipeline-steps.ts'
 
 const world = startWorld()

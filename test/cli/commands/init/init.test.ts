@@ -7,8 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { pipelineNames, templateNames } from '#cli/commands/estate/init.ts'
 import { createProgram } from '#cli/program.ts'
 import { newHome } from '../../../support/processes/cli.ts'
-import { newRealm } from '../estate.ts'
-import { adminHome, freshHome, startWorld } from '../fixture.ts'
+import { newRealm } from '../fixture/estate.ts'
+import { adminHome, freshHome, startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isLong, seed } from '../../../support/run/chance.ts'
-import { type Estate, newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

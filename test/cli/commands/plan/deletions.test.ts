@@ -1,7 +1,7 @@
 /** Documents that refer to each other leave the files together. */
 import { describe, expect, it } from 'vitest'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../support/processes/cli.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
-import { type Estate, newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -1,8 +1,8 @@
 /** The first apply of a realm puts everything in force that its files say, secrets included. */
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 import { newValues, realmWith, secretDocuments } from '../secrets/secret-documents.ts'
 
 const world = startWorld()

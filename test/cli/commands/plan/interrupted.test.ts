@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../support/processes/cli.ts'
 import { spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
-import { startProxy } from '../proxy.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
+import { startProxy } from '../fixture/proxy.ts'
 
 const world = startWorld()
 

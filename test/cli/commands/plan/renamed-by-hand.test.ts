@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentIn } from '../../../realm/changesets/changeset.ts'
 import { backends } from '../../../support/backends.ts'
-import { type ServedHome, startServedHome } from '../served-home.ts'
+import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
 interface Case {
   readonly kind: string

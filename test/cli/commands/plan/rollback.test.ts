@@ -1,8 +1,8 @@
 /** `iamctl rollback` where secrets do not come back by themselves. */
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -1,7 +1,7 @@
 /** Several realms in one command: one that the server refuses is named, and the others are planned and applied. */
 import { describe, expect, it } from 'vitest'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -1,7 +1,7 @@
 /** Two estates in one realm: each may refer to what the other declares, also within a section that both list. */
 import { describe, expect, it } from 'vitest'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

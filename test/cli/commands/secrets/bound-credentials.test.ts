@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { serializePlan } from '#cli/planning/saved.ts'
 import { bundle, type Home, newHome } from '../../../support/processes/cli.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
-import { startRecordingServer } from '../recording-server.ts'
+import { startRecordingServer } from '../fixture/recording-server.ts'
 
 const secret = 'Sesame-opens-the-door-7'
 

@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import type { Cli } from '../../../support/processes/cli.ts'
-import { type Estate, newEstate, newRealm } from '../estate.ts'
-import { freshHome, startWorld } from '../fixture.ts'
+import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
+import { freshHome, startWorld } from '../fixture/fixture.ts'
 import { newValues, realmWith, secretDocuments } from './secret-documents.ts'
 
 const world = startWorld()

@@ -1,7 +1,7 @@
 /** Variables that look like numbers or like true or false, in fields that take text and in fields that do not. */
 import { describe, expect, it } from 'vitest'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../../../support/processes/browser.ts'
-import { freshHome, startWorld } from '../fixture.ts'
+import { freshHome, startWorld } from '../fixture/fixture.ts'
 import { addAdmin, fakeBrowser, password } from './fixture.ts'
 
 const world = startWorld()

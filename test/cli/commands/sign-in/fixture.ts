@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret, TOTP } from 'otpauth'
 import { anonymous, type Browserless } from '../../../support/processes/browserless.ts'
 import type { CliResult, Home } from '../../../support/processes/cli.ts'
-import type { World } from '../fixture.ts'
+import type { World } from '../fixture/fixture.ts'
 
 export const password = 'an administrators long password 7'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Home } from '../../../support/processes/cli.ts'
 import { spawnCli } from '../../../support/processes/processes.ts'
-import { freshHome, startWorld } from '../fixture.ts'
+import { freshHome, startWorld } from '../fixture/fixture.ts'
 import {
   type Admin,
   addAdmin,

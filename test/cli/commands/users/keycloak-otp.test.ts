@@ -6,7 +6,7 @@ import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SignInBrowser } from '../../../sign-in/world.ts'
 import { backends } from '../../../support/backends.ts'
-import { type ServedHome, startServedHome } from '../served-home.ts'
+import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
 const password = 'the old password'
 /** As Keycloak draws it: letters and digits whose bytes are the key. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { put, role, senderTo } from '../../../realm/changesets/changeset.ts'
 import { backends } from '../../../support/backends.ts'
 import { signIn } from '../../../support/processes/browserless.ts'
-import { type ServedHome, startServedHome } from '../served-home.ts'
+import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
 const passwordOf = (username: string): string => `the old password of ${username}`
 

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type Home, newHome } from '../../../support/processes/cli.ts'
-import { startRecordingServer } from '../recording-server.ts'
+import { startRecordingServer } from '../fixture/recording-server.ts'
 
 const newFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-hostile-'))
