@@ -62,7 +62,8 @@ export const system: Caller = {
 }
 
 const bundle = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
-const scriptOf = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
+const scriptOf = (name: string): string =>
+  fileURLToPath(new URL(`./limits/${name}.ts`, import.meta.url))
 const masterKey = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64')
 const secrets = { IAMCTL_MASTER_KEY: masterKey, IAMCTL_BOOTSTRAP_ADMIN_PASSWORD: adminPassword }
 

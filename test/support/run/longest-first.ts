@@ -12,7 +12,7 @@ const longest = [
   'engine/property',
   'messaging/limits',
   'security/requests/names',
-  'oidc/token/password-flow',
+  'oidc/token/grants/password-flow',
   'sign-in/flows/one-user-random',
   'security/admin-api/guard',
   'audit/long-reads',
