@@ -11,6 +11,8 @@ interface Planted {
 }
 
 const lines = (count: number): string => 'export {}\n'.repeat(count)
+const filesIn = (folder: string, count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${folder}/file-${i}.ts`, '']))
 const kinds = {
   'schemas/kinds/clients/client.ts': `export const Client = defineKind({ kind: 'client' })`,
 }
@@ -147,6 +149,20 @@ const planted: Readonly<Record<string, Planted>> = {
       { 'schemas/misc/x.ts': '' },
     ],
     right: { 'server/http/common.ts': '', 'server/library/x.ts': '' },
+  },
+  'a folder has at most 16 loose files': {
+    wrong: [
+      filesIn('server/keys', 17),
+      filesIn('test/security', 17),
+      filesIn('cli/views/human', 17),
+      filesIn('server/storage/migrations', 16),
+    ],
+    right: {
+      ...filesIn('server/keys', 16),
+      ...filesIn('server/keys/signing', 16),
+      ...filesIn('server/storage/migrations', 30),
+      ...filesIn('templates/pages', 50),
+    },
   },
   'only views and the logger write to standard output': {
     wrong: [

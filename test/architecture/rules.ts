@@ -1,5 +1,6 @@
 /** The rules of the house that a program can check, one function each: a tree in, the places that break it out. */
 
+import { crowdedFolders } from './crowds.ts'
 import { homelessFiles, importCycles, wrongImports } from './floors.ts'
 import { foreignReads, foreignWrites, ownerlessTables } from './tables.ts'
 import {
@@ -256,6 +257,7 @@ export const rules: readonly Rule[] = [
     broken: ({ paths }) =>
       paths.filter((path) => /(^|\/)(utils?|helpers?|common|lib|misc)\//i.test(path)),
   },
+  { title: 'a folder has at most 16 loose files', broken: crowdedFolders },
   { title: 'only views and the logger write to standard output', broken: writesToStdout },
   {
     title: 'there is one Ajv factory',
