@@ -21,7 +21,7 @@ import {
   spaces,
   toldOf,
 } from './fixture.ts'
-import { keysOf } from './logout-fixture.ts'
+import { keysOf } from './logout/logout-fixture.ts'
 
 const artifactUrl = 'https://sp.example/artifact?a=b'
 const binding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact'

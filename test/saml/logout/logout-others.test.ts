@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { logoutJobs } from '#server/run/background.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import {
   addPerson,
   authorizeUrl,
@@ -18,12 +18,12 @@ import {
   type Page,
   type Person,
   redirectUri,
-} from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
-import { runJobs } from '../support/jobs.ts'
-import { sender, stranger } from '../xml/keys.ts'
-import { signed } from '../xml/messages.ts'
-import { addProvider, newRequestId, only, providerPath } from './fixture.ts'
+} from '../../oidc/relying-party.ts'
+import { backends } from '../../support/backends.ts'
+import { runJobs } from '../../support/jobs.ts'
+import { sender, stranger } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
+import { addProvider, newRequestId, only, providerPath } from '../fixture.ts'
 import {
   isSignedIn,
   type Known,

@@ -1,7 +1,7 @@
 /** Single logout that a service provider asks for, over HTTP (SAML Profiles §4.4). */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import {
   addPerson,
   authorizeUrl,
@@ -12,10 +12,10 @@ import {
   newVerifier,
   type Person,
   redirectUri,
-} from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
-import { sender, stranger } from '../xml/keys.ts'
-import { signed } from '../xml/messages.ts'
+} from '../../oidc/relying-party.ts'
+import { backends } from '../../support/backends.ts'
+import { sender, stranger } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
 import {
   addProvider,
   askUrl,
@@ -24,7 +24,7 @@ import {
   providerPath,
   sentOf,
   signedForm,
-} from './fixture.ts'
+} from '../fixture.ts'
 import {
   isSignedIn,
   type Known,

@@ -10,10 +10,10 @@ import {
   type XmlElement,
   xmlName,
 } from '#server/xml/index.ts'
-import type { OidcSite } from '../oidc/fixture.ts'
-import { actionOf, hiddenFields, type Page, type Person } from '../oidc/relying-party.ts'
-import { sender } from '../xml/keys.ts'
-import { signed } from '../xml/messages.ts'
+import type { OidcSite } from '../../oidc/fixture.ts'
+import { actionOf, hiddenFields, type Page, type Person } from '../../oidc/relying-party.ts'
+import { sender } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
 import {
   askUrl,
   certificatesOf,
@@ -25,7 +25,7 @@ import {
   sentOf,
   spaces,
   verifiedOf,
-} from './fixture.ts'
+} from '../fixture.ts'
 
 export const sloUrl = 'https://sp.example/slo?sp=1'
 

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, newPerson } from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
-import { addProvider, askUrl, certificatesOf, providerPath, sentOf } from './fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, newPerson } from '../../oidc/relying-party.ts'
+import { backends } from '../../support/backends.ts'
+import { addProvider, askUrl, certificatesOf, providerPath, sentOf } from '../fixture.ts'
 
 const day = 86_400_000
 const other = 'https://late.example/metadata'
