@@ -3,7 +3,8 @@
 import type { Option } from '../flow/runner.ts'
 import type { Method, MethodKind } from './definitions/factors.ts'
 
-const kinds: Readonly<Record<string, MethodKind>> = {
+/** By authenticator. One that is not listed can be asked for, but not chosen instead of another. */
+export const methodKinds: Readonly<Record<string, MethodKind>> = {
   identify: 'password',
   'username-password': 'password',
   password: 'password',
@@ -20,6 +21,6 @@ const kinds: Readonly<Record<string, MethodKind>> = {
 
 export const methodsOf = (options: readonly Option[]): Method[] =>
   options.flatMap(({ execution, node }) => {
-    const kind = kinds[execution.authenticator]
+    const kind = methodKinds[execution.authenticator]
     return kind === undefined ? [] : [{ id: node, kind }]
   })

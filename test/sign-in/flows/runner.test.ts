@@ -19,6 +19,7 @@ import {
 import { type ConditionNeeds, createConditions } from '#server/sign-in/conditions/index.ts'
 import type { PinnedNode } from '#server/sign-in/flow/pinned-flow.ts'
 import { type Judge, nextOf, type Progress, type Suitability } from '#server/sign-in/flow/runner.ts'
+import { methodKinds } from '#server/sign-in/pages/methods.ts'
 
 type Sketch = readonly [name: string, requirement: string, ...children: (readonly Sketch[])[]]
 
@@ -215,5 +216,10 @@ describe('the list of authenticators', () => {
     // A registration says by itself how its user is proved.
     const proving = steps.filter(({ amr, id }) => amr !== undefined || id === 'register')
     expect(idsOf(proving)).toEqual([...authenticatorIds].filter(isProof).sort())
+  })
+
+  it('has a name on the page of choices for each that proves a user', () => {
+    const chosen = [...authenticatorIds].filter((id) => isProof(id) && id !== 'register')
+    expect(chosen.filter((id) => methodKinds[id] === undefined)).toEqual([])
   })
 })
