@@ -19,6 +19,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
+import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
 import { openSaml } from '#server/saml/open.ts'
@@ -39,11 +40,13 @@ export interface Given {
   readonly clock: Clock
   /** Resolves host names of outgoing requests; the system does where it is not given. */
   readonly lookup?: Lookup | undefined
+  /** Hashes passwords; the fastest library that is installed does where it is not given. */
+  readonly engine?: PasswordEngine | undefined
 }
 
 // biome-ignore format: a line per area, so that the whole order is seen at once
 const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
-  const { config, logger, clock, lookup } = given
+  const { config, logger, clock, lookup, engine } = given
   const { http: { baseUrl }, runtime: { logMessages } } = config
   // Before the database is opened: nothing is made in a database that no master key is given for.
   const masterKey = keyAtHand(config)
@@ -53,7 +56,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const { keyring, vault } = secrets
   const copy = createCopy(storage, copyLimits)
   closing.defer(() => copy.close())
-  const platform = await openPlatform({ config, lookup })
+  const platform = await openPlatform({ config, lookup, engine })
   closing.defer(platform.close)
   const { outgoing } = platform
   const metrics = openMetrics({ storage, copy, clock, platform })

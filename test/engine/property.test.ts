@@ -37,7 +37,7 @@ import { environment, type Item } from './values.ts'
 
 const { IAMCTL_TEST_PATH: path } = process.env
 /** On each database. */
-const usual = 50
+const usual = 30
 const numRuns = Number(process.env['IAMCTL_TEST_PAIRS'] ?? (isLong ? 1000 : usual))
 const isMany = numRuns > usual
 

@@ -10,7 +10,7 @@ import { personOf } from '../self-service/person.ts'
 import { enrolDevice, openPhone } from '../self-service/phone.ts'
 import type { Answer } from '../sign-in/fixture.ts'
 import { openWorld, password, type World } from '../sign-in/world.ts'
-import { backends } from '../support/backends.ts'
+import { backends, inTurns } from '../support/backends.ts'
 import { anonymous, cibaClient, DistantBrowser, type Door, doors } from './doors.ts'
 
 const login = '/realms/shop/login'
@@ -108,7 +108,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
     return rows.map(({ detail }) => String(detail))
   }
 
-  describe.each(Object.entries(doors))('by %s', (_, door) => {
+  describe.each(inTurns(Object.entries(doors), backend))('by %s', (_, door) => {
     const { executions, settings, needs, factor, bounds, isQuestion, open } = door
     beforeEach(async () => {
       await world.setFlow(executions)

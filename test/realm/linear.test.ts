@@ -1,7 +1,7 @@
 /** A change twice as large is twice the work: what is counted are calls of functions, never a time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
-import { backends } from '../support/backends.ts'
+import { anyBackend } from '../support/backends.ts'
 import { callsIn, growth } from '../support/operations.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import {
@@ -206,7 +206,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe.each(backends)('a change twice as large is twice the work, on $name', (backend) => {
+describe.each(anyBackend)('a change twice as large is twice the work, on $name', (backend) => {
   let server: TestServer
   let made = 0
 

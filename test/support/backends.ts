@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
+import { isLong } from './chance.ts'
 import { createDatabase, dropDatabase } from './processes/postgres.ts'
 
 export interface TestDatabase {
@@ -92,3 +93,10 @@ export const backends: readonly Backend[] = [
     () => createPostgres(inject('postgresTemplate')),
   ),
 ].filter(({ name }) => wanted.includes(name))
+
+/** For what takes long and is the same on every database: one of them, and all in the long run. */
+export const anyBackend: readonly Backend[] = isLong ? backends : backends.slice(0, 1)
+
+/** The same for a list: each on one of the databases in turn. */
+export const inTurns = <T>(list: readonly T[], backend: Backend): readonly T[] =>
+  isLong ? list : list.filter((_, index) => index % backends.length === backends.indexOf(backend))

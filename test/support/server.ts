@@ -21,6 +21,7 @@ import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import type { Backend } from './backends.ts'
 import { freePort } from './processes/ports.ts'
+import { rememberedHashes } from './remembered-hashes.ts'
 
 export interface Answer {
   readonly status: number
@@ -119,6 +120,7 @@ export const startServer = async (
     logger: createLogger({ level: 'silent' }),
     clock: options.clock ?? systemClock,
     lookup: options.lookup,
+    engine: await rememberedHashes(),
   })
   await bootstrap(parts.realm.realms, config.bootstrap)
   parts.admin.health.started()

@@ -13,7 +13,7 @@ import {
   permissionKeys,
 } from '#schemas/access/permissions.ts'
 import { openWorld, type World } from '../../sign-in/world.ts'
-import { backends } from '../../support/backends.ts'
+import { backends, inTurns } from '../../support/backends.ts'
 import {
   type AdminRoute,
   addressOf,
@@ -111,7 +111,7 @@ describe.each(backends)('every write on $name', (backend) => {
   const scenes = permissionKeys.filter((key) => key !== 'realm-admin')
   const writers: readonly Permission[] = ['view-users', 'view-clients', 'view-events']
 
-  it.each(scenes)(
+  it.each(inTurns(scenes, backend))(
     'of a holder of %s alone leads to nobody who holds more',
     { timeout: 300_000 },
     async (permission) => {
