@@ -10,8 +10,8 @@ import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
-import { isLong } from './chance.ts'
 import { createDatabase, dropDatabase } from './processes/postgres.ts'
+import { isLong } from './run/chance.ts'
 
 export interface TestDatabase {
   readonly url: string

@@ -21,7 +21,7 @@ import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import type { Backend } from './backends.ts'
 import { freePort } from './processes/ports.ts'
-import { rememberedHashes } from './remembered-hashes.ts'
+import { rememberedHashes } from './run/remembered-hashes.ts'
 
 export interface Answer {
   readonly status: number

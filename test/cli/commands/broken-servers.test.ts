@@ -2,8 +2,8 @@
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { isLong } from '../../support/chance.ts'
 import { newHome } from '../../support/processes/cli.ts'
+import { isLong } from '../../support/run/chance.ts'
 
 /** Answers every request with these bytes. */
 const startServer = async (answer: (socket: Socket) => void): Promise<string> => {

@@ -5,14 +5,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { withStorage } from '../../support/database/sealed-values.ts'
 import {
   newInstallation,
   type ServerProcess,
   startServerProcess,
 } from '../../support/processes/server-process.ts'
-import { isLong } from '../../support/run/chance.ts'
 
 const kills = 2
 const perRound = 40
@@ -46,10 +45,7 @@ const getTokens = async (url: string, count: number): Promise<void> => {
     await fetch(`${url}/realms/acme/token`, { method: 'POST', body: new URLSearchParams(body) })
 }
 
-/** The other database by `npm run test:long`. */
-const tried = isLong ? backends : backends.slice(0, 1)
-
-describe.each(tried)('a server that is killed while it forwards ($name)', (backend) => {
+describe.each(anyBackend)('a server that is killed while it forwards ($name)', (backend) => {
   it('loses no event, and keeps their order', { timeout: 4 * minute }, async () => {
     const receiver = await openReceiver()
     const { env, ...installation } = await newInstallation(backend)

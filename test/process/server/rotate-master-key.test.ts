@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { type Backend, backends } from '../../support/backends.ts'
+import { anyBackend, type Backend, backends } from '../../support/backends.ts'
 import {
   bytesOf,
   dump,
@@ -25,7 +25,6 @@ import {
   runCli,
   startServerProcess,
 } from '../../support/processes/server-process.ts'
-import { isLong } from '../../support/run/chance.ts'
 
 interface Keyed extends Installation {
   readonly keyFile: string
@@ -138,10 +137,7 @@ const expectRotated = async ({ databaseUrl, keys }: Keyed, oldKeys: string): Pro
   }
 }
 
-/** The other database by `npm run test:long`. */
-const tried = isLong ? backends : backends.slice(0, 1)
-
-describe.each(tried)('rotating the master key on $name', (backend) => {
+describe.each(anyBackend)('rotating the master key on $name', (backend) => {
   it('seals everything anew; the old key opens nothing, hashes and secrets stay', async () => {
     const installation = await install(backend)
     const { args, env, databaseUrl, keys, keyFile } = installation

@@ -190,7 +190,7 @@ describe('the figures of a change', () => {
     const realm = newRealm()
     const estates = { one: estateOf('one'), two: estateOf('two') }
     const total = { ...none }
-    const runs = isLong ? 60 : 8
+    const runs = isLong ? 60 : 4
     for (const [i, step] of fc.sample(steps, { numRuns: runs, seed }).entries()) {
       const estate = estates[step.estate as keyof typeof estates]
       if (i > 0) await makeByHand(realm, step, await realmNow(realm))

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { documentIn } from '../../../realm/changesets/changeset.ts'
-import { backends } from '../../../support/backends.ts'
+import { anyBackend } from '../../../support/backends.ts'
 import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
 interface Case {
@@ -53,7 +53,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-describe.each(backends)('a document renamed by hand on $name', (backend) => {
+describe.each(anyBackend)('a document renamed by hand on $name', (backend) => {
   let server: ServedHome['server']
   let home: ServedHome['home']
   let close: ServedHome['close']

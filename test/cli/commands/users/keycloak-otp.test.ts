@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SignInBrowser } from '../../../sign-in/world.ts'
-import { backends } from '../../../support/backends.ts'
+import { anyBackend } from '../../../support/backends.ts'
 import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
 const password = 'the old password'
@@ -69,7 +69,7 @@ const shapes: Record<string, readonly [object, App]> = {
   'an app as text': [{ type: 'totp', value: secret }, usual],
 }
 
-describe.each(backends)('authenticator apps of a Keycloak export on $name', (backend) => {
+describe.each(anyBackend)('authenticator apps of a Keycloak export on $name', (backend) => {
   let server: ServedHome['server']
   let home: ServedHome['home']
   let close: ServedHome['close']

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { put, role, senderTo } from '../../../realm/changesets/changeset.ts'
-import { backends } from '../../../support/backends.ts'
+import { anyBackend } from '../../../support/backends.ts'
 import { signIn } from '../../../support/processes/browserless.ts'
 import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
 
@@ -85,7 +85,7 @@ const shapes = {
   'old attributes': [{ ...plain('attributed'), attributes: { team: 'blue' } }],
 } satisfies Record<string, readonly object[]>
 
-describe.each(backends)('users of a Keycloak export on $name', (backend) => {
+describe.each(anyBackend)('users of a Keycloak export on $name', (backend) => {
   let server: ServedHome['server']
   let home: ServedHome['home']
   let close: ServedHome['close']
