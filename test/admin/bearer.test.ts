@@ -239,7 +239,7 @@ describe.each(backends)('access tokens on the admin API on $name', (backend) => 
     const pipeline = await account('acme', ['realm-admin'])
     const token = await tokenOf(pipeline)
     now += 2000
-    const { storage } = server.parts
+    const { storage } = server.areas
     const row = { realm: 'acme', subject_kind: 'client', subject_id: pipeline.id, at: now } as const
     await storage.commit(insertRows(storage.db, 'not_before', [row]))
     expect((await send(token, 'GET', '/acme/roles')).status).toBe(401)

@@ -288,8 +288,8 @@ describe.each(backends)('the command line on $name', (backend) => {
   it('refuses the token of an administrator who acts as the user', async () => {
     const target = await addAdmin('target')
     const mine = await signIn('target')
-    const { db } = site.server.parts.storage
-    await site.server.parts.storage.commit([
+    const { db } = site.server.areas.storage
+    await site.server.areas.storage.commit([
       statement(
         db.updateTable('sessions').set({ impersonator: boss }).where('user_id', '=', target),
       ),
@@ -297,7 +297,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     // The session as it is says nothing of a token that was issued before; one that is issued now tells of it.
     const person = newPerson(site)
     await person.signIn(`${site.issuer}/login`, 'target')
-    await site.server.parts.storage.commit([
+    await site.server.areas.storage.commit([
       statement(
         db.updateTable('sessions').set({ impersonator: boss }).where('user_id', '=', target),
       ),
@@ -409,7 +409,7 @@ describe.each(backends)('the command line on $name', (backend) => {
 
     it('and a row that was changed past all of this is worth nothing', async () => {
       const mine = await signIn('boss')
-      const { storage } = site.server.parts
+      const { storage } = site.server.areas
       const { db } = storage
       const rows = () =>
         db

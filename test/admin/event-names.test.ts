@@ -28,7 +28,7 @@ describe.each(backends)('events by name on $name', (backend) => {
     const email = `${username}@example.org`
     const { body } = await send('POST', '/users', { username, email })
     const name = username.toLowerCase()
-    await server.parts.audit.recorder.append(
+    await server.areas.audit.recorder.append(
       [],
       [
         {
@@ -75,7 +75,7 @@ describe.each(backends)('events by name on $name', (backend) => {
 
   it('finds both, what was tried under a name and what its user did', async () => {
     const { username, id } = await newUser()
-    await server.parts.audit.recorder.append(
+    await server.areas.audit.recorder.append(
       [],
       [
         {

@@ -62,7 +62,7 @@ describe.each(backends)('events on $name', (backend) => {
     const types = Object.keys(eventTypes) as (keyof typeof eventTypes)[]
     for (let i = 0; i < count; i += 1) {
       now += 1000
-      await server.parts.audit.recorder.append(
+      await server.areas.audit.recorder.append(
         [],
         [
           {
@@ -86,7 +86,7 @@ describe.each(backends)('events on $name', (backend) => {
       const page = await get('', busy)
       expect(page).toMatchObject({ total: 120, page: 0, size: 50 })
       expect(page.items).toHaveLength(50)
-      const action = server.parts.admin.actions.find(({ path }) => path === '/events')
+      const action = server.areas.admin.actions.find(({ path }) => path === '/events')
       const check = lazyValidator(createAjv(), action?.reply.schema ?? {})
       expect(check(page)).toEqual([])
       const times = page.items.map(({ ts }) => Date.parse(ts))
@@ -222,7 +222,7 @@ describe.each(backends)('events on $name', (backend) => {
 
   describe('that a write leaves', () => {
     const newest = async (realm = 'acme'): Promise<number> => {
-      const row = await server.parts.storage.db
+      const row = await server.areas.storage.db
         .selectFrom('audit_events')
         .select((eb) => eb.fn.max('id').as('id'))
         .where('realm', '=', realm)
@@ -230,7 +230,7 @@ describe.each(backends)('events on $name', (backend) => {
       return Number(row.id)
     }
     const since = (id: number, realm = 'acme') =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('audit_events')
         .selectAll()
         .where('realm', '=', realm)
@@ -241,8 +241,8 @@ describe.each(backends)('events on $name', (backend) => {
     /** Everything that is stored, but for what follows from it. */
     const rows = async (): Promise<string> => {
       // The next key of a realm is made behind the back of whoever rotates.
-      await server.parts.keys.signingKeys.idle()
-      const { db, dialect } = server.parts.storage
+      await server.areas.keys.signingKeys.idle()
+      const { db, dialect } = server.areas.storage
       const tables =
         dialect.name === 'sqlite'
           ? sql<{ name: string }>`select name from sqlite_schema where type = 'table'`
@@ -308,7 +308,7 @@ describe.each(backends)('events on $name', (backend) => {
             ({ outcome, actor }) => outcome === 'SUCCESS' && actor === server.admin.userId,
           ) &&
           told?.type.startsWith('ADMIN_') &&
-          (await server.parts.audit.readRecords([told]))[0]?.sourceIp === '127.0.0.1' &&
+          (await server.areas.audit.readRecords([told]))[0]?.sourceIp === '127.0.0.1' &&
           told.resource_type !== null &&
           told.resource_id !== null
         if (!asItShould) wrong.push(`${nameOf(route)}: ${answer.status} ${JSON.stringify(left)}`)
@@ -328,7 +328,7 @@ describe.each(backends)('events on $name', (backend) => {
         secret: `${secret}2`,
       })
       const [, changed] = (
-        await server.parts.storage.db
+        await server.areas.storage.db
           .selectFrom('audit_events')
           .selectAll()
           .where('resource_id', '=', body.id)
@@ -355,7 +355,7 @@ describe.each(backends)('events on $name', (backend) => {
 
     it('tell of each document of a list of operations, with the revision', async () => {
       const before = await newest()
-      const { revision } = await server.parts.realm.writer.write({
+      const { revision } = await server.areas.realm.writer.write({
         realm: 'acme',
         door: { source: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: '192.0.2.7', permissions: new Set(permissionKeys) },

@@ -30,14 +30,14 @@ describe.each(backends)('the key policy on $name', (backend) => {
     return name
   }
   const declare = (realm: string, doc: Doc) =>
-    server.parts.realm.writer.write({
+    server.areas.realm.writer.write({
       realm,
       caller,
       door: estate,
       operations: [{ op: 'put', kind: KeyPolicy, key: KeyPolicy.kind, doc, secrets: {} }],
     })
   const keys = (realm: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('signing_keys')
       .selectAll()
       .where('realm', '=', realm)
@@ -45,8 +45,8 @@ describe.each(backends)('the key policy on $name', (backend) => {
       .orderBy('created_at', 'desc')
       .execute()
   const follow = async (realm: string, node = server): Promise<void> => {
-    const view = await node.parts.copy.fresh(realm)
-    if (view) await node.parts.keys.policies.follow(view)
+    const view = await node.areas.copy.fresh(realm)
+    if (view) await node.areas.keys.policies.follow(view)
   }
   /** One round publishes the next key, a later one lets it sign. */
   const followTwice = async (realm: string): Promise<void> => {
@@ -75,7 +75,7 @@ describe.each(backends)('the key policy on $name', (backend) => {
     expect(before).toMatchObject({ id: first?.id, status: 'PASSIVE', rotated_at: now })
     await follow(realm)
     expect(await keys(realm)).toHaveLength(2)
-    const events = await server.parts.storage.db
+    const events = await server.areas.storage.db
       .selectFrom('audit_events')
       .select(['type', 'actor', 'resource_type', 'resource_id'])
       .where('realm', '=', realm)
@@ -161,9 +161,9 @@ describe.each(backends)('the key policy on $name', (backend) => {
   it('is part of the housekeeping that a server does by itself', async () => {
     const realm = await realmWith('kept-house', { rotateEvery: '1h' })
     now += hour
-    await tidy(server.parts)
+    await tidy(server.areas)
     now += published
-    await tidy(server.parts)
+    await tidy(server.areas)
     expect(await keys(realm)).toHaveLength(2)
   })
 })

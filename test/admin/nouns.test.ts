@@ -54,7 +54,7 @@ describe.each(backends)('on $name', (backend) => {
     expect((await send('PUT', `/organizations/${org}/members/${user}`)).status).toBe(204)
     expect((await send('GET', '/organizations/corp/members')).body).toHaveLength(1)
     await send('DELETE', '/organizations/corp')
-    const left = await server.parts.storage.db
+    const left = await server.areas.storage.db
       .selectFrom('organization_members')
       .selectAll()
       .execute()
@@ -94,16 +94,16 @@ describe.each(backends)('on $name', (backend) => {
     expect(fresh.body.value).toMatch(/^[\w-]{43}$/)
     expect(fresh.body.value).not.toBe(made.body.secret)
     expect(fresh.body.expiresAt).toBeGreaterThan(fresh.body.createdAt)
-    const row = await server.parts.storage.db
+    const row = await server.areas.storage.db
       .selectFrom('client_secrets')
       .selectAll()
       .where('client_id', '=', made.body.id)
       .executeTakeFirstOrThrow()
-    const client = await (await server.parts.copy.fresh('acme'))?.get('client', 'hashed')
+    const client = await (await server.areas.copy.fresh('acme'))?.get('client', 'hashed')
     if (!client) throw new Error('no client')
     const {
       secrets: { vault },
-    } = server.parts
+    } = server.areas
     const matches = (stored: Parameters<typeof vault.matches>[2], plain: string) =>
       vault.matches(client, '/secret', stored, plain)
     expect(matches(client.secrets['/secret'], fresh.body.value)).toBe(true)
@@ -120,7 +120,7 @@ describe.each(backends)('on $name', (backend) => {
       ids.map(async (clientId) => (await send('POST', '/clients', { clientId })).body.secret),
     )
     const sealed = async () => {
-      const rows = await server.parts.storage.db
+      const rows = await server.areas.storage.db
         .selectFrom('documents')
         .select('sealed')
         .where('kind', '=', 'client')
@@ -250,7 +250,7 @@ describe.each(backends)('on $name', (backend) => {
       expect(made.body).toMatchObject({ expiration: 3600, label: 'for CI' })
       const { token, ...shown } = made.body
       expect((await send('GET', path)).body).toEqual([shown])
-      const stored = await server.parts.storage.db
+      const stored = await server.areas.storage.db
         .selectFrom('provisioning_tokens')
         .selectAll()
         .execute()
@@ -268,7 +268,7 @@ describe.each(backends)('on $name', (backend) => {
     expect(made.body).toMatchObject({ userId: user, tokenMasked: '…9876' })
     const again = await send('POST', '/messaging/push-tokens', body)
     expect(again.body.id).toBe(made.body.id)
-    const rows = await server.parts.storage.db.selectFrom('push_tokens').selectAll().execute()
+    const rows = await server.areas.storage.db.selectFrom('push_tokens').selectAll().execute()
     expect(rows).toHaveLength(1)
     expect(
       JSON.stringify([rows, (await send('GET', '/messaging/push-tokens')).body]),

@@ -47,7 +47,7 @@ describe.each(backends)('a client that may only plan on $name', (backend) => {
     const document = await issuer.view.byId('client', planner.id)
     if (!document) throw new Error('no client')
     const client = clientOf(document)
-    const { token } = await site.server.parts.tokens.mint.accessToken({ issuer, client, scope: [] })
+    const { token } = await site.server.areas.tokens.mint.accessToken({ issuer, client, scope: [] })
     for (const bearer of [body.access_token, token]) {
       const send = (method: string, about?: object) =>
         site.server.anonymous.send(method, '/admin/realms/acme/roles', about, {

@@ -62,7 +62,7 @@ describe.each(backends)('realms on $name', (backend) => {
 
   /** How many rows each table holds of a realm: by its column, and by the documents and users of it. */
   const rowsOf = async (realm: string): Promise<Record<string, number>> => {
-    const { db, dialect } = server.parts.storage
+    const { db, dialect } = server.areas.storage
     const tables =
       dialect.name === 'sqlite'
         ? sql<{
@@ -104,7 +104,7 @@ describe.each(backends)('realms on $name', (backend) => {
   /** Ids of a realm's documents and users, remembered for after they are gone. */
   const realmIds = new Map<string, Set<string>>()
   const remember = async (realm: string): Promise<void> => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const documents = await db
       .selectFrom('documents')
       .select('id')
@@ -120,7 +120,7 @@ describe.each(backends)('realms on $name', (backend) => {
     for (const kind of routedKinds) await world.thing(realm, kind)
     const group = await send('POST', `${base}/groups`, { name: 'Staff' })
     await send('POST', `${base}/roles`, { name: 'both', composites: ['user'] })
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm,
       door: estate,
       caller,
@@ -138,7 +138,7 @@ describe.each(backends)('realms on $name', (backend) => {
     for (const newPassword of ['nobody guesses this one', 'nobody guesses that one'])
       await send('PUT', `${base}/users/${client.userId}/password`, { newPassword })
     await server.signedIn(realm, 'managed')
-    await server.parts.storage.commit([
+    await server.areas.storage.commit([
       {
         sql: `insert into login_guards
           (realm, subject, failures, reserved, reserved_at, locked_until, last_failure_at)
@@ -220,7 +220,7 @@ describe.each(backends)('realms on $name', (backend) => {
       'verify-email',
     ])
 
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const keys = await db
       .selectFrom('signing_keys')
       .selectAll()
@@ -255,9 +255,9 @@ describe.each(backends)('realms on $name', (backend) => {
     expect(admin).toMatchObject({ username: 'admin', roles: ['admin', 'user'], managed: false })
     const named = await make({ adminPassword: password, adminUsername: 'root' })
     expect((await send('GET', `${named.base}/users`)).body).toMatchObject([{ username: 'root' }])
-    const settings = await server.parts.realm.settingsOf(realm)
+    const settings = await server.areas.realm.settingsOf(realm)
     if (!settings) throw new Error('no settings')
-    const attempt = await server.parts.credentials.authenticator.attempt(
+    const attempt = await server.areas.credentials.authenticator.attempt(
       { realm, settings, name: 'admin', password, address: '127.0.0.1' },
       () => ({ statements: [], events: [], value: null }),
     )
@@ -332,7 +332,7 @@ describe.each(backends)('realms on $name', (backend) => {
       Array.from({ length: 4 }, () => send('POST', '/admin/realms', { realm: name })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
-    const keys = await server.parts.storage.db
+    const keys = await server.areas.storage.db
       .selectFrom('signing_keys')
       .select('id')
       .where('realm', '=', name)

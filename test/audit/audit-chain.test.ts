@@ -30,9 +30,9 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     expect(made.status).toBe(201)
   })
 
-  const table = () => server.parts.storage.db
+  const table = () => server.areas.storage.db
   const record = (count: number, event: Partial<AuditEvent> = {}) =>
-    server.parts.audit.recorder.append(
+    server.areas.audit.recorder.append(
       [],
       Array.from({ length: count }, (_, i) => ({
         type: 'LOGOUT',
@@ -50,7 +50,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
         async () => {
           const {
             audit: { sealEvents, outbox },
-          } = server.parts
+          } = server.areas
           await sealEvents()
           const { events: left, more } = await outbox.read(await outbox.cursor(chainCursor), 1)
           return left.length > 0 || more
@@ -59,21 +59,21 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
       )
       .toBe(false)
   const events = () =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('realm', '=', realm)
       .orderBy('id')
       .execute()
   const blocks = () =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_blocks')
       .selectAll()
       .where('realm', '=', realm)
       .orderBy('n')
       .execute()
   /** As an administrator of the database would. */
-  const tamper = (...statements: Statement[]) => server.parts.storage.commit(statements)
+  const tamper = (...statements: Statement[]) => server.areas.storage.commit(statements)
   const verify = async (after = 0) => {
     const answer = await server.admin.send(
       'GET',
@@ -190,7 +190,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     const before = rows.at(-6)
     const forged = { ...before, id: -5, event_id: newId(), sealed: null }
     // As if it had been committed in those days.
-    const old = server.parts.storage.dialect.commitsOutOfOrder ? { xact: '1' } : {}
+    const old = server.areas.storage.dialect.commitsOutOfOrder ? { xact: '1' } : {}
     await tamper(...insertRows(table(), 'audit_events', [{ ...forged, ...old } as never]))
     expect((await verify()).fault).toMatchObject({ kind: 'inserted', eventId: forged.event_id })
   })
@@ -274,12 +274,12 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     const {
       storage,
       audit: { outbox },
-    } = server.parts
+    } = server.areas
     const forge = createSealEvents({
       storage,
       outbox,
-      clock: server.parts.given.clock,
-      logger: server.parts.given.logger,
+      clock: server.areas.given.clock,
+      logger: server.areas.given.logger,
       chainKey: new Uint8Array(32),
     })
     await tamper(
@@ -335,7 +335,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     const user = await server.userWith(realm, [])
     await record(1, { actor: user.userId })
     await seal()
-    await tamper(...server.parts.audit.personalKeys.destroyPersonalKey(realm, user.userId))
+    await tamper(...server.areas.audit.personalKeys.destroyPersonalKey(realm, user.userId))
     expect((await verify()).fault).toBeNull()
   })
 
@@ -354,10 +354,10 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     await record(1, { actor: user.userId })
     await seal()
     now += day
-    await server.parts.audit.totals.advance(realm)
-    await server.parts.audit.forgetEvents(realm, now)
+    await server.areas.audit.totals.advance(realm)
+    await server.areas.audit.forgetEvents(realm, now)
     const { rows } = await sql<{ user_id: string }>`
-      select user_id from personal_keys where realm = ${realm}`.execute(server.parts.storage.db)
+      select user_id from personal_keys where realm = ${realm}`.execute(server.areas.storage.db)
     expect(rows).toEqual([{ user_id: user.userId }])
   })
 
@@ -373,7 +373,7 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     await record(6)
     await seal()
     now += 2 * 60_000
-    await tidy(server.parts)
+    await tidy(server.areas)
     // Those that were sealed only now are in one block with newer ones, and go when all of them are old.
     const kept = await events()
     expect(kept.length).toBeGreaterThan(6)

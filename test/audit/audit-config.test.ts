@@ -61,7 +61,7 @@ describe.each(backends)('the emission of audit events on $name', (backend) => {
       storage,
       secrets: { keyring },
       audit: { emission },
-    } = server.parts
+    } = server.areas
     const row = await storage.db.selectFrom('audit_emission').selectAll().executeTakeFirstOrThrow()
     const events = await storage.db.selectFrom('audit_events').selectAll().execute()
     const answer = await read()
@@ -139,7 +139,7 @@ describe.each(backends)('the emission of audit events on $name', (backend) => {
 
   it('decides by category what is printed, whether or not events are forwarded', async () => {
     const printed: string[] = []
-    const sink = emitting(server.parts.audit.emission, ({ category }) => printed.push(category))
+    const sink = emitting(server.areas.audit.emission, ({ category }) => printed.push(category))
     const emit = () => {
       printed.length = 0
       for (const category of ['AUTHN', 'ADMIN', 'SECURITY'] as const)
@@ -160,7 +160,7 @@ describe.each(backends)('the emission of audit events on $name', (backend) => {
     try {
       await put({ categories: ['SECURITY'] })
       await expect
-        .poll(() => other.parts.audit.emission.current().categories, { timeout: 10_000 })
+        .poll(() => other.areas.audit.emission.current().categories, { timeout: 10_000 })
         .toEqual(['SECURITY'])
       expect((await other.admin.send('GET', url)).body.categories).toEqual(['SECURITY'])
     } finally {

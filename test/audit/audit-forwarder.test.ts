@@ -65,13 +65,13 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
   afterAll(() => server.close())
   beforeEach(async () => {
     receiver = await receive()
-    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
+    running = await server.areas.jobs.start([server.areas.audit.forwarder.handler])
   })
   afterEach(async () => {
     await configure({ enabled: false })
     await running.stop()
     receiver.close()
-    const { storage } = server.parts
+    const { storage } = server.areas
     await storage.commit([statement(storage.db.deleteFrom('jobs'))])
   })
 
@@ -82,7 +82,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
   const to = async (more: object = {}) => {
-    await eventsSettled(server.parts.audit.outbox)
+    await eventsSettled(server.areas.audit.outbox)
     await configure({
       httpUrl: receiver.url,
       categories: ['AUTHN'],
@@ -92,7 +92,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
   }
   /** In one transaction: a job that runs at this moment sees all of them or none. */
   const record = (...actors: string[]) =>
-    server.parts.audit.recorder.append(
+    server.areas.audit.recorder.append(
       [],
       actors.map(
         (actor): AuditEvent => ({
@@ -106,7 +106,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     )
   /** As a node does when it has gathered events, or polls. */
   const flush = async () => {
-    const { storage, jobs } = server.parts
+    const { storage, jobs } = server.areas
     // One that runs may have looked before the last event.
     const unbegun = await storage.db
       .selectFrom('jobs')
@@ -124,7 +124,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     expect
       .poll(
         async () => {
-          const { storage, jobs } = server.parts
+          const { storage, jobs } = server.areas
           now += 1000
           jobs.wake(forwardQueue)
           await running.idle()
@@ -251,7 +251,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     // First the end of the node that could send, then the event: a node that runs is woken by the event itself.
     await running.stop()
     await record('interrupted')
-    const { storage, jobs } = server.parts
+    const { storage, jobs } = server.areas
     await storage.commit([
       ...jobs.enqueueStatements(forwardQueue, [{ payload: {} }]),
       statement(
@@ -261,7 +261,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
           .where('queue', '=', forwardQueue),
       ),
     ])
-    running = await jobs.start([server.parts.audit.forwarder.handler])
+    running = await jobs.start([server.areas.audit.forwarder.handler])
     await running.idle()
     expect(delivered()).toEqual([])
     await retryAfter(20_000)
@@ -275,7 +275,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
     await running.stop()
     await record('unheard')
     await to()
-    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
+    running = await server.areas.jobs.start([server.areas.audit.forwarder.handler])
     await record('heard')
     await flush()
     expect(delivered().map(({ actor }) => actor)).toEqual(['heard'])
@@ -291,13 +291,13 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
       storage,
       users: { store: users },
       audit: { personalKeys },
-    } = server.parts
+    } = server.areas
     for (const row of [kept, gone]) await storage.commit(users.createStatements(row))
     // A node that runs would be faster than the erasure now and then.
     await running.stop()
     await record(kept.id, gone.id)
     await storage.commit(personalKeys.destroyPersonalKey('acme', gone.id))
-    running = await server.parts.jobs.start([server.parts.audit.forwarder.handler])
+    running = await server.areas.jobs.start([server.areas.audit.forwarder.handler])
     await flush()
     expect(delivered().map(({ actor, sourceIp }) => [actor, sourceIp])).toEqual([
       [kept.id, '192.0.2.1'],
@@ -307,7 +307,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
 
   it('looks by itself soon after an event', async () => {
     await to()
-    const end = server.parts.audit.forwarder.start()
+    const end = server.areas.audit.forwarder.start()
     await record('by itself')
     await expect
       .poll(() => delivered().map(({ actor }) => actor), { timeout: 10_000 })

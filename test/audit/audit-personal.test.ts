@@ -26,12 +26,12 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
   const newUser = async (): Promise<string> =>
     (await server.userWith('acme', ['view-events'])).userId
   const record = (event: Partial<AuditEvent> & Pick<AuditEvent, 'actor'>) =>
-    server.parts.audit.recorder.append(
+    server.areas.audit.recorder.append(
       [],
       [{ type: 'LOGOUT', realm: 'acme', sourceIp: address, outcome: 'SUCCESS', ...event }],
     )
   const stored = async (actor: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('actor', '=', actor)
@@ -40,7 +40,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
   const shown = async (actor: string): Promise<AuditRecord[]> =>
     (await server.admin.send('GET', `/admin/realms/acme/events?actor=${actor}&size=500`)).body.items
   const erase = (userId: string) =>
-    server.parts.storage.commit(server.parts.audit.personalKeys.destroyPersonalKey('acme', userId))
+    server.areas.storage.commit(server.areas.audit.personalKeys.destroyPersonalKey('acme', userId))
 
   it('is not in the row, but in what is shown, found by the id of the user', async () => {
     const user = await newUser()
@@ -56,9 +56,9 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     await record({ actor: user })
     await record({ actor: user, sourceIp: '198.51.100.78' })
     const [first, second] = await stored(user)
-    await server.parts.storage.commit([
+    await server.areas.storage.commit([
       statement(
-        server.parts.storage.db
+        server.areas.storage.db
           .updateTable('audit_events')
           .set({ sealed: first?.sealed ?? null })
           .where('id', '=', second?.id ?? 0),
@@ -89,7 +89,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     const {
       storage,
       secrets: { keyring },
-    } = server.parts
+    } = server.areas
     const personalKeys = createPersonalKeys({ storage, keyring })
     const elsewhere = createRecorder({ storage, clock: systemClock, personalKeys, sinks: [] })
     await elsewhere.append(
@@ -105,7 +105,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     const {
       storage,
       secrets: { keyring },
-    } = server.parts
+    } = server.areas
     await Promise.all(
       Array.from({ length: 5 }, () =>
         createRecorder({
@@ -133,7 +133,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     const made = await server.admin.send('POST', '/admin/realms/acme/clients', { clientId: 'app' })
     const keys = async () => {
       const { rows } = await sql<{ n: number }>`select count(*) as n from personal_keys`.execute(
-        server.parts.storage.db,
+        server.areas.storage.db,
       )
       return Number(rows[0]?.n)
     }
@@ -168,7 +168,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
 
   it('is the former name of a user who is renamed', async () => {
     const write = (key: string, from?: string) =>
-      server.parts.realm.writer.write({
+      server.areas.realm.writer.write({
         realm: 'acme',
         door: { source: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: address, permissions: new Set(permissionKeys) },

@@ -75,7 +75,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   })
 
   const record = (actors: readonly string[], event: Partial<AuditEvent> = {}) =>
-    server.parts.audit.recorder.append(
+    server.areas.audit.recorder.append(
       [],
       actors.map((actor) => ({
         type: 'LOGOUT',
@@ -95,7 +95,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
       at = server,
     }: { headers?: Record<string, string>; by?: Client; at?: TestServer } = {},
   ): Promise<Reader> => {
-    if (headers['last-event-id'] === undefined) await eventsSettled(at.parts.audit.outbox)
+    if (headers['last-event-id'] === undefined) await eventsSettled(at.areas.audit.outbox)
     const reader = new Reader(`${at.baseUrl}${path}${query}`, { cookie: by.cookie, ...headers })
     readers.push(reader)
     // The first message says where it begins.
@@ -158,7 +158,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
     const reader = await open('', { by: viewer })
     await record(['seen'])
     await arrive(reader, ['seen'])
-    const { storage } = server.parts
+    const { storage } = server.areas
     await storage.commit([
       statement(storage.db.deleteFrom('sessions').where('user_id', '=', viewer.userId)),
     ])
@@ -170,7 +170,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   it('ends before the next event when the permission was taken away', async () => {
     const viewer = await server.userWith('acme', ['view-events'])
     const reader = await open('', { by: viewer })
-    const { storage } = server.parts
+    const { storage } = server.areas
     await storage.commit([
       statement(storage.db.deleteFrom('user_roles').where('user_id', '=', viewer.userId)),
     ])
@@ -199,7 +199,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   it('reads no more than a client has made room for, and keeps the connection open meanwhile', async () => {
     const {
       audit: { outbox, readRecords },
-    } = server.parts
+    } = server.areas
     let reads = 0
     const counted = {
       ...outbox,
@@ -234,7 +234,7 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
   it('is open for a bounded number, and ends with the server', async () => {
     const {
       audit: { outbox, readRecords },
-    } = server.parts
+    } = server.areas
     // Nothing but the end itself wakes those that rest.
     const hour = 60 * 60_000
     const streams = createEventStreams({ outbox, readRecords, shared: false, heartbeatMs: hour })

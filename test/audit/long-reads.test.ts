@@ -23,7 +23,7 @@ describe.each(backends)('long reads on $name', (backend) => {
     const {
       storage,
       audit: { sealEvents },
-    } = server.parts
+    } = server.areas
     await sealEvents()
     const type = sql`case i % 5 ${sql.join(
       types.map((name, i) => sql`when ${sql.lit(i)} then ${sql.lit(name)}`),
@@ -99,7 +99,7 @@ describe.each(backends)('long reads on $name', (backend) => {
     })
 
   it('find the same events by page, by cursor and in the table', async () => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const filter = fc.record(
       {
         type: fc.constantFrom(...types),

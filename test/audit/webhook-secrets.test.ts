@@ -19,7 +19,7 @@ describe.each(backends)('secrets of webhooks on $name', (backend) => {
     receiver = await openReceiver()
     server = await startServer(backend, { env: { IAMCTL_OUTGOING_ALLOW: 'localhost' } })
     await server.createRealm('acme')
-    background = await startBackground(server.parts)
+    background = await startBackground(server.areas)
   })
   afterAll(async () => {
     await background.stop()
@@ -36,14 +36,14 @@ describe.each(backends)('secrets of webhooks on $name', (backend) => {
   /** What the webhook gets of an event that happens now. */
   const delivered = async (name: string) => {
     await send('POST', '/roles', { name: `role-${newId()}` })
-    server.parts.jobs.wake()
+    server.areas.jobs.wake()
     await background.idle()
     const one = receiver.received.findLast(({ path }) => path === `/${name}`)
     if (!one) throw new Error('nothing was delivered')
     return one
   }
   const secretKept = (id: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('documents')
       .selectAll()
       .where('id', '=', id)
@@ -111,7 +111,7 @@ describe.each(backends)('secrets of webhooks on $name', (backend) => {
       storage,
       given: { clock },
       copy,
-    } = server.parts
+    } = server.areas
     const document = await (await copy.fresh('acme'))?.byId('webhook', body.id)
     if (!document) throw new Error('no webhook')
     const old = { ...document, secrets: {} }

@@ -32,7 +32,7 @@ export interface Database {
   /** `dist/cli.js server` as a process of its own. */
   readonly serve: (env?: Readonly<Record<string, string>>) => Promise<Server>
   /** Everything below the routes, in this process; not while a server runs. The database is bootstrapped. */
-  readonly withParts: <T>(use: (parts: Areas) => Promise<T>) => Promise<T>
+  readonly withParts: <T>(use: (areas: Areas) => Promise<T>) => Promise<T>
   /** Ends its servers too. */
   readonly remove: () => Promise<void>
 }
@@ -91,12 +91,12 @@ export const openBackends = (): Backends => {
       withParts: async (use) => {
         const config = loadConfig({ flags: { databaseUrl: url, data }, env: secrets })
         const logger = createLogger({ level: 'silent' })
-        const parts = await openServer({ config, logger, clock: systemClock })
+        const areas = await openServer({ config, logger, clock: systemClock })
         try {
-          await bootstrap(parts.realm.realms, config.bootstrap)
-          return await use(parts)
+          await bootstrap(areas.realm.realms, config.bootstrap)
+          return await use(areas)
         } finally {
-          await parts.close()
+          await areas.close()
         }
       },
       remove: async () => {

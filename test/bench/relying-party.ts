@@ -38,9 +38,9 @@ const clients: readonly (Partial<ClientDoc> & Pick<ClientDoc, 'clientId'>)[] = [
   },
 ]
 
-export const fillIssuer = async (parts: Areas): Promise<void> => {
-  await parts.realm.realms.create({ realm }, system)
-  await parts.realm.writer.write({
+export const fillIssuer = async (areas: Areas): Promise<void> => {
+  await areas.realm.realms.create({ realm }, system)
+  await areas.realm.writer.write({
     realm,
     caller: system,
     door: restDoor,
@@ -52,15 +52,15 @@ export const fillIssuer = async (parts: Areas): Promise<void> => {
       secrets: { '/secret': clientSecret },
     })),
   })
-  const settings = await parts.realm.settingsOf(realm)
+  const settings = await areas.realm.settingsOf(realm)
   if (settings === null) throw new Error(`there is no realm ${realm}`)
   const hash = await (await loadEngine()).hash(password)
   const row = newUserRow(
     { username, email: 'ada@acme.example', firstName: 'Ada', lastName: 'Byron' },
-    { id: newId(), realm, now: parts.given.clock.now() },
+    { id: newId(), realm, now: areas.given.clock.now() },
   )
-  const { statements } = parts.credentials.passwords.acceptHash(settings, row, hash)
-  await parts.storage.commit([...parts.users.store.createStatements(row), ...statements])
+  const { statements } = areas.credentials.passwords.acceptHash(settings, row, hash)
+  await areas.storage.commit([...areas.users.store.createStatements(row), ...statements])
 }
 
 const form = (

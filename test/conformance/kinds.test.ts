@@ -174,7 +174,7 @@ describe.each(backends)('on $name', (backend) => {
         expect(seen).not.toContain(secret)
         if (inner) expect(seen).toContain(`"${inner}Set":true`)
         const stored = JSON.stringify(
-          await server.parts.storage.db.selectFrom('documents').selectAll().execute(),
+          await server.areas.storage.db.selectFrom('documents').selectAll().execute(),
         )
         expect(stored).not.toContain(secret)
       }
@@ -194,7 +194,7 @@ describe.each(backends)('on $name', (backend) => {
   })
 
   it('has in its stored form exactly what its YAML form accepts', async () => {
-    const rows = await server.parts.storage.db.selectFrom('documents').selectAll().execute()
+    const rows = await server.areas.storage.db.selectFrom('documents').selectAll().execute()
     for (const [name, own] of Map.groupBy(rows, (row) => row.kind)) {
       const kind = kindNamed(name)
       const validate = lazyValidator(ajv, yamlView(kind, kinds))
@@ -223,7 +223,7 @@ describe.each(backends)('on $name', (backend) => {
         const now = parent.idField === null ? `${one}-new` : one
         expect((await server.admin.send('GET', `${now}${tail}/${name}`)).body).toEqual(made.body)
         await server.admin.send('DELETE', now)
-        const left = await server.parts.storage.db
+        const left = await server.areas.storage.db
           .selectFrom('documents')
           .select('id')
           .where('id', '=', made.body[child.pathKey])

@@ -62,7 +62,7 @@ export const disturb = async (
   { a, b }: { readonly a: Sketch; readonly b: Sketch },
   what: Disturbance,
 ): Promise<string | null> => {
-  const { admin, parts } = server
+  const { admin, areas } = server
   const base = `/admin/realms/${realm}`
   const first = (kind: Kind): string | undefined =>
     a.items.find((item) => item.kind === kind.kind)?.key
@@ -111,7 +111,7 @@ export const disturb = async (
       doc,
       secrets: {},
     })
-    await parts.realm.writer.write({
+    await areas.realm.writer.write({
       realm,
       caller: pipeline,
       door: runtimeDoor,

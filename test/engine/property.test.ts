@@ -133,7 +133,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
     const files = await filesOf(fileOf(realm, a), environment)
     const planned = await planOf(api, files, { source }).catch(refusal('owned', a))
     if (planned === null) {
-      expect(await server.parts.realm.realms.find(realm)).toBeUndefined()
+      expect(await server.areas.realm.realms.find(realm)).toBeUndefined()
       return null
     }
     const applied = await apply(api, files, planned.plan)
@@ -172,7 +172,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
     expectWanted(before, after, b)
     expectOthers(before, after, b, prune)
     expectData(before, after, givenPasswords(plan, after))
-    expectSecrets(server.parts.secrets.vault, before, after, plan, b)
+    expectSecrets(server.areas.secrets.vault, before, after, plan, b)
     await expectExported(api, realm, after)
     await expectWritten(api, realm)
     return after
@@ -300,7 +300,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
   })
 
   it('leaves everything in the database consistent', async () => {
-    expect(await faultsOf(server.parts.storage)).toEqual([])
+    expect(await faultsOf(server.areas.storage)).toEqual([])
   })
 })
 

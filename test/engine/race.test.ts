@@ -90,7 +90,7 @@ describe.each(backends)('applies at the same moment ($name)', (backend) => {
         exitCode: exitCodes.conflict,
         details: { revision: 2, moved: [{ revision: 2, actorName: 'admin', source: 'changeset' }] },
       })
-    expect((await server.parts.realm.realms.find(realm))?.revision).toBe(2)
+    expect((await server.areas.realm.realms.find(realm))?.revision).toBe(2)
   })
 
   it('make a realm that does not exist only once', async () => {
@@ -100,7 +100,7 @@ describe.each(backends)('applies at the same moment ($name)', (backend) => {
     expect(made.map(({ revision }) => revision).sort((a, b) => a - b)).toEqual(
       some.map((_, i) => i + 1),
     )
-    const keys = await server.parts.storage.db
+    const keys = await server.areas.storage.db
       .selectFrom('signing_keys')
       .select('id')
       .where('realm', '=', realm)
@@ -109,6 +109,6 @@ describe.each(backends)('applies at the same moment ($name)', (backend) => {
   })
 
   it('leave everything in the database consistent', async () => {
-    expect(await faultsOf(server.parts.storage)).toEqual([])
+    expect(await faultsOf(server.areas.storage)).toEqual([])
   })
 })

@@ -45,7 +45,7 @@ export const nothing: State = {
 }
 
 export const stateOf = async (
-  { parts: { storage } }: TestServer,
+  { areas: { storage } }: TestServer,
   realm: string,
 ): Promise<State> => {
   const { db } = storage

@@ -116,7 +116,7 @@ describe.each(places)('the $where', ({ channel, to, provider }) => {
     expect(status, `${host} ${JSON.stringify(body)}`).toBeLessThan(300)
   }
   const viewOf = async () => {
-    const view = await server.parts.copy.fresh('acme')
+    const view = await server.areas.copy.fresh('acme')
     if (!view) throw new Error('no realm')
     return view
   }
@@ -124,7 +124,7 @@ describe.each(places)('the $where', ({ channel, to, provider }) => {
   it('leads to nothing that is not public, however it is written', async () => {
     for (const host of hosts) {
       await put(host)
-      const failed = server.parts.messaging.test(await viewOf(), { channel, to })
+      const failed = server.areas.messaging.test(await viewOf(), { channel, to })
       await expect(failed, host).rejects.toMatchObject({
         retryable: false,
         reason: expect.stringMatching(/a [a-z-]+ address is not allowed$/),
@@ -145,7 +145,7 @@ describe.each(places)('the $where', ({ channel, to, provider }) => {
       }),
       clock: systemClock,
       logger: createLogger({ level: 'silent' }),
-      reveal: server.parts.secrets.vault.reveal,
+      reveal: server.areas.secrets.vault.reveal,
       logMessages: false,
     })
     await put('mail.evil.example')

@@ -38,7 +38,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
       secret: 'token',
     })
     await provider('PUSH', 'fcm', { config: { projectId: 'shop' }, secret: '{}' })
-    const { messaging } = world.server.parts
+    const { messaging } = world.server.areas
     const { send } = messaging
     vi.spyOn(messaging, 'send').mockImplementation(async (delivery) => {
       if (delivery.channel === 'EMAIL') return send(delivery)
@@ -98,7 +98,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
         .replaceAll(/\b\w…\w*@/g, '@'),
     })
   const suppressed = async (): Promise<string[]> => {
-    const rows = await world.server.parts.storage.db
+    const rows = await world.server.areas.storage.db
       .selectFrom('audit_events')
       .select(['detail'])
       .where('type', '=', 'SEND_MESSAGE')
@@ -188,7 +188,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
     await world.settings({ messagesPerAddress: 1 })
     const username = await newUser()
     const old = `${username}@shop.example`
-    const user = await world.server.parts.users.store.find('shop', username)
+    const user = await world.server.areas.users.store.find('shop', username)
     const person = await personOf(world, user?.id ?? '')
     const statuses = new Set<number>()
     for (let index = 0; index < 7; index += 1)
@@ -252,7 +252,7 @@ describe.each(backends)('messages that are caused on $name', (backend) => {
     const {
       storage,
       given: { clock },
-    } = world.server.parts
+    } = world.server.areas
     const bounds = [{ limit: 'address', of: 'somebody', messages: 5, seconds: 3600 }] as const
     const nodes = [1, 2].map(() => createMessageLimits({ storage, clock }))
     const taken = await Promise.all(

@@ -45,7 +45,7 @@ describe('a message to a user', () => {
     const {
       users: { post },
       storage,
-    } = server.parts
+    } = server.areas
     const user = await storage.db
       .selectFrom('users')
       .selectAll()
@@ -62,13 +62,13 @@ describe('a message to a user', () => {
       post.statements({ ...letter, realm: 'acme', user, values, expiresAt: now + 3600_000 }),
     )
   }
-  const send = () => runJobs(server.parts.jobs, server.parts.users.post.handler as never)
+  const send = () => runJobs(server.areas.jobs, server.areas.users.post.handler as never)
   /** The newest first. */
   const told = async () => {
     const {
       storage,
       audit: { readRecords },
-    } = server.parts
+    } = server.areas
     const events = await storage.db
       .selectFrom('audit_events')
       .selectAll()

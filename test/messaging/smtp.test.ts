@@ -40,9 +40,9 @@ const smtp = (config: object = {}, more: object = {}): object => ({
 const test = (body: object = { to }): Promise<Answer> =>
   server.admin.send('POST', `${base}/messaging/providers/EMAIL/test`, body)
 const send = async (more: object = {}): Promise<Outcome> => {
-  const view = await server.parts.copy.fresh(realm())
+  const view = await server.areas.copy.fresh(realm())
   if (!view) throw new Error('no realm')
-  return server.parts.messaging.send({
+  return server.areas.messaging.send({
     view,
     templateKey: 'otp-email',
     channel: 'EMAIL',
@@ -152,15 +152,15 @@ describe('a provider by SMTP', () => {
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     await put(smtp({ port }))
-    const { parts } = server
+    const { areas } = server
     const hasty = openMessaging({
-      ...parts.given,
-      outgoing: parts.platform.outgoing,
-      reveal: parts.secrets.vault.reveal,
+      ...areas.given,
+      outgoing: areas.platform.outgoing,
+      reveal: areas.secrets.vault.reveal,
       logMessages: false,
       patienceMs: 50,
     })
-    const view = await parts.copy.fresh(realm())
+    const view = await areas.copy.fresh(realm())
     if (!view) throw new Error('no realm')
     await expect(hasty.test(view, { channel: 'EMAIL', to })).rejects.toMatchObject({
       reason: 'EMAIL/smtp: no answer in time',

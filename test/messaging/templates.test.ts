@@ -167,15 +167,15 @@ describe('the texts that come with the server', () => {
 describe('a server that writes messages to its log', () => {
   const write = async () => {
     const lines: string[] = []
-    const { parts } = server
+    const { areas } = server
     const messaging = openMessaging({
-      clock: parts.given.clock,
-      outgoing: parts.platform.outgoing,
+      clock: areas.given.clock,
+      outgoing: areas.platform.outgoing,
       logger: createLogger({ destination: { write: (line) => void lines.push(line) } }),
-      reveal: parts.secrets.vault.reveal,
+      reveal: areas.secrets.vault.reveal,
       logMessages: true,
     })
-    const view = await parts.copy.fresh('acme')
+    const view = await areas.copy.fresh('acme')
     if (!view) throw new Error('no realm')
     const to = 'alice@customer.example'
     const values = { code: '123456', ttl: '5' }

@@ -39,7 +39,7 @@ const put = async (provider: object): Promise<Answer> => {
 const url = (path = '/'): string => `https://${vendorHost}:${https.port}${path}`
 
 const send = async (channel: 'EMAIL' | 'SMS' | 'PUSH', more: object = {}): Promise<Outcome> => {
-  const view = await server.parts.copy.fresh(realm)
+  const view = await server.areas.copy.fresh(realm)
   if (!view) throw new Error('no realm')
   return messaging.send({
     view,
@@ -68,7 +68,7 @@ beforeAll(async () => {
     }),
     clock: { now: () => now },
     logger: createLogger({ destination: { write: (line) => void log.push(line) } }),
-    reveal: server.parts.secrets.vault.reveal,
+    reveal: server.areas.secrets.vault.reveal,
     logMessages: false,
   })
 })

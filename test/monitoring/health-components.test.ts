@@ -17,9 +17,9 @@ describe.each(backends)('a component on $name', (backend) => {
 
   const healthWith = (change: Partial<HealthParts> = {}) => {
     const health = createHealth({
-      ...server.parts.given,
-      storage: server.parts.storage,
-      forwarder: server.parts.audit.forwarder,
+      ...server.areas.given,
+      storage: server.areas.storage,
+      forwarder: server.areas.audit.forwarder,
       siblings: createSiblings(),
       ...change,
     })
@@ -30,9 +30,9 @@ describe.each(backends)('a component on $name', (backend) => {
   it('is DOWN for a database that does not answer, and with it readiness but not liveness', async () => {
     const ping = (): Promise<boolean> => new Promise(() => {})
     for (const storage of [
-      { ...server.parts.storage, ping: async () => false },
-      { ...server.parts.storage, ping: () => Promise.reject(new Error('gone')) },
-      { ...server.parts.storage, ping },
+      { ...server.areas.storage, ping: async () => false },
+      { ...server.areas.storage, ping: () => Promise.reject(new Error('gone')) },
+      { ...server.areas.storage, ping },
     ])
       expect(await healthWith({ storage }).components()).toMatchObject({
         db: 'DOWN',
@@ -44,7 +44,7 @@ describe.each(backends)('a component on $name', (backend) => {
 
   it('is DOWN for the database of a server whose storage is closed', async () => {
     const health = healthWith()
-    await server.parts.storage.close()
+    await server.areas.storage.close()
     expect(await health.components()).toMatchObject({ db: 'DOWN', readinessState: 'DOWN' })
   })
 
@@ -56,7 +56,7 @@ describe.each(backends)('a component on $name', (backend) => {
   })
 
   it('is DOWN for ssl while a certificate that signs is not valid', async () => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const row = await db
       .selectFrom('signing_keys')
       .select('certificate')
@@ -77,7 +77,7 @@ describe.each(backends)('a component on $name', (backend) => {
   it('is UP for disk space also where the data folder was never made', async () => {
     const {
       given: { config },
-    } = server.parts
+    } = server.areas
     const data = join(config.runtime.data, 'not', 'there')
     const health = healthWith({ config: { ...config, runtime: { ...config.runtime, data } } })
     expect((await health.components())['diskSpace']).toBe('UP')
@@ -101,7 +101,7 @@ describe.each(backends)('a component on $name', (backend) => {
   it('is checked once for all who ask at the same moment', async () => {
     let pings = 0
     const storage = {
-      ...server.parts.storage,
+      ...server.areas.storage,
       ping: async () => {
         pings += 1
         return true

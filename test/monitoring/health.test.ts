@@ -24,7 +24,7 @@ describe.each(backends)('health on $name', (backend) => {
   const unwell = async (
     change: (health: Health) => Health,
   ): Promise<(path: string) => Promise<Answer>> => {
-    const { given, platform, admin } = server.parts
+    const { given, platform, admin } = server.areas
     const app = createHttp(given)
     app.register(monitoringRoutes({ health: change(admin.health), siblings: platform.siblings }))
     await app.ready()

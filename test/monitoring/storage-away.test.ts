@@ -154,7 +154,7 @@ describe.runIf(sqliteBackend)('a SQLite file whose disk is full', () => {
 
   /** The write connection may not make the file any larger: SQLITE_FULL, as from a full disk. */
   const limitPages = (pages: number) =>
-    server.parts.storage.commit([{ sql: `pragma max_page_count = ${pages}`, parameters: [] }])
+    server.areas.storage.commit([{ sql: `pragma max_page_count = ${pages}`, parameters: [] }])
 
   const fill = async (): Promise<Answer> => {
     for (;;) {

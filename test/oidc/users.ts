@@ -25,23 +25,23 @@ export interface SignedIn {
 const realm = 'acme'
 
 export const issuerOf = async ({ server }: OidcSite): Promise<Issuer> => {
-  const issuer = await server.parts.tokens.issuers.fresh(realm)
+  const issuer = await server.areas.tokens.issuers.fresh(realm)
   if (!issuer) throw new Error(`no realm ${realm}`)
   return issuer
 }
 
 export const addUser = async (
-  { server: { parts } }: OidcSite,
+  { server: { areas } }: OidcSite,
   fields: Partial<UserFields> & { readonly username: string },
 ): Promise<UserRow> => {
-  const row = newUserRow(fields, { id: newId(), realm, now: parts.given.clock.now() })
-  await parts.storage.commit(parts.users.store.createStatements(row))
+  const row = newUserRow(fields, { id: newId(), realm, now: areas.given.clock.now() })
+  await areas.storage.commit(areas.users.store.createStatements(row))
   return row
 }
 
 export const openSession = async (site: OidcSite, { id }: UserRow): Promise<SignedIn> => {
-  const { parts } = site.server
-  const { session, cookieValue, statements } = parts.sessions.openStatements({
+  const { areas } = site.server
+  const { session, cookieValue, statements } = areas.sessions.openStatements({
     realm,
     userId: id,
     ip: '127.0.0.1',
@@ -49,23 +49,23 @@ export const openSession = async (site: OidcSite, { id }: UserRow): Promise<Sign
     rememberMe: false,
     settings: (await issuerOf(site)).settings,
   })
-  await parts.storage.commit(statements)
+  await areas.storage.commit(statements)
   return { session, cookie: `iam-session-${realm}=${cookieValue}` }
 }
 
 /** The client is among those to be told when the session ends. */
 export const visit = async (
-  { server: { parts } }: OidcSite,
+  { server: { areas } }: OidcSite,
   { sid, user_id }: SessionRow,
   { id }: TestClient,
 ): Promise<void> => {
-  const { db } = parts.storage
-  const row = { sid, client_id: id, user_id, realm, since: parts.given.clock.now() }
-  await parts.storage.commit(insertRows(db, 'session_clients', [row]))
+  const { db } = areas.storage
+  const row = { sid, client_id: id, user_id, realm, since: areas.given.clock.now() }
+  await areas.storage.commit(insertRows(db, 'session_clients', [row]))
 }
 
 export const issueGrant = async (
-  { server: { parts } }: OidcSite,
+  { server: { areas } }: OidcSite,
   client: TestClient,
   user: UserRow,
   more: Partial<NewGrant> & { readonly idle?: number } = {},
@@ -75,7 +75,7 @@ export const issueGrant = async (
     tokens: { grantsStore },
     storage,
     given: { clock },
-  } = parts
+  } = areas
   const { grant, statements } = grantsStore.create({
     realm,
     clientId: client.id,
@@ -97,11 +97,11 @@ export const accessTokenOf = async (
   grant: TokenGrantRow,
   scope: readonly string[] = ['openid'],
 ): Promise<string> => {
-  const { parts } = site.server
+  const { areas } = site.server
   const issuer = await issuerOf(site)
   const document = await issuer.view.byId('client', client.id)
   if (!document) throw new Error(`no client ${client.clientId}`)
-  const { token } = await parts.tokens.mint.accessToken({
+  const { token } = await areas.tokens.mint.accessToken({
     issuer,
     client: clientOf(document),
     user,

@@ -36,7 +36,7 @@ describe('the API description', () => {
   })
 
   it('has every admin route that is registered and no other, as it is registered', async () => {
-    const registered = await registeredRoutes(server.parts)
+    const registered = await registeredRoutes(server.areas)
     const described = (await adminRoutes(server)).map(factsOf)
     const inOrder = (routes: readonly RouteFacts[]) =>
       routes.toSorted((a, b) => (`${a.method} ${a.path}` < `${b.method} ${b.path}` ? -1 : 1))
@@ -137,7 +137,7 @@ describe('the API description', () => {
 
   it('validates no body twice: Fastify itself is given none', async () => {
     const schemas: unknown[] = []
-    const app = createApp(server.parts)
+    const app = createApp(server.areas)
     app.addHook('onRoute', ({ schema }) => void schemas.push(schema?.body))
     await app.ready()
     await app.close()

@@ -79,7 +79,7 @@ describe.each(backends)('every documented operation on $name', (backend) => {
   /** The types of the events since the last call. */
   let lastEvent = 0
   const newEvents = async (): Promise<string[]> => {
-    const rows = await server.parts.storage.db
+    const rows = await server.areas.storage.db
       .selectFrom('audit_events')
       .select(['id', 'type'])
       .where('id', '>', lastEvent)

@@ -20,9 +20,9 @@ export const factsOf = ({ body, security: _, ...route }: AdminRoute): RouteFacts
 })
 
 /** Routes are registered when the app gets ready: a hook that is added before sees them all. */
-export const registeredRoutes = async (parts: Areas): Promise<readonly RouteFacts[]> => {
+export const registeredRoutes = async (areas: Areas): Promise<readonly RouteFacts[]> => {
   const routes: RouteFacts[] = []
-  const app = createApp(parts)
+  const app = createApp(areas)
   app.addHook('onRoute', ({ method, url, config, schema, bodyLimit }) => {
     if (!url.startsWith('/admin/')) return
     const described = schema as { operationId?: string; querystring?: JsonSchema } | undefined

@@ -121,7 +121,7 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
       await page.goto(`${apache.url}/secure/page`)
       return (await page.getByLabel('Password').count()) === 1
     }
-    await runJobs(site.server.parts.jobs, logoutJobs(site.server.parts))
+    await runJobs(site.server.areas.jobs, logoutJobs(site.server.areas))
     await expect.poll(isProtected, { timeout: 20_000 }).toBe(true)
   })
   // Sites are hosts, whatever their port: the issuer is at 127.0.0.1. A cookie without SameSite counts as Lax in Chromium

@@ -83,7 +83,7 @@ describe.each(backends)('audit events on $name', (backend) => {
     const server = await startServer(backend, { listen: true })
     await server.createRealm('acme')
     const record = (count: number) =>
-      server.parts.audit.recorder.append(
+      server.areas.audit.recorder.append(
         [],
         Array.from({ length: count }, (_, i) => ({
           type: 'LOGOUT' as const,
@@ -99,7 +99,7 @@ describe.each(backends)('audit events on $name', (backend) => {
     expect(stderr).toMatch(
       /^warning: nothing is proved: of \d+ events? of realm acme none is sealed/,
     )
-    const background = await startBackground(server.parts)
+    const background = await startBackground(server.areas)
     await expect.poll(() => verdictOf({ url: server.baseUrl })).toMatchObject({ blocks: 1 })
     await record(10)
     await background.idle()

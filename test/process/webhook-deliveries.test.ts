@@ -31,7 +31,7 @@ describe('deliveries of a webhook', () => {
       listen: true,
       env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
     })
-    background = await startBackground(server.parts)
+    background = await startBackground(server.areas)
     await server.createRealm('acme')
     admin = await server.userWith('acme', ['manage-realm', 'manage-users', 'view-events'])
     home = newHome({ IAMCTL_SERVER: server.baseUrl, IAMCTL_REALM: 'acme' })

@@ -159,7 +159,7 @@ describe.each(backends)('flows that are run on $name', (backend) => {
 
   it('can be mended one by one where several are wrong', async () => {
     await realmFor()
-    const { storage } = server.parts
+    const { storage } = server.areas
     for (const alias of ['browser', 'reset-credentials'])
       await storage.commit([
         storage.db

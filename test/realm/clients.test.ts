@@ -105,7 +105,7 @@ describe.each(backends)('a client on $name', (backend) => {
     await server.admin.send('POST', `${base}/clients`, { clientId: 'once-revealable', scopes })
     expect((await put('hashed')).status).toBe(200)
     const find = async () =>
-      (await server.parts.copy.fresh('acme'))?.get('client', 'once-revealable')
+      (await server.areas.copy.fresh('acme'))?.get('client', 'once-revealable')
     expect((await find())?.secrets['/secret']).toHaveProperty('hmac')
     await server.admin.send('DELETE', `${base}/client-scopes/orders`)
     expect((await find())?.body['scopes']).toEqual(['profile'])
@@ -122,7 +122,7 @@ describe.each(backends)('a client on $name', (backend) => {
       tokenEndpointAuthMethod: 'client_secret_jwt',
     })
     expect(made.status).toBe(201)
-    const stored = await (await server.parts.copy.fresh('acme'))?.get('client', 'jwt')
+    const stored = await (await server.areas.copy.fresh('acme'))?.get('client', 'jwt')
     expect(stored?.secrets['/secret']).toHaveProperty('kid')
   })
 })

@@ -58,7 +58,7 @@ describe.each(backends)('references on $name', (backend) => {
     expect((await send('DELETE', `/roles/${made.body.roleId}`)).status).toBe(204)
     expect((await send('GET', '/roles/holder')).body.composites).toEqual(['user'])
     expect(await revision()).toBe(before + 1)
-    const operations = await server.parts.storage.db
+    const operations = await server.areas.storage.db
       .selectFrom('revision_operations')
       .select(['op', 'key'])
       .where('realm', '=', 'acme')
@@ -71,7 +71,7 @@ describe.each(backends)('references on $name', (backend) => {
 
   it('writes no default into a document whose reference follows a rename', async () => {
     const settings = async () =>
-      (await (await server.parts.copy.fresh('acme'))?.get('settings', 'settings'))?.body
+      (await (await server.areas.copy.fresh('acme'))?.get('settings', 'settings'))?.body
     const role = await send('PUT', '/roles/user', { name: 'everybody' })
     expect(await settings()).toEqual({ defaultRole: 'everybody' })
     await send('PUT', `/roles/${role.body.roleId}`, { name: 'user' })
@@ -254,7 +254,7 @@ describe.each(backends)('references on $name', (backend) => {
   it('agrees with the references table after all of it', async () => {
     const { referencesOf } = await import('#schemas/walk.ts')
     const { kindNamed } = await import('#schemas/registry.ts')
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const documents = await db.selectFrom('documents').selectAll().execute()
     const refs = await db.selectFrom('document_refs').selectAll().execute()
     const place = new Map(documents.map((d) => [`${d.realm}\n${d.kind}\n${d.key}`, d.id]))

@@ -24,12 +24,12 @@ describe.each(backends)('writes on $name', (backend) => {
   const send = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     server.admin.send(method, `${base}${path}`, body, headers)
   const realm = async () => {
-    const row = await server.parts.realm.realms.find('acme')
+    const row = await server.areas.realm.realms.find('acme')
     if (!row) throw new Error('no realm')
     return row
   }
   const operationsOf = (revision: number) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('revision_operations')
       .selectAll()
       .where('realm', '=', 'acme')
@@ -54,7 +54,7 @@ describe.each(backends)('writes on $name', (backend) => {
       JSON.parse(created?.after ?? '').secrets['/secret'],
     )
     expect(JSON.stringify([created, updated])).not.toContain(secret)
-    const recorded = await server.parts.storage.db
+    const recorded = await server.areas.storage.db
       .selectFrom('revisions')
       .selectAll()
       .where('realm', '=', 'acme')
@@ -118,10 +118,10 @@ describe.each(backends)('writes on $name', (backend) => {
   it('writes runtime documents without revision or history, and they become configuration when named', async () => {
     const { revision, seq } = await realm()
     const put = (
-      door: Parameters<typeof server.parts.realm.writer.write>[0]['door'],
+      door: Parameters<typeof server.areas.realm.writer.write>[0]['door'],
       name: string,
     ) =>
-      server.parts.realm.writer.write({
+      server.areas.realm.writer.write({
         realm: 'acme',
         caller,
         door,
@@ -138,18 +138,18 @@ describe.each(backends)('writes on $name', (backend) => {
     await put(runtimeDoor, 'one')
     await put(runtimeDoor, 'two')
     expect(await realm()).toMatchObject({ revision, seq: seq + 2 })
-    const view = await server.parts.copy.fresh('acme')
+    const view = await server.areas.copy.fresh('acme')
     expect(await view?.get('client', 'registered')).toMatchObject({ origin: 'runtime', version: 2 })
 
     await put(estate, 'two')
     expect((await realm()).revision).toBe(revision + 1)
-    const adopted = await (await server.parts.copy.fresh('acme'))?.get('client', 'registered')
+    const adopted = await (await server.areas.copy.fresh('acme'))?.get('client', 'registered')
     expect(adopted).toMatchObject({ origin: 'declared', owner: 'estate' })
   })
 
   it('answers a dry run without writing', async () => {
     const before = await realm()
-    const { effects } = await server.parts.realm.writer.write({
+    const { effects } = await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -162,7 +162,7 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('writes all operations of a list or none', async () => {
     const before = await realm()
-    const list = server.parts.realm.writer.write({
+    const list = server.areas.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -185,7 +185,7 @@ describe.each(backends)('writes on $name', (backend) => {
   it('keeps a managed user equal to the document, memberships included', async () => {
     await send('POST', '/groups', { name: 'Crew' })
     const put = (doc: Record<string, unknown>) =>
-      server.parts.realm.writer.write({
+      server.areas.realm.writer.write({
         realm: 'acme',
         caller,
         door: estate,
@@ -209,7 +209,7 @@ describe.each(backends)('writes on $name', (backend) => {
     })
     expect((await send('GET', '/groups/%2FCrew')).body.memberCount).toBe(1)
     const credentials = () =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('credentials')
         .selectAll()
         .where('user_id', '=', shown.body.userId)
@@ -234,7 +234,7 @@ describe.each(backends)('writes on $name', (backend) => {
     await send('DELETE', '/users/mia')
     expect((await realm()).revision).toBe(revision + 4)
     expect((await send('GET', '/users/mia')).status).toBe(404)
-    const gone = await (await server.parts.copy.fresh('acme'))?.get('user', 'mia')
+    const gone = await (await server.areas.copy.fresh('acme'))?.get('user', 'mia')
     expect(gone).toBeUndefined()
   })
 
@@ -243,7 +243,7 @@ describe.each(backends)('writes on $name', (backend) => {
     await send('PUT', `/users/${made.body.userId}/password`, {
       newPassword: 'something long and new 55',
     })
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -264,7 +264,7 @@ describe.each(backends)('writes on $name', (backend) => {
       lastName: 'Hand',
       email: null,
     })
-    const passwords = await server.parts.storage.db
+    const passwords = await server.areas.storage.db
       .selectFrom('credentials')
       .select('id')
       .where('user_id', '=', made.body.userId)
@@ -274,7 +274,7 @@ describe.each(backends)('writes on $name', (backend) => {
 
   it('follows renames and deletions of roles in managed users', async () => {
     await send('POST', '/roles', { name: 'crew' })
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
       door: estate,
@@ -292,7 +292,7 @@ describe.each(backends)('writes on $name', (backend) => {
     expect((await send('GET', '/users/kim')).body.roles).toEqual(['team', 'user'])
     await send('DELETE', '/roles/team')
     expect((await send('GET', '/users/kim')).body.roles).toEqual(['user'])
-    const document = await (await server.parts.copy.fresh('acme'))?.get('user', 'kim')
+    const document = await (await server.areas.copy.fresh('acme'))?.get('user', 'kim')
     expect(document?.body['roles']).toEqual(['user'])
   })
 })

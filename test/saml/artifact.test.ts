@@ -146,8 +146,8 @@ describe.each(backends)('artifacts on $name', (backend) => {
     const inTime = await isEmpty(await resolve(soon.artifact))
     ahead = 60_500
     const tooLate = await isEmpty(await resolve(late.artifact))
-    await tidy(site.server.parts)
-    const left = await site.server.parts.storage.db
+    await tidy(site.server.areas)
+    const left = await site.server.areas.storage.db
       .selectFrom('saml_artifacts')
       .selectAll()
       .execute()

@@ -67,7 +67,7 @@ describe.each(backends)('the account API on $name', (backend) => {
     const username = `user${count}`
     return addUser(site, { username, email: `${username}@shop.example` })
   }
-  const now = () => site.server.parts.given.clock.now()
+  const now = () => site.server.areas.given.clock.now()
 
   const tokenOf = async (
     user: UserRow,
@@ -86,7 +86,7 @@ describe.each(backends)('the account API on $name', (backend) => {
     const document = await issuer.view.byId('client', client.id)
     if (!document) throw new Error(`no client ${client.clientId}`)
     const { grant } = await issueGrant(site, client, user, { scope })
-    const { token } = await site.server.parts.tokens.mint.accessToken({
+    const { token } = await site.server.areas.tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       user,
@@ -114,7 +114,7 @@ describe.each(backends)('the account API on $name', (backend) => {
     const {
       storage,
       users: { store: users },
-    } = site.server.parts
+    } = site.server.areas
     const of = (table: 'credentials' | 'device_enrolments' | 'erasure_requests') =>
       storage.db.selectFrom(table).selectAll().where('user_id', '=', id).execute()
     return JSON.stringify([

@@ -68,7 +68,7 @@ describe('sign-ins that are allowed on a phone, in a browser', () => {
     await page.click('button[name=step][value=other]')
     await page.click('button[name=method]')
     await page.waitForSelector('svg.qr')
-    const { id } = await world.server.parts.storage.db
+    const { id } = await world.server.areas.storage.db
       .selectFrom('approvals')
       .select('id')
       .executeTakeFirstOrThrow()

@@ -96,7 +96,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect(await statusOf(browser)).toBe('APPROVED')
       await browser.submit({ check: 'true' })
       expect(browser.isSignedIn('shop')).toBe(true)
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const session = await db
         .selectFrom('sessions')
         .select(['acr', 'amr'])
@@ -125,7 +125,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
         expect(await statusOf(browser)).toBe('PENDING')
         await world.settle()
         expect(sent).toEqual([])
-        const { db } = world.server.parts.storage
+        const { db } = world.server.areas.storage
         const { id } = await db
           .selectFrom('approvals')
           .select('id')
@@ -164,7 +164,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       const posts = [1, 2, 3].map(() => browser.post(action, { _csrf, check: 'true' }))
       const statuses = (await Promise.all(posts)).map(({ status }) => status)
       expect(statuses.filter((status) => status >= 500)).toEqual([])
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const opened = await db
         .selectFrom('sessions')
         .select('sid')
@@ -315,7 +315,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       const browser = world.browser()
       await browser.open('/realms/shop/login')
       await browser.submit({ check: 'true' })
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const rows = await db
         .selectFrom('approvals')
         .select(['id', 'number'])
@@ -328,7 +328,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
     }
 
     const rows = async () => {
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       return [
         (await db.selectFrom('approvals').select('id').execute()).length,
         (await db.selectFrom('sign_ins').select('id').execute()).length,
@@ -388,7 +388,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect(await statusOf(browser)).toBe('APPROVED')
       await browser.submit({ check: 'true' })
       expect(browser.isSignedIn('shop')).toBe(true)
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const { amr, acr } = await db
         .selectFrom('sessions')
         .select(['amr', 'acr'])
@@ -423,8 +423,8 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect((await browser.submit({ check: 'true' })).status).toBe(200)
       expect(await statusOf(browser)).toBe('PENDING')
       world.clock.advance(60 * 60_000)
-      await tidy(world.server.parts)
-      const { db } = world.server.parts.storage
+      await tidy(world.server.areas)
+      const { db } = world.server.areas.storage
       expect(await db.selectFrom('approvals').select('id').execute()).toEqual([])
       expect(await db.selectFrom('sign_ins').select('id').execute()).toEqual([])
     })

@@ -32,7 +32,7 @@ describe.each(backends.slice(0, 1))('an account by token on $name', (backend) =>
     if (!document) throw new Error('no portal')
     const { sid } = authentication
     const { grant } = await issueGrant(site, portal, ann, sid === undefined ? {} : { sid })
-    const { token } = await site.server.parts.tokens.mint.accessToken({
+    const { token } = await site.server.areas.tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       user: ann,
@@ -55,7 +55,7 @@ describe.each(backends.slice(0, 1))('an account by token on $name', (backend) =>
     const { status, headers } = answer
     return { status, headers, body: text === '' ? undefined : JSON.parse(text) }
   }
-  const now = () => site.server.parts.given.clock.now()
+  const now = () => site.server.areas.given.clock.now()
 
   it('is read and changed without a CSRF token, from the origins of the client', async () => {
     const token = await tokenOf({ authTime: now(), acr: '1' })

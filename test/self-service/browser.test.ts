@@ -122,6 +122,6 @@ describe('an account in a browser', () => {
     await page.waitForLoadState()
     await open('/profile')
     expect(page.url()).toContain('/login')
-    expect(await world.server.parts.users.store.find('shop', username)).toBeUndefined()
+    expect(await world.server.areas.users.store.find('shop', username)).toBeUndefined()
   })
 })

@@ -270,7 +270,7 @@ describe.each(backends)('a device that decides on $name', (backend) => {
         decision: 'allow',
         signature: await signature(mine, request, 'allow'),
       }
-      const devices = await world.server.parts.credentials.devices.of(mine.userId)
+      const devices = await world.server.areas.credentials.devices.of(mine.userId)
       await end(mine, devices[0]?.row.id ?? '')
       expect((await app(`/device/approvals/${request}/decision`, body)).status).toBe(404)
     }

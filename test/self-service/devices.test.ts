@@ -47,7 +47,7 @@ describe.each(backends)('devices on $name', (backend) => {
       expect(await credentialsOf(phone)).toMatchObject([
         { id, type: 'push', userLabel: 'My phone' },
       ])
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const row = await db
         .selectFrom('push_tokens')
         .selectAll()
@@ -80,7 +80,7 @@ describe.each(backends)('devices on $name', (backend) => {
   it('exchange their token once, within ten minutes, in its realm', async () => {
     const phone = await phoneOf(await newcomer())
     const enrollmentToken = await tokenOf(phone)
-    const { db } = world.server.parts.storage
+    const { db } = world.server.areas.storage
     const stored = await db.selectFrom('device_enrolments').selectAll().execute()
     expect(JSON.stringify(stored)).not.toContain(enrollmentToken)
     const start = (token = enrollmentToken) =>
@@ -141,7 +141,7 @@ describe.each(backends)('devices on $name', (backend) => {
   })
 
   it('are sent nothing any more once they are removed, by the user or by an administrator', async () => {
-    const { db } = world.server.parts.storage
+    const { db } = world.server.areas.storage
     const username = await newcomer()
     const first = await enrolDevice(world.server, world.realm, await phoneOf(username))
     const phone = await phoneOf(username, { acr: '2' })
@@ -166,8 +166,8 @@ describe.each(backends)('devices on $name', (backend) => {
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(await credentialsOf(phone)).toEqual([])
     world.clock.advance(10 * 60_000)
-    await tidy(world.server.parts)
-    const { db } = world.server.parts.storage
+    await tidy(world.server.areas)
+    const { db } = world.server.areas.storage
     expect(await db.selectFrom('device_enrolments').selectAll().execute()).toEqual([])
   })
 })

@@ -48,9 +48,9 @@ export const personOf = async (
   userId: string,
   more: Partial<NewSession> = {},
 ): Promise<Person> => {
-  const settings = await server.parts.realm.settingsOf(realm)
+  const settings = await server.areas.realm.settingsOf(realm)
   if (!settings) throw new Error(`no realm ${realm}`)
-  const { statements, cookieValue } = server.parts.sessions.openStatements({
+  const { statements, cookieValue } = server.areas.sessions.openStatements({
     realm,
     userId,
     ip: '127.0.0.1',
@@ -59,7 +59,7 @@ export const personOf = async (
     settings,
     ...more,
   })
-  await server.parts.storage.commit(statements)
+  await server.areas.storage.commit(statements)
   const browser = new AccountBrowser(server.baseUrl)
   browser.cookies.set(`iam-session-${realm}`, cookieValue)
   await browser.get(`/realms/${realm}/login`)
@@ -81,7 +81,7 @@ export const strong = { amr: ['pwd', 'otp'], acr: '2' } as const
 
 /** As if a file declared the user. */
 export const manage = async ({ server }: World, userId: string): Promise<void> => {
-  const { storage } = server.parts
+  const { storage } = server.areas
   const managed = storage.db.updateTable('users').set({ managed: 1 }).where('id', '=', userId)
   await storage.commit([statement(managed)])
 }

@@ -45,17 +45,17 @@ export interface Phone {
 
 /** A session that was signed in to in this way. */
 export const openPhone = async (
-  { app, parts, baseUrl }: TestServer,
+  { app, areas, baseUrl }: TestServer,
   realm: string,
   username: string,
   signIn: { readonly acr?: string; readonly impersonator?: string } = {},
 ): Promise<Phone> => {
   const [user, settings] = [
-    await parts.users.store.find(realm, username),
-    await parts.realm.settingsOf(realm),
+    await areas.users.store.find(realm, username),
+    await areas.realm.settingsOf(realm),
   ]
   if (!user || !settings) throw new Error(`no user ${username} in ${realm}`)
-  const { session, cookieValue, statements } = parts.sessions.openStatements({
+  const { session, cookieValue, statements } = areas.sessions.openStatements({
     realm,
     userId: user.id,
     ip: '127.0.0.1',
@@ -64,8 +64,8 @@ export const openPhone = async (
     settings,
     ...signIn,
   })
-  await parts.storage.commit(statements)
-  const token = parts.http.csrf.tokenFor(csrfBinding(session))
+  await areas.storage.commit(statements)
+  const token = areas.http.csrf.tokenFor(csrfBinding(session))
   const cookie = `${createCookies(baseUrl).session(realm).name}=${cookieValue}`
   return {
     userId: user.id,
@@ -117,7 +117,7 @@ export const catchPushes = async (world: World, sent: Delivery[]): Promise<void>
     config: { projectId: 'shop' },
     secret: '{}',
   })
-  vi.spyOn(world.server.parts.messaging, 'send').mockImplementation(async (delivery) => {
+  vi.spyOn(world.server.areas.messaging, 'send').mockImplementation(async (delivery) => {
     sent.push(delivery)
     return { status: 'sent', driver: 'fcm', messageId: '1' }
   })

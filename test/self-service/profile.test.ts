@@ -117,7 +117,7 @@ describe.each(backends)('profile and password of an account on $name', (backend)
       email: 'two@x.example',
     })
     expect(moved).toMatchObject({ status: 200, body: { email: 'two@x.example' } })
-    const { db } = world.server.parts.storage
+    const { db } = world.server.areas.storage
     const jobs = db.selectFrom('jobs').select('id').where('target', '=', userId)
     expect(await jobs.execute()).toEqual([])
   })
@@ -212,7 +212,7 @@ describe.each(backends)('profile and password of an account on $name', (backend)
   })
 
   it('are not changed by an administrator who acts as the user, whom the pages name', async () => {
-    const admin = await world.server.parts.users.store.find('master', 'admin')
+    const admin = await world.server.areas.users.store.find('master', 'admin')
     const acting = await personOf(world, ann.userId, { impersonator: admin?.id ?? '' })
     const body = { currentPassword: password, newPassword }
     expect((await acting.api('PUT', '/password', body)).body.code).toBe('forbidden')

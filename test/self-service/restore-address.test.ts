@@ -59,7 +59,7 @@ describe.each(backends)('a change of an address on $name', (backend) => {
       storage,
       users: { store: users },
       given: { clock },
-    } = world.server.parts
+    } = world.server.areas
     const user = await users.find('shop', ann.userId)
     if (!user) throw new Error('no user')
     const row = newPasskey(world.server.baseUrl).credentialOf(user, clock.now())
@@ -94,7 +94,7 @@ describe.each(backends)('a change of an address on $name', (backend) => {
     expect(await userNow()).toMatchObject({ email: old, emailVerified: true })
     expect(await credentials()).toEqual(['otp'])
     for (const who of [ann, intruder]) expect((await who.api('GET', '/profile')).status).toBe(401)
-    const grants = world.server.parts.storage.db.selectFrom('token_grants').selectAll()
+    const grants = world.server.areas.storage.db.selectFrom('token_grants').selectAll()
     expect(await grants.where('user_id', '=', ann.userId).execute()).toEqual([])
     expect(await canSignIn(password)).toBe(false)
     expect((await open(link)).page.status).toBe(410)
@@ -225,8 +225,8 @@ describe.each(backends)('a change of an address on $name', (backend) => {
     world.clock.advance(7 * day)
     expect((await submit()).status).toBe(410)
     expect((await open(link)).page.status).toBe(410)
-    await tidy(world.server.parts)
-    const rows = world.server.parts.storage.db.selectFrom('address_undos').selectAll()
+    await tidy(world.server.areas)
+    const rows = world.server.areas.storage.db.selectFrom('address_undos').selectAll()
     expect(await rows.where('user_id', '=', ann.userId).execute()).toEqual([])
     expect(await userNow()).toMatchObject({ email: addressOf(1) })
   })

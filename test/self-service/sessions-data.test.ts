@@ -31,7 +31,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     (await who.api('GET', '/sessions')).body
   const newest = async (type: string) => (await world.must('GET', `/events?type=${type}`)).items[0]
   const isThere = async (): Promise<boolean> =>
-    (await world.server.parts.users.store.find('shop', ann.userId)) !== undefined
+    (await world.server.areas.users.store.find('shop', ann.userId)) !== undefined
 
   it('are listed with the one that asks, and an administrator who acts as the user is seen', async () => {
     await personOf(world, ann.userId, { impersonator: 'the-admin' })
@@ -81,9 +81,9 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
 
   it('name what was allowed to applications, and take it back on a page', async () => {
     const client = await world.must('POST', '/clients', { clientId: `maps-${count}`, name: 'Maps' })
-    const { parts } = world.server
-    const { consents } = parts.oidc
-    await parts.storage.commit(await consents.grant('shop', ann.userId, client.id, ['openid']))
+    const { areas } = world.server
+    const { consents } = areas.oidc
+    await areas.storage.commit(await consents.grant('shop', ann.userId, client.id, ['openid']))
     const page = await ann.browser.open(account('/applications'))
     expect(page.body).toContain('Maps')
     await ann.browser.submit({ revoke: `maps-${count}` })
@@ -111,9 +111,9 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     expect((await ann.api('DELETE', '/gdpr', { password }, { 'x-xsrf-token': '' })).status).toBe(
       403,
     )
-    expect(await dumpDatabase(world.server.parts.storage)).toContain(username)
+    expect(await dumpDatabase(world.server.areas.storage)).toContain(username)
     expect((await ann.api('DELETE', '/gdpr', { password })).status).toBe(204)
-    const dump = await dumpDatabase(world.server.parts.storage)
+    const dump = await dumpDatabase(world.server.areas.storage)
     expect(dump).not.toContain(`"${username}`)
     expect((await ann.api('GET', '/profile')).status).toBe(401)
     expect(await newest('USER_ERASED')).toMatchObject({ resourceId: ann.userId })

@@ -172,10 +172,10 @@ describe.each(backends)('transactions on $name', (backend) => {
 
   it('are signed by a passkey too, with the hash as its challenge', async () => {
     const { user, as } = await newcomer()
-    const { parts, baseUrl } = site.server
+    const { areas, baseUrl } = site.server
     const passkey = newPasskey(baseUrl)
-    const row = passkey.credentialOf(user, parts.given.clock.now())
-    await parts.storage.commit(insertRows(parts.storage.db, 'credentials', [row]))
+    const row = passkey.credentialOf(user, areas.given.clock.now())
+    await areas.storage.commit(insertRows(areas.storage.db, 'credentials', [row]))
     const client = await asClient(bank)
     const { id, hash } = (await client('POST', '', pay(user.id))).body
     const other = (await client('POST', '', pay(user.id))).body
@@ -231,7 +231,7 @@ describe.each(backends)('transactions on $name', (backend) => {
     expect((await client('POST', `/${signed}/consume`)).status).toBe(410)
     expect((await client('GET', `/${signed}`)).body.status).toBe('EXPIRED')
     clock.advance(60 * 60_000)
-    await tidy(site.server.parts)
+    await tidy(site.server.areas)
     expect((await (await asClient(bank))('GET', `/${signed}`)).status).toBe(404)
   })
 

@@ -19,7 +19,7 @@ describe.each(backends)('setting up a factor during a sign-in on $name', (backen
   })
 
   const credentials = () =>
-    world.server.parts.storage.db
+    world.server.areas.storage.db
       .selectFrom('credentials')
       .selectAll()
       .where('user_id', '=', userId)

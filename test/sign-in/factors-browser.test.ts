@@ -53,7 +53,7 @@ describe('factors in a browser', () => {
     expect(on.url()).toBe(login())
   }
   const amrOf = async (): Promise<string[]> => {
-    const row = await world.server.parts.storage.db
+    const row = await world.server.areas.storage.db
       .selectFrom('sessions')
       .select('amr')
       .where('user_id', '=', userId)

@@ -103,7 +103,7 @@ export const openWorld = async (
     ...options,
     env: { IAMCTL_OUTGOING_ALLOW: 'localhost,127.0.0.1', ...env },
   })
-  const jobs: RunningJobs = await startBackground(server.parts)
+  const jobs: RunningJobs = await startBackground(server.areas)
   const realm = 'shop'
   const base = await server.createRealm(realm)
   const must = async (method: string, path: string, body?: unknown) => {
@@ -120,7 +120,7 @@ export const openWorld = async (
     config: { host: 'localhost', port: mail.port, ca: mail.ca },
   })
   const settle = async () => {
-    server.parts.jobs.wake()
+    server.areas.jobs.wake()
     await jobs.idle()
   }
   const lastMail = async () => {

@@ -27,7 +27,7 @@ describe.each(backends)('the copy on $name', (backend) => {
     (await (await copy.fresh('acme'))?.list('role'))?.map(({ key }) => key)
 
   it('keeps the documents that did not change, and only reads what did', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     const before = await (await copy.fresh('acme'))?.list('role')
     await role('POST', 'added')
     await role('PUT', 'auditor', { description: 'changed' })
@@ -42,7 +42,7 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('reads only what changed also where many ask while it catches up', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     const unchanged = async () =>
       (await (await copy.fresh('acme'))?.list('role'))?.find(({ key }) => key === 'user')
     const first = await unchanged()
@@ -59,7 +59,7 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('finds a renamed document under its new key only', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     const made = await role('POST', 'before')
     expect((await (await copy.fresh('acme'))?.get('role', 'before'))?.id).toBe(made.body.roleId)
     await server.admin.send('PUT', `${base}/roles/before`, { name: 'after' })
@@ -71,7 +71,7 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('stays within its budget and still answers', async () => {
-    const small = createCopy(server.parts.storage, { totalBytes: 6000, kindBytes: 5000 })
+    const small = createCopy(server.areas.storage, { totalBytes: 6000, kindBytes: 5000 })
     const seeded = (await (await small.fresh('acme'))?.list('client-scope'))?.length ?? 0
     for (let i = 0; i < 30; i += 1)
       await server.admin.send('POST', `${base}/client-scopes`, {
@@ -89,20 +89,20 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('reads anew when the log no longer reaches back to where it was', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     expect(await keys(copy)).not.toContain('late')
     await role('POST', 'late')
     await role('POST', 'later')
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const oldest = db.deleteFrom('changes').where('realm', '=', 'acme').compile()
-    await server.parts.storage.commit([{ sql: oldest.sql, parameters: oldest.parameters }])
+    await server.areas.storage.commit([{ sql: oldest.sql, parameters: oldest.parameters }])
     expect(await keys(copy)).toEqual(expect.arrayContaining(['late', 'later']))
     copy.close()
   })
 
   it('forgets a realm that is gone', async () => {
     await server.createRealm('gone')
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     await (await copy.fresh('gone'))?.list('role')
     expect(copy.bytes()).toBeGreaterThan(0)
     await server.admin.send('DELETE', '/admin/realms/gone')
@@ -112,7 +112,7 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('shows a realm nothing of one that had its name before', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     const idsOf = async () =>
       (await (await copy.fresh('again'))?.list('role'))?.map(({ id }) => id) ?? []
     const path = await server.createRealm('again')
@@ -131,7 +131,7 @@ describe.each(backends)('the copy on $name', (backend) => {
   })
 
   it('never lags behind its own position under concurrent reads and writes', async () => {
-    const copy = createCopy(server.parts.storage, plenty)
+    const copy = createCopy(server.areas.storage, plenty)
     await role('POST', 'counter', { attributes: { n: ['0'] } })
     let highest = 0
     const seen: number[] = []

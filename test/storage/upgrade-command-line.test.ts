@@ -13,7 +13,7 @@ import { startServer, type TestServer } from '../support/server.ts'
 const doc = seedOf(Client, commandLineId)?.doc ?? {}
 
 /** As the migration before left the database: nothing but this client, of every realm, is younger. */
-const forget = async ({ parts: { storage } }: TestServer): Promise<void> => {
+const forget = async ({ areas: { storage } }: TestServer): Promise<void> => {
   const { db } = storage
   const raw = (query: ReturnType<typeof sql>) => statement({ compile: () => query.compile(db) })
   const tables = ['documents', 'revision_operations'] as const
@@ -34,7 +34,7 @@ describe.each(backends)('a $name database of before the command line', (backend)
     await earlier.createRealm('own')
     await forget(earlier)
     // Under today's rules nobody makes one: it is as an earlier version would have left it.
-    const { db: old } = earlier.parts.storage
+    const { db: old } = earlier.areas.storage
     const body = { clientId: commandLineId, publicClient: true, tokenEndpointAuthMethod: 'none' }
     const made = {
       id: '01a1e792-4941-7561-9cc9-7140ccf9a278',
@@ -52,12 +52,12 @@ describe.each(backends)('a $name database of before the command line', (backend)
       updated_at: 1,
       protected: 0,
     }
-    await earlier.parts.storage.commit([statement(old.insertInto('documents').values(made))])
+    await earlier.areas.storage.commit([statement(old.insertInto('documents').values(made))])
     await earlier.close()
 
     const server = await startServer(backend, { url })
-    const { admin, parts } = server
-    const { db } = parts.storage
+    const { admin, areas } = server
+    const { db } = areas.storage
     const clientOf = (realm: string) =>
       db
         .selectFrom('documents')
@@ -99,7 +99,7 @@ describe.each(backends)('a $name database of before the command line', (backend)
     expect(back.status).toBe(200)
     expect(await clientOf('master')).toMatchObject(expected)
     // What was done to the rows by hand above is found; of master that is numbers of the first revision alone.
-    const faults = await faultsOf(parts.storage)
+    const faults = await faultsOf(areas.storage)
     const ofOwn = (fault: string) => / of own\b/.test(fault)
     expect(faults.filter((fault) => !fault.includes('has operations') && !ofOwn(fault))).toEqual([])
     await server.close()

@@ -31,7 +31,7 @@ const kept = (key: string, body: object) =>
   })
 
 /** As migration 0027 left the database. */
-const forget = async ({ parts: { storage } }: TestServer): Promise<void> => {
+const forget = async ({ areas: { storage } }: TestServer): Promise<void> => {
   const { db } = storage
   const raw = (query: ReturnType<typeof sql>) => statement({ compile: () => query.compile(db) })
   const ids = sql`(select id from documents where kind = 'flow' and key = 'browser')`
@@ -89,7 +89,7 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     }
     await put(`${paths.own}/flows/browser`, own)
     await put(`${paths.strict}/flows/browser-second-factor`, strict)
-    const { storage: before } = earlier.parts
+    const { storage: before } = earlier.areas
     // Under today's rules nobody makes one: it is as an earlier version would have left it.
     const theirs = { alias: added, authenticationExecutions: [{ authenticator: 'identify' }] }
     await before.commit([
@@ -115,9 +115,9 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     await earlier.close()
 
     const server = await startServer(backend, { url, listen: true, host: 'localhost' })
-    const { admin, parts } = server
+    const { admin, areas } = server
     const flowOf = async (realm: string, key: string) => {
-      const row = await parts.storage.db
+      const row = await areas.storage.db
         .selectFrom('documents')
         .select(['body', 'hash', 'version', 'origin'])
         .where('realm', '=', realm)
@@ -157,7 +157,7 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     expect(back.status, JSON.stringify(back.body)).toBe(200)
     await offered()
     // What was done to the rows by hand above is found; of others that is numbers of the first revision alone.
-    const faults = await faultsOf(parts.storage)
+    const faults = await faultsOf(areas.storage)
     const isByHand = (fault: string) =>
       fault.includes('has operations') || / of taken\b/.test(fault)
     expect(faults.filter((fault) => !isByHand(fault))).toEqual([])

@@ -16,7 +16,7 @@ const born = seeds
   .sort((a, b) => (a.key < b.key ? -1 : 1))
 
 /** As migration 0013 left the database: nothing but these scopes, of every realm, is younger. */
-const forget = async ({ parts: { storage } }: TestServer): Promise<void> => {
+const forget = async ({ areas: { storage } }: TestServer): Promise<void> => {
   const { db } = storage
   const raw = (query: ReturnType<typeof sql>) => statement({ compile: () => query.compile(db) })
   const tables = ['documents', 'revision_operations'] as const
@@ -41,8 +41,8 @@ describe.each(backends)('a $name database of before the scopes', (backend) => {
     await earlier.close()
 
     const server = await startServer(backend, { url })
-    const { admin, parts } = server
-    const { db } = parts.storage
+    const { admin, areas } = server
+    const { db } = areas.storage
     const scopesOf = async (realm: string) => {
       const rows = await db
         .selectFrom('documents')
@@ -99,7 +99,7 @@ describe.each(backends)('a $name database of before the scopes', (backend) => {
     expect(back).toMatchObject({ status: 200, body: { revision: 3 } })
     expect(await scopesOf('master')).toEqual(expected)
     // Numbers are missing in the first revision only because they were taken out of it above.
-    const faults = await faultsOf(parts.storage)
+    const faults = await faultsOf(areas.storage)
     expect(faults.filter((fault) => !fault.includes('has operations'))).toEqual([])
     await server.close()
     await remove()

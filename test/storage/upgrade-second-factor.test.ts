@@ -28,7 +28,7 @@ const kept = (body: object) =>
   })
 
 /** As migration 0016 left the database. */
-const forget = async ({ parts: { storage } }: TestServer): Promise<void> => {
+const forget = async ({ areas: { storage } }: TestServer): Promise<void> => {
   const { db } = storage
   const raw = (query: ReturnType<typeof sql>) => statement({ compile: () => query.compile(db) })
   await storage.commit([
@@ -71,9 +71,9 @@ describe.each(backends)('a $name database of before devices were offered', (back
     await earlier.close()
 
     const server = await startServer(backend, { url })
-    const { admin, parts } = server
+    const { admin, areas } = server
     const bodyIn = async (realm: string) => {
-      const row = await parts.storage.db
+      const row = await areas.storage.db
         .selectFrom('documents')
         .select(['body', 'hash', 'version'])
         .where('realm', '=', realm)
@@ -90,7 +90,7 @@ describe.each(backends)('a $name database of before devices were offered', (back
     const back = await admin.send('POST', `${master}/revisions/1/rollback`, {})
     expect(back.status, JSON.stringify(back.body)).toBe(200)
     expect(await bodyIn('master')).toEqual(expected)
-    expect(await faultsOf(parts.storage)).toEqual([])
+    expect(await faultsOf(areas.storage)).toEqual([])
     await server.close()
     await remove()
   })

@@ -81,7 +81,7 @@ export const fillRealm = async (server: TestServer, realm: string): Promise<void
     },
     'key-policy': { rotateEvery: '90d' },
   }
-  await server.parts.realm.writer.write({
+  await server.areas.realm.writer.write({
     realm,
     caller: pipeline,
     door: estate,

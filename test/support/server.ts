@@ -44,7 +44,7 @@ export interface Client {
 
 export interface TestServer {
   readonly app: FastifyInstance
-  readonly parts: Areas
+  readonly areas: Areas
   /** Of the database. */
   readonly url: string
   readonly baseUrl: string
@@ -115,24 +115,24 @@ export const startServer = async (
       ...options.env,
     },
   })
-  const parts = await openServer({
+  const areas = await openServer({
     config,
     logger: createLogger({ level: 'silent' }),
     clock: options.clock ?? systemClock,
     lookup: options.lookup,
     engine: await rememberedHashes(),
   })
-  await bootstrap(parts.realm.realms, config.bootstrap)
-  parts.admin.health.started()
-  const app = createApp(parts)
+  await bootstrap(areas.realm.realms, config.bootstrap)
+  areas.admin.health.started()
+  const app = createApp(areas)
   if (options.listen) await app.listen({ host: config.http.host, port: config.http.port })
   else await app.ready()
-  const { cookies, csrf } = parts.http
+  const { cookies, csrf } = areas.http
 
   const open = async (realm: string, userId: string): Promise<Client> => {
-    const settings = await parts.realm.settingsOf(realm)
+    const settings = await areas.realm.settingsOf(realm)
     if (!settings) throw new Error(`no realm ${realm}`)
-    const opened = parts.sessions.openStatements({
+    const opened = areas.sessions.openStatements({
       realm,
       userId,
       ip: '127.0.0.1',
@@ -140,7 +140,7 @@ export const startServer = async (
       rememberMe: false,
       settings,
     })
-    await parts.storage.commit(opened.statements)
+    await areas.storage.commit(opened.statements)
     const cookie = `${cookies.session(realm).name}=${opened.cookieValue}`
     const token = csrf.tokenFor(csrfBinding(opened.session))
     return {
@@ -153,7 +153,7 @@ export const startServer = async (
   }
 
   const signedIn = async (realm: string, username: string): Promise<Client> => {
-    const user = await parts.users.store.find(realm, username)
+    const user = await areas.users.store.find(realm, username)
     if (!user) throw new Error(`no user ${username} in ${realm}`)
     return open(realm, user.id)
   }
@@ -166,18 +166,18 @@ export const startServer = async (
     await admin.send('PUT', `/admin/realms/${realm}/admin-roles/${roleId}`, { permissions })
     const row = newUserRow(
       { username: `user-${newId()}` },
-      { id: newId(), realm, now: parts.given.clock.now() },
+      { id: newId(), realm, now: areas.given.clock.now() },
     )
-    await parts.storage.commit([
-      ...parts.users.store.createStatements(row),
-      ...insertRows(parts.storage.db, 'user_roles', [{ user_id: row.id, role_id: roleId }]),
+    await areas.storage.commit([
+      ...areas.users.store.createStatements(row),
+      ...insertRows(areas.storage.db, 'user_roles', [{ user_id: row.id, role_id: roleId }]),
     ])
     return open(realm, row.id)
   }
 
   return {
     app,
-    parts,
+    areas,
     url,
     baseUrl: config.http.baseUrl,
     admin,
@@ -193,7 +193,7 @@ export const startServer = async (
     },
     close: async () => {
       await app.close()
-      await parts.close()
+      await areas.close()
       await database?.remove()
       rmSync(data, { recursive: true, force: true })
     },

@@ -45,10 +45,10 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
   const server = await startServer(backend, { clock })
   const realm = 'acme'
   const base = await server.createRealm(realm)
-  const { parts } = server
+  const { areas } = server
 
   const issuer = async (): Promise<Issuer> => {
-    const found = await parts.tokens.issuers.fresh(realm)
+    const found = await areas.tokens.issuers.fresh(realm)
     if (!found) throw new Error(`no realm ${realm}`)
     return found
   }
@@ -73,11 +73,11 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
     again: ({ id }) => byId(id),
     user: async (fields) => {
       const row = newUserRow(fields, { id: newId(), realm, now })
-      await parts.storage.commit(parts.users.store.createStatements(row))
+      await areas.storage.commit(areas.users.store.createStatements(row))
       return row
     },
     session: async (user) => {
-      const opened = parts.sessions.openStatements({
+      const opened = areas.sessions.openStatements({
         realm,
         userId: user.id,
         ip: '127.0.0.1',
@@ -85,11 +85,11 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
         rememberMe: false,
         settings: (await issuer()).settings,
       })
-      await parts.storage.commit(opened.statements)
+      await areas.storage.commit(opened.statements)
       return opened.session
     },
     grant: async (client, user, more = {}) => {
-      const { grant, statements } = parts.tokens.grantsStore.create({
+      const { grant, statements } = areas.tokens.grantsStore.create({
         realm,
         clientId: client.id,
         userId: user.id,
@@ -97,7 +97,7 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
         expiresAt: now + 3_600_000,
         ...more,
       })
-      await parts.storage.commit(statements)
+      await areas.storage.commit(statements)
       return grant
     },
     holds: async (user, roles, groups = []) => {
@@ -105,8 +105,8 @@ export const openWorld = async (backend: Backend): Promise<TokenWorld> => {
       const ids = async (kind: string, keys: readonly string[]): Promise<string[]> =>
         (await Promise.all(keys.map((key) => view.get(kind, key)))).flatMap((one) => one?.id ?? [])
       const roleIds = [...(await ids('role', roles)), ...(await ids('client-role', roles))]
-      const { db } = parts.storage
-      await parts.storage.commit([
+      const { db } = areas.storage
+      await areas.storage.commit([
         ...insertRows(
           db,
           'user_roles',

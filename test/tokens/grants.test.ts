@@ -20,9 +20,9 @@ describe.each(backends)('grants on $name', (backend) => {
   })
   afterAll(() => world.close())
 
-  const parts = () => world.server.parts
+  const areas = () => world.server.areas
   const isAlive = async (grantId: string): Promise<boolean> =>
-    (await parts().tokens.verifier.grant(await world.issuer(), grantId)) !== undefined
+    (await areas().tokens.verifier.grant(await world.issuer(), grantId)) !== undefined
 
   /** How many of 50 simultaneous attempts succeed, and what the others fail with. */
   const race = async (attempt: () => Promise<unknown>) => {
@@ -35,7 +35,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const { code, statements } = grantsStore.createCode({
       realm: 'acme',
       clientId: client.id,
@@ -58,7 +58,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -88,7 +88,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -100,7 +100,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const grant = await world.grant(client, user)
     const { refreshToken, statements } = grantsStore.createRefreshToken(grant.id, 60)
     await storage.append(statements)
@@ -111,7 +111,7 @@ describe.each(backends)('grants on $name', (backend) => {
   })
 
   it('end with their session at once, offline ones do not', async () => {
-    const { sessions, storage } = parts()
+    const { sessions, storage } = areas()
     const session = await world.session(user)
     const [online, offline] = [
       await world.grant(client, user, { sid: session.sid }),
@@ -120,10 +120,10 @@ describe.each(backends)('grants on $name', (backend) => {
     expect([await isAlive(online.id), await isAlive(offline.id)]).toEqual([true, true])
     await world.server.admin.send('DELETE', `/admin/realms/acme/sessions/${session.sid}`)
     expect([await isAlive(online.id), await isAlive(offline.id)]).toEqual([false, true])
-    expect(await parts().tokens.grantsStore.find(online.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(online.id)).toBeUndefined()
     const { settings } = await world.issuer()
     expect(await sessions.findBySid('acme', session.sid, settings)).toBeUndefined()
-    await storage.append(parts().tokens.grantsStore.revoke(offline.id))
+    await storage.append(areas().tokens.grantsStore.revoke(offline.id))
   })
 
   it('are not good while their session has gone unused for too long', async () => {
@@ -144,7 +144,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const { roles: _r, mfaEnabled: _m, ...body } = (await world.admin('GET', path)).body
     await world.admin('PUT', path, { ...body, enabled: false })
     expect(await isAlive(grant.id)).toBe(false)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
   })
 
   it('go with the user or the client that is deleted', async () => {
@@ -154,13 +154,13 @@ describe.each(backends)('grants on $name', (backend) => {
     await world.admin('DELETE', `/users/${gone.id}`)
     await world.admin('DELETE', `/clients/${other.id}`)
     for (const { id } of [ofUser, ofClient])
-      expect(await parts().tokens.grantsStore.find(id)).toBeUndefined()
+      expect(await areas().tokens.grantsStore.find(id)).toBeUndefined()
   })
 
   it('are not good when the user says that nothing from before is', async () => {
     const grant = await world.grant(client, user)
     world.clock.advance(1000)
-    const { storage } = parts()
+    const { storage } = areas()
     const at = world.clock.now()
     const row = { realm: 'acme', subject_kind: 'user', subject_id: user.id, at } as const
     await storage.commit(insertRows(storage.db, 'not_before', [row]))
@@ -171,16 +171,16 @@ describe.each(backends)('grants on $name', (backend) => {
 
   it('are of one realm: another issuer does not know them', async () => {
     const grant = await world.grant(client, user)
-    const master = await parts().tokens.issuers.fresh('master')
+    const master = await areas().tokens.issuers.fresh('master')
     if (!master) throw new Error('no master')
-    expect(await parts().tokens.verifier.grant(master, grant.id)).toBeUndefined()
+    expect(await areas().tokens.verifier.grant(master, grant.id)).toBeUndefined()
   })
 
   it('let what may be presented once be presented once', async () => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const expiresAt = world.clock.now() + 60_000
     const once = (purpose: string, id: string) =>
       storage.append(grantsStore.once('acme', purpose, id, expiresAt))
@@ -195,7 +195,7 @@ describe.each(backends)('grants on $name', (backend) => {
     const {
       tokens: { grantsStore },
       storage,
-    } = parts()
+    } = areas()
     const [short, long] = [
       await world.grant(client, user, { expiresAt: world.clock.now() + 1000 }),
       await world.grant(client, user, { expiresAt: world.clock.now() + 900_000 }),

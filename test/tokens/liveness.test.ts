@@ -18,7 +18,7 @@ describe.each(backends)('liveness on $name', (backend) => {
   beforeAll(async () => {
     server = await startServer(backend)
     await server.createRealm('acme')
-    const { storage } = server.parts
+    const { storage } = server.areas
     copy = createCopy(storage, { totalBytes: 1_000_000, kindBytes: 1_000_000 })
     const counting = storage.db.withPlugin({
       transformQuery: ({ node }) => node,
@@ -46,9 +46,9 @@ describe.each(backends)('liveness on $name', (backend) => {
     expect(first).toBeDefined()
     expect(await ask(first)).toEqual({ revoked: false, asks: 1 })
     expect(await ask(first)).toEqual({ revoked: false, asks: 0 })
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const row = { jti: asked.jti, realm: 'acme', expires_at: Date.now() + 60_000 }
-    await server.parts.storage.append([statement(db.insertInto('revoked_tokens').values(row))])
+    await server.areas.storage.append([statement(db.insertInto('revoked_tokens').values(row))])
     const second = await markNow()
     expect(second).not.toBe(first)
     expect(await ask(second)).toEqual({ revoked: true, asks: 1 })

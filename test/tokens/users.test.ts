@@ -53,7 +53,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
 
   const idToken = async (of: TokenClient, scope: readonly string[], user = ann, more = {}) =>
     claimsOf(
-      await world.server.parts.tokens.mint.idToken({
+      await world.server.areas.tokens.mint.idToken({
         issuer: await world.issuer(),
         client: await world.again(of),
         user,
@@ -71,7 +71,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
   const accessToken = async (of: TokenClient, scope: readonly string[] = ['openid'], user = ann) =>
     claimsOf(
       (
-        await world.server.parts.tokens.mint.accessToken({
+        await world.server.areas.tokens.mint.accessToken({
           issuer: await world.issuer(),
           client: await world.again(of),
           user,
@@ -251,7 +251,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
     const {
       tokens: { mint, verifier, grantsStore },
       storage,
-    } = world.server.parts
+    } = world.server.areas
     const bob = await world.user({ username: 'bob' })
     const session = await world.session(bob)
     const grant = await world.grant(client, bob, { sid: session.sid })
@@ -276,7 +276,7 @@ describe.each(backends)('tokens about users on $name', (backend) => {
   it('are refused as access tokens when they are id tokens', async () => {
     const {
       tokens: { mint, verifier },
-    } = world.server.parts
+    } = world.server.areas
     const issuer = await world.issuer()
     const token = await mint.idToken({
       issuer,

@@ -32,7 +32,7 @@ describe.each(backends)('a token that is asked about again on $name', (backend) 
     const {
       storage,
       tokens: { mint },
-    } = server.parts
+    } = server.areas
     const session = await world.session(user)
     const { settings } = await issuer()
     const changes = {
@@ -59,9 +59,9 @@ describe.each(backends)('a token that is asked about again on $name', (backend) 
     return token
   }
   const ask = (issuer: Issuer, token: string) =>
-    world.server.parts.tokens.verifier.accessToken(issuer, token)
+    world.server.areas.tokens.verifier.accessToken(issuer, token)
   const setLocked = async (locked: 0 | 1): Promise<void> => {
-    const { db, commit } = world.server.parts.storage
+    const { db, commit } = world.server.areas.storage
     await commit([statement(db.updateTable('users').set({ locked }).where('id', '=', user.id))])
   }
 

@@ -38,7 +38,7 @@ describe('webhooks', () => {
       clock: { now: () => now },
       env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
     })
-    background = await startBackground(server.parts)
+    background = await startBackground(server.areas)
   })
   afterAll(async () => {
     await background.stop()
@@ -68,7 +68,7 @@ describe('webhooks', () => {
       .map((one) => ({ ...one, path: one.path.slice(`/${made}`.length) }))
   const forget = (): void => void receiver.received.splice(0)
   const settled = async (): Promise<void> => {
-    server.parts.jobs.wake()
+    server.areas.jobs.wake()
     await background.idle()
   }
   const subscribe = async (path: string, more: object = {}): Promise<string> => {
@@ -174,7 +174,7 @@ describe('webhooks', () => {
       const id = await subscribe('/hook')
       receiver.answer(500)
       await happen('a-telling-name')
-      const rows = await server.parts.storage.db
+      const rows = await server.areas.storage.db
         .selectFrom('jobs')
         .selectAll()
         .where('target', '=', id)
@@ -316,7 +316,7 @@ describe('webhooks', () => {
         storage,
         given: { clock },
         copy,
-      } = server.parts
+      } = server.areas
       const parts = { storage, clock, outgoing, reveal: () => 'a secret' }
       const id = await subscribe('/hook')
       const document = await (await copy.fresh(`realm-${made}`))?.byId('webhook', id)
@@ -352,7 +352,7 @@ describe('webhooks', () => {
       receiver.answer(204)
       // What hangs is cut, so that the next test need not wait for it.
       await background.stop()
-      background = await startBackground(server.parts)
+      background = await startBackground(server.areas)
     })
   })
 

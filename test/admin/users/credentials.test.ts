@@ -33,14 +33,14 @@ describe.each(backends)('credentials on $name', (backend) => {
   const listed = async (userId: string) =>
     (await send('GET', `/users/${userId}/credentials`)).body as { id: string; type: string }[]
   const stored = (userId: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('credentials')
       .selectAll()
       .where('user_id', '=', userId)
       .orderBy('priority')
       .orderBy('id')
       .execute()
-  const opened = (row: { id: string; secret: string }, keyring = server.parts.secrets.keyring) =>
+  const opened = (row: { id: string; secret: string }, keyring = server.areas.secrets.keyring) =>
     JSON.parse(keyring.open(JSON.parse(row.secret), `acme/credential/${row.id}`))
   const settings = async (change: object): Promise<void> => {
     const { body } = await send('GET', '/settings')
@@ -147,7 +147,7 @@ describe.each(backends)('credentials on $name', (backend) => {
       const {
         storage,
         secrets: { keyring },
-      } = server.parts
+      } = server.areas
       expect(keyringFrom([old]).activeKid).toBe(keyring.activeKid)
       try {
         expect(await resealEverything(storage, keyringFrom([next, old]))).toBeGreaterThan(0)
@@ -261,7 +261,7 @@ describe.each(backends)('credentials on $name', (backend) => {
       const userId = await make()
       const answer = await set(userId, { type })
       expect(answer.headers['cache-control']).toBe('no-store')
-      const events = await server.parts.storage.db
+      const events = await server.areas.storage.db
         .selectFrom('audit_events')
         .selectAll()
         .where('resource_id', '=', userId)

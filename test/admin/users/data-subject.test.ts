@@ -24,7 +24,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
   /** Everything that tells who it was, but for the id. */
   const traces = ['wilhelmina', 'Einzigartig', '31600000077']
 
-  const dump = (): Promise<string> => dumpDatabase(world.server.parts.storage)
+  const dump = (): Promise<string> => dumpDatabase(world.server.areas.storage)
 
   /** Lives a little: signs in, fails, asks for a password, gets mail. */
   const live = async (): Promise<void> => {
@@ -66,7 +66,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
   })
 
   it('erases a user so that nothing is left that tells who it was, and the trail stays', async () => {
-    const user = await world.server.parts.users.store.find('shop', person.username)
+    const user = await world.server.areas.users.store.find('shop', person.username)
     const userId = user?.id ?? ''
     await world.must('DELETE', `/users/${userId}/gdpr`)
     const left = await dump()
@@ -98,14 +98,14 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
       ],
     })
     expect(applied.status, JSON.stringify(applied.body)).toBeLessThan(300)
-    const user = await world.server.parts.users.store.find('shop', person.username)
+    const user = await world.server.areas.users.store.find('shop', person.username)
     expect(user?.managed).toBe(1)
     await world.must('DELETE', `/users/${user?.id}/gdpr`)
     const left = await dump()
     for (const trace of traces) expect(left.toLowerCase()).not.toContain(trace.toLowerCase())
     const before = Number(applied.body.revision)
     await admin.send('POST', `${base}/revisions/${before}/rollback`, { message: 'back' })
-    expect(await world.server.parts.users.store.find('shop', person.username)).toBeUndefined()
+    expect(await world.server.areas.users.store.find('shop', person.username)).toBeUndefined()
   })
 
   it('is for who administers the realm alone, and never for oneself', async () => {
@@ -131,7 +131,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
       { sameRealm: true, redirect: '/realms/shop/account' },
     ])
     const [cookie = ''] = [answer.headers['set-cookie']].flat().map(String)
-    const session = await world.server.parts.storage.db
+    const session = await world.server.areas.storage.db
       .selectFrom('sessions')
       .selectAll()
       .where('user_id', '=', userId)

@@ -20,7 +20,7 @@ describe.each(backends)(
       const admin = await server.signedIn('master', 'admin')
       ann = (await admin.send('POST', `${base}/users`, { username: 'ann' })).body.userId
       await admin.send('POST', `${base}/users/${ann}/roles`, { name: 'admin' })
-      adminId = (await server.parts.users.store.find('master', 'admin'))?.id ?? ''
+      adminId = (await server.areas.users.store.find('master', 'admin'))?.id ?? ''
       const started = await admin.send('POST', `${base}/users/${ann}/impersonate`, {})
       expect(started.status).toBe(200)
       cookie = String(started.headers['set-cookie']).split(';')[0] ?? ''
@@ -95,19 +95,19 @@ describe.each(backends)(
     })
 
     it('leaves a trail whose names cannot be changed unnoticed', async () => {
-      const { parts } = server
-      const fault = async () => (await parts.audit.checkChain('shop', 0)).fault
+      const { areas } = server
+      const fault = async () => (await areas.audit.checkChain('shop', 0)).fault
       // Events are settled once nothing older can still be on its way.
       await vi.waitFor(async () => {
-        await parts.audit.sealEvents()
-        expect((await parts.audit.checkChain('shop', 0)).events).toBeGreaterThan(3)
+        await areas.audit.sealEvents()
+        expect((await areas.audit.checkChain('shop', 0)).events).toBeGreaterThan(3)
       })
       expect(await fault()).toBeNull()
-      const hidden = parts.storage.db
+      const hidden = areas.storage.db
         .updateTable('audit_events')
         .set({ on_behalf_of: null })
         .where('on_behalf_of', 'is not', null)
-      await parts.storage.commit([statement(hidden)])
+      await areas.storage.commit([statement(hidden)])
       expect(await fault()).toMatchObject({ kind: 'changed' })
     })
   },

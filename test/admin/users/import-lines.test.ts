@@ -27,7 +27,7 @@ describe.each(backends)('the import of lines on $name', (backend) => {
     return { status: response.status, body: (await response.json()) as any }
   }
   const count = async (): Promise<number> => {
-    const row = await server.parts.storage.db
+    const row = await server.areas.storage.db
       .selectFrom('users')
       .select((eb) => eb.fn.countAll<number>().as('all'))
       .where('realm', '=', realm)
@@ -35,7 +35,7 @@ describe.each(backends)('the import of lines on $name', (backend) => {
     return Number(row.all)
   }
   const secretOf = async (username: string): Promise<string> => {
-    const row = await server.parts.storage.db
+    const row = await server.areas.storage.db
       .selectFrom('credentials')
       .innerJoin('users', 'users.id', 'credentials.user_id')
       .select('secret')

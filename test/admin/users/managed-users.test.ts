@@ -25,7 +25,7 @@ describe.each(backends)('managed users on $name', (backend) => {
   const declare = async (fields: Record<string, unknown> = {}) => {
     const username = `m-${newId()}`
     const doc = { username, ...fields }
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'acme',
       door: estate,
       caller,
@@ -35,9 +35,9 @@ describe.each(backends)('managed users on $name', (backend) => {
     return { ...body, url: `${base}/users/${body.userId}`, etag: String(headers['etag']) }
   }
   const revision = async (): Promise<number> =>
-    (await server.parts.realm.realms.find('acme'))?.revision ?? 0
+    (await server.areas.realm.realms.find('acme'))?.revision ?? 0
   const lastOperations = async () =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('revision_operations')
       .innerJoin('revisions', (join) =>
         join
@@ -50,7 +50,7 @@ describe.each(backends)('managed users on $name', (backend) => {
       .orderBy('n')
       .execute()
   const eventsOf = (id: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .select(['type', 'actor', 'revision', 'detail'])
       .where('resource_id', '=', id)
@@ -183,7 +183,7 @@ describe.each(backends)('managed users on $name', (backend) => {
     const user = await declare({ roles: [] })
     await server.signedIn('acme', user.username)
     await send('PUT', user.url, { username: user.username, enabled: false })
-    const left = await server.parts.storage.db
+    const left = await server.areas.storage.db
       .selectFrom('sessions')
       .select('id')
       .where('user_id', '=', user.userId)
@@ -267,7 +267,7 @@ describe.each(backends)('managed users on $name', (backend) => {
       firstName: 'Declared',
       roles: ['user'],
     })
-    const credentials = await server.parts.storage.db
+    const credentials = await server.areas.storage.db
       .selectFrom('credentials')
       .select('id')
       .where('user_id', '=', made.userId)
@@ -280,7 +280,7 @@ describe.each(backends)('managed users on $name', (backend) => {
       await send('POST', `${base}/organizations`, { alias, name: alias })
     const user = await declare({ organizations: ['north'] })
     const members = () =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('organization_members')
         .innerJoin('documents', 'documents.id', 'organization_members.organization_id')
         .select(['key', 'joined_at'])

@@ -34,14 +34,14 @@ describe.each(backends)('passwords on $name', (backend) => {
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
   const matches = async (userId: string, password: string): Promise<boolean> => {
-    const stored = await server.parts.storage.db
+    const stored = await server.areas.storage.db
       .selectFrom('credentials')
       .select(['id', 'secret'])
       .where('user_id', '=', userId)
       .where('type', '=', 'password')
       .executeTakeFirst()
     const who = { realm, name: userId, userId }
-    return (await server.parts.credentials.passwords.verify(who, stored ?? null, password)).matches
+    return (await server.areas.credentials.passwords.verify(who, stored ?? null, password)).matches
   }
 
   it('are set, answered with 204 and nothing, and kept as an Argon2id hash', async () => {
@@ -49,7 +49,7 @@ describe.each(backends)('passwords on $name', (backend) => {
     const password = strong()
     expect(await set(userId, password)).toMatchObject({ status: 204, body: '' })
     expect(await matches(userId, password)).toBe(true)
-    const rows = await server.parts.storage.db
+    const rows = await server.areas.storage.db
       .selectFrom('credentials')
       .selectAll()
       .where('user_id', '=', userId)
@@ -207,7 +207,7 @@ describe.each(backends)('passwords on $name', (backend) => {
     const { userId } = await make()
     const password = strong()
     await set(userId, password)
-    const events = await server.parts.storage.db
+    const events = await server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('resource_id', '=', userId)
@@ -229,9 +229,9 @@ describe.each(backends)('passwords on $name', (backend) => {
 
   it('that are refused are not recorded and change nothing', async () => {
     const user = await server.userWith(realm, ['view-users'])
-    const before = await server.parts.storage.db.selectFrom('audit_events').select('id').execute()
+    const before = await server.areas.storage.db.selectFrom('audit_events').select('id').execute()
     expect((await set(user.userId, 'short')).status).toBe(400)
-    const after = await server.parts.storage.db.selectFrom('audit_events').select('id').execute()
+    const after = await server.areas.storage.db.selectFrom('audit_events').select('id').execute()
     expect(after).toEqual(before)
     expect((await user.send('GET', `${base}/users`)).status).toBe(200)
   })
@@ -250,11 +250,11 @@ describe.each(backends)('passwords on $name', (backend) => {
     const [old, fresh] = [strong(), strong()]
     await set(userId, old)
     await set(userId, fresh)
-    const settings = await server.parts.realm.settingsOf(realm)
+    const settings = await server.areas.realm.settingsOf(realm)
     if (!settings) throw new Error('no settings')
     const attempt = async (password: string) =>
       (
-        await server.parts.credentials.authenticator.attempt(
+        await server.areas.credentials.authenticator.attempt(
           { realm, settings, name: username, password, address: '127.0.0.1' },
           () => ({ statements: [], events: [], value: null }),
         )

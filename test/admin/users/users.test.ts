@@ -27,7 +27,7 @@ describe.each(backends)('users on $name', (backend) => {
     return { ...made.body, url: `${users}/${made.body.userId}`, etag: String(made.headers['etag']) }
   }
   const eventsOf = (id: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .select(['type', 'category', 'actor', 'outcome', 'detail', 'resource_type'])
       .where('resource_id', '=', id)
@@ -375,7 +375,7 @@ describe.each(backends)('users on $name', (backend) => {
     it('by failed attempts shows, stays one that ends by itself when repeated, and is lifted', async () => {
       const { url, userId } = await make()
       const subject = `user:${userId}`
-      await server.parts.storage.commit([
+      await server.areas.storage.commit([
         {
           sql: `insert into login_guards
             (realm, subject, failures, reserved, reserved_at, locked_until, last_failure_at)
@@ -387,10 +387,10 @@ describe.each(backends)('users on $name', (backend) => {
       expect(body.locked).toBe(true)
       const repeated = await send('PUT', url, { ...body, firstName: 'Changed' })
       expect(repeated.body).toMatchObject({ locked: true, firstName: 'Changed' })
-      expect((await server.parts.users.store.find('acme', userId))?.locked).toBe(0)
+      expect((await server.areas.users.store.find('acme', userId))?.locked).toBe(0)
 
       expect((await send('PUT', url, { ...body, locked: false })).body.locked).toBe(false)
-      const left = await server.parts.storage.db
+      const left = await server.areas.storage.db
         .selectFrom('login_guards')
         .select('locked_until')
         .where('subject', '=', subject)
@@ -408,7 +408,7 @@ describe.each(backends)('users on $name', (backend) => {
     it('and its counters are not touched by a change of something else', async () => {
       const { url, userId, username } = await make()
       const row = { realm: 'acme', subject: `user:${userId}` }
-      await server.parts.storage.commit([
+      await server.areas.storage.commit([
         {
           sql: `insert into login_guards
             (realm, subject, failures, reserved, reserved_at, locked_until, last_failure_at)
@@ -417,7 +417,7 @@ describe.each(backends)('users on $name', (backend) => {
         },
       ])
       await send('PUT', url, { username, firstName: 'Changed' })
-      const kept = await server.parts.storage.db
+      const kept = await server.areas.storage.db
         .selectFrom('login_guards')
         .select('failures')
         .where('subject', '=', row.subject)
@@ -442,7 +442,7 @@ describe.each(backends)('users on $name', (backend) => {
     await send('PUT', `${users}/${client.userId}/password`, { newPassword })
     await send('PUT', `${users}/${client.userId}/password`, { newPassword: `${newPassword}!` })
     await send('DELETE', `${users}/${client.userId}`)
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     for (const table of [
       'user_names',
       'credentials',

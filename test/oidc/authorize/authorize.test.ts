@@ -64,7 +64,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     })
     expect(claims['at_hash']).toMatch(/^[\w-]{22}$/)
     expect(claimsOf(body.access_token)).toMatchObject({ sub: aliceId, sid: claims['sid'] })
-    const rows = await site.server.parts.storage.db
+    const rows = await site.server.areas.storage.db
       .selectFrom('session_clients')
       .selectAll()
       .where('sid', '=', String(claims['sid']))

@@ -171,7 +171,7 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
     const made = await list(brief)
     expect(made.map((key) => key.status)).toEqual(['ACTIVE', 'PASSIVE', 'PASSIVE'])
     expect(kidOf(await site.token(brief))).toBe(made[0]?.keyId)
-    await site.server.parts.keys.signingKeys.idle()
+    await site.server.areas.keys.signingKeys.idle()
     const ids = made.map(({ keyId }) => keyId)
     expect(await published()).toEqual(expect.arrayContaining(ids))
     await site.admin('DELETE', `/clients/${brief.id}`)
@@ -183,7 +183,7 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
     const {
       storage,
       keys: { signingKeys },
-    } = site.server.parts
+    } = site.server.areas
     await signingKeys.idle()
     const [fresh, old] = [64, 0].map((start) =>
       Uint8Array.from({ length: 32 }, (_, i) => start + i),

@@ -50,7 +50,7 @@ describe.each(backends)('consent on $name', (backend) => {
   }
   const url = (scope = 'openid profile', asked = {}) =>
     authorizeUrl(site, asking, { scope, ...asked })
-  const consents = () => site.server.parts.oidc.consents
+  const consents = () => site.server.areas.oidc.consents
 
   it('is asked in words before the first code, and not again', async () => {
     const { person, id, name } = await newcomer()
@@ -134,7 +134,7 @@ describe.each(backends)('consent on $name', (backend) => {
     const scope = 'openid offline_access'
     const code = codeOf(await person.submit(await person.open(url(scope)), { decision: 'allow' }))
     const { body } = await exchange(site, asking, code)
-    const { storage } = site.server.parts
+    const { storage } = site.server.areas
     await storage.commit(consents().revoke('acme', id, asking.id))
     const { clientId, secret } = asking
     const introspected = await site.post('/introspect', {

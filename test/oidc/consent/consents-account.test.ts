@@ -31,9 +31,9 @@ describe.each(backends)('consents of an account on $name', (backend) => {
   })
   afterAll(() => site.close())
 
-  const consents = () => site.server.parts.oidc.consents
+  const consents = () => site.server.areas.oidc.consents
   const allow = async ({ id }: UserRow, client: TestClient, ...scopes: string[]): Promise<void> => {
-    const { storage } = site.server.parts
+    const { storage } = site.server.areas
     await storage.commit(await consents().grant('acme', id, client.id, scopes))
   }
   /** Somebody new, who has allowed two clients something. */
@@ -55,7 +55,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const document = await issuer.view.byId('client', portal.id)
     if (!document) throw new Error('no portal')
     const { grant } = await issueGrant(site, portal, user)
-    const { token } = await site.server.parts.tokens.mint.accessToken({
+    const { token } = await site.server.areas.tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       user,
@@ -100,7 +100,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     expect(await left(bob)).toEqual(['mail', 'maps:eu/1'])
     const {
       tokens: { grantsStore },
-    } = site.server.parts
+    } = site.server.areas
     for (const { grant } of [ended, offline])
       expect(await grantsStore.find(grant.id)).toBeUndefined()
     for (const { grant } of [other, ofBob]) expect(await grantsStore.find(grant.id)).toBeDefined()

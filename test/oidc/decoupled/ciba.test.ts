@@ -297,17 +297,17 @@ describe.each(backends)('CIBA on $name', (backend) => {
     ).body
     expect(peer.told).toEqual([])
     await decide(person, 'ping me', 'allow')
-    const { parts } = site.server
-    const jobs = await parts.storage.db.selectFrom('jobs').select('payload').execute()
+    const { areas } = site.server
+    const jobs = await areas.storage.db.selectFrom('jobs').select('payload').execute()
     expect(JSON.stringify(jobs)).not.toContain(token)
-    await runJobs(parts.jobs, parts.oidc.pings)
+    await runJobs(areas.jobs, areas.oidc.pings)
     expect(peer.told).toHaveLength(1)
     now += 1000
-    await runJobs(parts.jobs, parts.oidc.pings)
+    await runJobs(areas.jobs, areas.oidc.pings)
     expect(peer.told).toHaveLength(2)
     expect(peer.told[1]).toEqual({ authorization: `Bearer ${token}`, body: { auth_req_id } })
     expect((await ask(auth_req_id, pinged)).status).toBe(200)
-    const { db } = site.server.parts.storage
+    const { db } = site.server.areas.storage
     const rows = await db.selectFrom('ciba_requests').select('data').execute()
     expect(JSON.stringify(rows)).not.toContain(token)
   })
@@ -325,9 +325,9 @@ describe.each(backends)('CIBA on $name', (backend) => {
       inside,
     )
     await decide(person, message, 'allow')
-    const { parts } = site.server
-    await runJobs(parts.jobs, parts.oidc.pings)
-    const job = await parts.storage.db
+    const { areas } = site.server
+    await runJobs(areas.jobs, areas.oidc.pings)
+    const job = await areas.storage.db
       .selectFrom('jobs')
       .select(['attempts', 'result'])
       .where('target', '=', inside.id)

@@ -38,7 +38,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     (await site.get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid)
   /** Published, and chosen by no rotation yet. */
   const nextKey = async (): Promise<string | undefined> => {
-    await site.server.parts.keys.signingKeys.idle()
+    await site.server.areas.keys.signingKeys.idle()
     const known = await listed()
     const [next, ...more] = (await published()).filter((kid) => !known.includes(kid))
     expect(more).toEqual([])
@@ -47,7 +47,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
 
   it('makes the next key for the first who reads the keys, not when a realm is made', async () => {
     const rows = () =>
-      site.server.parts.storage.db
+      site.server.areas.storage.db
         .selectFrom('signing_keys')
         .select('status')
         .where('realm', '=', 'acme')
@@ -69,11 +69,11 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
   })
 
   it('lets housekeeping make it where nobody has read or rotated yet', async () => {
-    const { parts } = site.server
+    const { areas } = site.server
     await site.server.createRealm('young')
     for (let round = 0; round < 2; round += 1) {
-      await tidy(parts)
-      const rows = await parts.storage.db
+      await tidy(areas)
+      const rows = await areas.storage.db
         .selectFrom('signing_keys')
         .select('status')
         .where('realm', '=', 'young')
@@ -116,10 +116,10 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     }
     const answers = await Promise.all([rotate(), there(), rotate(), there()])
     expect(answers.filter((one) => typeof one === 'number')).toEqual([200, 200])
-    await second.parts.keys.signingKeys.idle()
+    await second.areas.keys.signingKeys.idle()
     expect(await nextKey()).toBeDefined()
     expect(await listed()).toHaveLength(before + 4)
-    const rows = await site.server.parts.storage.db
+    const rows = await site.server.areas.storage.db
       .selectFrom('signing_keys')
       .select('status')
       .where('realm', '=', 'acme')
@@ -143,7 +143,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     later(120)
     const first = await rotate()
     expect(await signer()).toBe(first)
-    await site.server.parts.keys.signingKeys.idle()
+    await site.server.areas.keys.signingKeys.idle()
     const published = Date.now()
     later(10)
     const { body: second } = await site.admin('POST', '/keys/rotate')
@@ -172,7 +172,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     // Also two rotations within the two minutes, and moments between them.
     for (const wait of [0, 10, 50, 0, 60, 30, 120]) {
       if (wait !== 60) await site.admin('POST', '/keys/rotate')
-      await site.server.parts.keys.signingKeys.idle()
+      await site.server.areas.keys.signingKeys.idle()
       later(wait)
       const keys = await list()
       expect(keys.map(({ keyId }) => keyId).sort()).toEqual((await published()).sort())
@@ -189,11 +189,11 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
 
   it('publishes no first key without the second, which may sign at once', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { parts, anonymous, signedIn, createRealm } = site.server
+    const { areas, anonymous, signedIn, createRealm } = site.server
     const base = await createRealm('newborn')
     const read = () => anonymous.send('GET', '/realms/newborn/.well-known/jwks.json')
     const failing = vi
-      .spyOn(parts.keys.signingKeys, 'prepare')
+      .spyOn(areas.keys.signingKeys, 'prepare')
       .mockRejectedValue(new Error('disk full'))
     for (let asked = 0; asked < 2; asked += 1) {
       const { status, headers } = await read()
@@ -208,20 +208,20 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     const { send } = await signedIn('master', 'admin')
     const { body: active } = await send('POST', `${base}/keys/rotate`)
     expect(active.createdAt).toBe(Date.now())
-    await parts.keys.signingKeys.idle()
+    await areas.keys.signingKeys.idle()
     expect((await read()).body.keys[0].kid).toBe(active.keyId)
   })
 
   it('takes no key for the first because those before it are deleted', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
-    const { parts, signedIn, createRealm } = site.server
+    const { areas, signedIn, createRealm } = site.server
     const base = await createRealm('pruned')
     const { send } = await signedIn('master', 'admin')
     const { body: keys } = await send('GET', `${base}/keys`)
     later(1)
     await send('POST', `${base}/keys/rotate`)
     expect((await send('DELETE', `${base}/keys/${keys[0].keyId}?force=true`)).status).toBe(204)
-    await parts.keys.signingKeys.idle()
+    await areas.keys.signingKeys.idle()
     const { body } = await send('POST', `${base}/keys/rotate`)
     expect(body.signsFrom).toBe(Date.now() + 120_000)
   })

@@ -37,7 +37,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
   })
   afterEach(() => peer.close())
 
-  const parts = () => site.server.parts
+  const areas = () => site.server.areas
   const signedIn = async (
     ...clients: TestClient[]
   ): Promise<{ user: UserRow; session: SessionRow }> => {
@@ -48,12 +48,12 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     return { user, session }
   }
   const end = ({ sid }: SessionRow) => site.admin('DELETE', `/sessions/${sid}`)
-  const settled = (of = parts()): Promise<void> => runJobs(of.jobs, logoutJobs(of))
+  const settled = (of = areas()): Promise<void> => runJobs(of.jobs, logoutJobs(of))
   const visitsOf = ({ sid }: SessionRow) =>
-    parts().storage.db.selectFrom('session_clients').selectAll().where('sid', '=', sid).execute()
+    areas().storage.db.selectFrom('session_clients').selectAll().where('sid', '=', sid).execute()
   /** Clients that are still to be told. */
   const rowsOf = ({ sid }: SessionRow) =>
-    parts()
+    areas()
       .storage.db.selectFrom('jobs')
       .selectAll()
       .where('queue', '=', 'logout')
@@ -84,7 +84,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     await settled()
     expect(peer.tokens).toEqual([])
     now += 11 * 3600_000
-    await tidy(parts())
+    await tidy(areas())
     await settled()
     expect([peer.tokens, await rowsOf(session), await visitsOf(session)]).toEqual([[], [], []])
   })
@@ -149,7 +149,7 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
 
   it('is done once however many are at it', async () => {
     const { session } = await signedIn(app)
-    await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
+    await areas().storage.commit(areas().sessions.revokeStatements('acme', session.sid))
     await Promise.all(Array.from({ length: 20 }, () => settled()))
     expect(peer.tokens).toHaveLength(1)
   })
@@ -159,25 +159,25 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
     const second = await startServer(backend, { url: site.server.url, clock, env })
     const sessions = await Promise.all(Array.from({ length: 12 }, () => signedIn(app)))
     for (const { session } of sessions)
-      await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
-    await Promise.all([settled(), settled(second.parts)])
+      await areas().storage.commit(areas().sessions.revokeStatements('acme', session.sid))
+    await Promise.all([settled(), settled(second.areas)])
     await settled()
     expect(peer.tokens).toHaveLength(sessions.length)
 
     const { session } = await signedIn(app)
-    const { db } = parts().storage
-    await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
+    const { db } = areas().storage
+    await areas().storage.commit(areas().sessions.revokeStatements('acme', session.sid))
     // Taken by a node that died: it is free again when the time of that one is over.
     const taken = db
       .updateTable('jobs')
       .set({ attempts: 1, next_at: now + 60_000, lease: 'of another' })
       .where('queue', '=', 'logout')
       .compile()
-    await parts().storage.commit([{ sql: taken.sql, parameters: taken.parameters }])
-    await settled(second.parts)
+    await areas().storage.commit([{ sql: taken.sql, parameters: taken.parameters }])
+    await settled(second.areas)
     expect(peer.tokens).toHaveLength(sessions.length)
     now += 60_000
-    await settled(second.parts)
+    await settled(second.areas)
     expect(peer.tokens).toHaveLength(sessions.length + 1)
     await second.close()
   })

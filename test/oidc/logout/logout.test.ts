@@ -199,9 +199,9 @@ describe.each(backends)('signing out on $name', (backend) => {
     now += 600_000
     expect((await alice.open(url)).status).toBe(400)
     expect(await isSignedIn(alice)).toBe(true)
-    const { parts } = site.server
-    await tidy(parts)
-    const rows = await parts.storage.db.selectFrom('logout_requests').selectAll().execute()
+    const { areas } = site.server
+    await tidy(areas)
+    const rows = await areas.storage.db.selectFrom('logout_requests').selectAll().execute()
     expect(rows).toEqual([])
   })
 

@@ -110,8 +110,8 @@ describe.each(backends)('openid-client on $name', (backend) => {
       const approvals = `${site.issuer}/approvals`
       const page = await alice.signIn(approvals)
       await alice.open(approvals, { ...hiddenFields(page.body), decision: 'allow' })
-      const { parts } = site.server
-      await runJobs(parts.jobs, parts.oidc.pings)
+      const { areas } = site.server
+      await runJobs(areas.jobs, areas.oidc.pings)
       const { auth_req_id } = started
       expect(told).toEqual([{ authorization: 'Bearer a-token-of-the-bank', body: { auth_req_id } }])
       const tokens = await openid.pollBackchannelAuthenticationGrant(bank.config, {

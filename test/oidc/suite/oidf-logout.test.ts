@@ -163,7 +163,7 @@ describe.each(backends)('logout certification plans on $name', (backend) => {
     const { sub, sid } = claimsOf(hint)
     const query = { id_token_hint: hint, post_logout_redirect_uri: after }
     expect((await logout(alice, query)).away).toBe(after)
-    await runJobs(site.server.parts.jobs, logoutJobs(site.server.parts))
+    await runJobs(site.server.areas.jobs, logoutJobs(site.server.areas))
     expect(peer.tokens).toHaveLength(1)
     const keys = createLocalJWKSet((await site.get('/.well-known/jwks.json')).body)
     const { payload, protectedHeader } = await jwtVerify(peer.tokens[0] ?? '', keys, {

@@ -204,7 +204,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
       token: string,
       dpop: string | undefined,
     ): Promise<Partial<OAuthError> | undefined> => {
-      const issuer = await site.server.parts.tokens.issuers.fresh('acme')
+      const issuer = await site.server.areas.tokens.issuers.fresh('acme')
       if (!issuer) throw new Error('no realm')
       const request = {
         method: 'GET',
@@ -212,7 +212,7 @@ describe.each(backends)('DPoP on $name', (backend) => {
         routeOptions: { url: '/realms/:realm/userinfo' },
       } as unknown as FastifyRequest
       const presented = { scheme, token, claims: claimsOf(token) }
-      return site.server.parts.oidc.dpop
+      return site.server.areas.oidc.dpop
         .checkPossession(issuer, request, presented)
         .then(() => undefined)
         .catch((error: OAuthError) => error)

@@ -24,8 +24,8 @@ describe.each(backends)('tokens of an impersonated user on $name', (backend) => 
   afterAll(() => site.close())
 
   it('carry `act`, after the code, a refresh and an exchange', async () => {
-    const { parts } = site.server
-    const opened = parts.sessions.openStatements({
+    const { areas } = site.server
+    const opened = areas.sessions.openStatements({
       realm: 'acme',
       userId: alice.id,
       ip: '127.0.0.1',
@@ -34,7 +34,7 @@ describe.each(backends)('tokens of an impersonated user on $name', (backend) => 
       settings: (await issuerOf(site)).settings,
       impersonator: 'the-admin',
     })
-    await parts.storage.commit(opened.statements)
+    await areas.storage.commit(opened.statements)
     const person = newPerson(site)
     person.jar.set('iam-session-acme', opened.cookieValue)
     const code = codeOf(await person.open(authorizeUrl(site, app, { scope: 'openid account' })))

@@ -189,7 +189,7 @@ describe.each(backends)('introspection and revocation on $name', (backend) => {
       expect(await isActive(api, token)).toBe(true)
       now += 1000
       const row = { realm, subject_kind, subject_id, at: now }
-      const { storage } = site.server.parts
+      const { storage } = site.server.areas
       await storage.commit(insertRows(storage.db, 'not_before', [row]))
       expect(await isActive(api, token)).toBe(false)
       now += 1000

@@ -178,20 +178,20 @@ describe.each(backends)('userinfo on $name', (backend) => {
   })
 
   it('refuses at once when the grant, the session or the user is gone', async () => {
-    const { parts } = site.server
-    const { db } = parts.storage
+    const { areas } = site.server
+    const { db } = areas.storage
     const bob = await addUser(site, { username: 'bob' })
     const { session } = await openSession(site, bob)
     const bound = await issueGrant(site, web, bob, { sid: session.sid })
     const token = await accessTokenOf(site, web, bob, bound.grant)
     expect((await ask(token)).status).toBe(200)
-    await parts.storage.commit(parts.sessions.revokeStatements('acme', session.sid))
+    await areas.storage.commit(areas.sessions.revokeStatements('acme', session.sid))
     expect((await ask(token)).status).toBe(401)
 
     const free = await issueGrant(site, web, bob)
     const other = await accessTokenOf(site, web, bob, free.grant)
     expect((await ask(other)).status).toBe(200)
-    await parts.storage.commit([
+    await areas.storage.commit([
       statement(db.updateTable('users').set({ enabled: 0 }).where('id', '=', bob.id)),
     ])
     expect((await ask(other)).status).toBe(401)
@@ -226,7 +226,7 @@ describe.each(backends)('userinfo on $name', (backend) => {
     const {
       storage,
       tokens: { grantsStore },
-    } = site.server.parts
+    } = site.server.areas
     await storage.commit(grantsStore.revokeToken('acme', String(payload.jti), now + 600_000))
     for (const [origin, told] of [
       ['https://app.example', 'https://app.example'],

@@ -45,7 +45,7 @@ export const senderTo = (
   as: Pick<Client, 'send'> = server.admin,
 ): Sender => {
   const revision = async (): Promise<number> =>
-    (await server.parts.realm.realms.find(realm))?.revision ?? 0
+    (await server.areas.realm.realms.find(realm))?.revision ?? 0
   const send: Sender['send'] = (body, headers = {}) =>
     as.send(
       'POST',
@@ -62,7 +62,7 @@ export const senderTo = (
 }
 
 export const documentIn = (server: TestServer, realm: string, kind: string, key: string) =>
-  server.parts.storage.db
+  server.areas.storage.db
     .selectFrom('documents')
     .selectAll()
     .where('realm', '=', realm)

@@ -99,7 +99,7 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
     expect(fieldsOf(answer)).toEqual([['/operations/999/doc/composites', 'missing-reference']])
     expect(await to.revision()).toBe(before)
     expect(await document('user', 'all-0')).toBeUndefined()
-    const rows = await server.parts.storage.db
+    const rows = await server.areas.storage.db
       .selectFrom('users')
       .select('id')
       .where('username', 'like', 'all-%')
@@ -169,7 +169,7 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
   })
 
   it('has a limit for each operation, and one for all of it', async () => {
-    const { bodyLimit, changesetLimit } = server.parts.given.config.limits
+    const { bodyLimit, changesetLimit } = server.areas.given.config.limits
     const large = await to.apply([role('large', { description: 'x'.repeat(bodyLimit) })])
     expect(large).toMatchObject({ status: 413, body: { code: 'too-large' } })
     const head = await to.apply([], { message: 'x'.repeat(bodyLimit) })
@@ -228,7 +228,7 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
       throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
     }
     const caller = { actor: 'x', sourceIp: '::1', permissions: new Set<never>() }
-    const sent = server.parts.realm.changesets.apply({
+    const sent = server.areas.realm.changesets.apply({
       realm: 'acme',
       caller,
       body: broken(),

@@ -177,20 +177,20 @@ describe.each(backends)('a changeset and its revision on $name', (backend) => {
     const operations = [role('kept-for-a-day')]
     const body = { baseRevision: await to.revision(), source: 'estate', operations }
     const kept = () =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('idempotency_keys')
         .select('key')
         .where('key', '=', 'deploy-3')
         .execute()
     await to.send(body, keyed('deploy-3'))
     later = day - 60_000
-    await tidy(server.parts)
+    await tidy(server.areas)
     expect(await kept()).toHaveLength(1)
     later = day + 60_000
     const admin = await server.signedIn('master', 'admin')
     const stale = await senderTo(server, 'acme', admin).send(body, keyed('deploy-3'))
     expect(stale.body.code).toBe('stale')
-    await tidy(server.parts)
+    await tidy(server.areas)
     expect(await kept()).toEqual([])
     later = 0
   })

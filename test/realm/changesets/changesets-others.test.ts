@@ -24,7 +24,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
   const settings = (doc: object) => put('settings', 'settings', { ...doc })
 
   it('makes a runtime document configuration, which no export has shown to its sender', async () => {
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'acme',
       caller: pipeline,
       door: runtimeDoor,
@@ -96,7 +96,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
     }
     expect((await send('POST', '/users/import', imported)).status).toBe(200)
     const passwords = () =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('credentials')
         .innerJoin('users', 'users.id', 'credentials.user_id')
         .select(['credentials.id', 'secret'])

@@ -21,9 +21,9 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
   afterAll(() => server.close())
 
   const rows = (table: 'signing_keys' | 'revisions', realm: string) =>
-    server.parts.storage.db.selectFrom(table).selectAll().where('realm', '=', realm).execute()
+    server.areas.storage.db.selectFrom(table).selectAll().where('realm', '=', realm).execute()
   const masterEvents = (realm: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('realm', '=', 'master')
@@ -61,7 +61,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
     expect(await masterEvents('fresh')).toMatchObject([
       { type: 'ADMIN_CREATE', resource_type: 'realms', actor: server.admin.userId },
     ])
-    const events = await server.parts.storage.db
+    const events = await server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('realm', '=', 'fresh')
@@ -88,7 +88,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
     expect(wrong).toMatchObject({ status: 409, body: { code: 'conflict' } })
     const there = await to.apply([role('user', {}, { ifHash: null })], newRealm)
     expect(there.status).toBe(409)
-    expect(await server.parts.realm.realms.find('hashed')).toBeUndefined()
+    expect(await server.areas.realm.realms.find('hashed')).toBeUndefined()
     const ifHash = contentHash(seedOf(Role, 'user')?.doc ?? {})
     const right = await to.apply([role('user', {}, { ifHash })], newRealm)
     expect(right.status, JSON.stringify(right.body)).toBe(200)
@@ -100,7 +100,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
       newRealm,
     )
     expect(answer.body.errors).toMatchObject([{ field: '/operations/1/doc/composites' }])
-    expect(await server.parts.realm.realms.find('half')).toBeUndefined()
+    expect(await server.areas.realm.realms.find('half')).toBeUndefined()
     expect(await rows('signing_keys', 'half')).toEqual([])
     expect(await masterEvents('half')).toEqual([])
   })
@@ -148,7 +148,7 @@ describe.each(backends)('a dry run on $name', (backend) => {
 
   /** What a dry run must not change, whatever it tells. */
   const state = async () => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     return [
       await db.selectFrom('documents').select(['id', 'version', 'body', 'sealed']).execute(),
       await db.selectFrom('users').select(['id', 'version']).execute(),
@@ -238,11 +238,11 @@ describe.each(backends)('a dry run on $name', (backend) => {
     expect(made.status, JSON.stringify(made.body)).toBe(200)
     const id = async (kind: string, key: string) =>
       (await documentIn(server, 'acme', kind, key))?.id ?? ''
-    const { parts } = server
+    const { areas } = server
     const people = Array.from({ length: 5 }, (_, i) =>
       newUserRow(
         { username: `person-${i}` },
-        { id: newId(), realm: 'acme', now: parts.given.clock.now() },
+        { id: newId(), realm: 'acme', now: areas.given.clock.now() },
       ),
     )
     const [popular, inner, org, appRole] = [
@@ -251,9 +251,9 @@ describe.each(backends)('a dry run on $name', (backend) => {
       await id('organization', 'org'),
       await id('client-role', 'app/user'),
     ]
-    const { db } = parts.storage
-    await parts.storage.commit([
-      ...people.flatMap((row) => parts.users.store.createStatements(row)),
+    const { db } = areas.storage
+    await areas.storage.commit([
+      ...people.flatMap((row) => areas.users.store.createStatements(row)),
       ...insertRows(
         db,
         'user_roles',

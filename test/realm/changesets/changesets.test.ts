@@ -29,7 +29,7 @@ describe.each(backends)('a changeset on $name', (backend) => {
   const read = async (path: string) => (await server.admin.send('GET', `${base}${path}`)).body
   const document = (kind: string, key: string) => documentIn(server, 'acme', kind, key)
   const events = (revision: number) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('realm', '=', 'acme')
@@ -115,7 +115,7 @@ describe.each(backends)('a changeset on $name', (backend) => {
     const own = phc.replace('AAAA', 'BBBB')
     const stored = async () =>
       (
-        await server.parts.storage.db
+        await server.areas.storage.db
           .selectFrom('credentials')
           .select('secret')
           .where('user_id', '=', id)
@@ -123,9 +123,9 @@ describe.each(backends)('a changeset on $name', (backend) => {
       ).map(({ secret }) => secret)
     expect(await stored()).toEqual([phc])
     // As if they had changed it themselves.
-    await server.parts.storage.commit([
+    await server.areas.storage.commit([
       {
-        ...server.parts.storage.db
+        ...server.areas.storage.db
           .updateTable('credentials')
           .set({ secret: own })
           .where('user_id', '=', id)
@@ -278,7 +278,7 @@ describe.each(backends)('a changeset on $name', (backend) => {
     )
     expect(found).toHaveLength(3)
     expect(found.every(({ actor }) => actor === server.admin.userId)).toBe(true)
-    const row = await server.parts.storage.db
+    const row = await server.areas.storage.db
       .selectFrom('revisions')
       .selectAll()
       .where('realm', '=', 'acme')
@@ -286,7 +286,7 @@ describe.each(backends)('a changeset on $name', (backend) => {
       .executeTakeFirstOrThrow()
     expect(row).toMatchObject({ source: 'changeset', message: 'why', actor: server.admin.userId })
     expect(JSON.parse(row.provenance ?? '')).toEqual({ commit: 'abc', run: '42' })
-    const history = await server.parts.storage.db
+    const history = await server.areas.storage.db
       .selectFrom('revision_operations')
       .selectAll()
       .where('revision', '=', revision)

@@ -62,7 +62,7 @@ describe.each(backends)('compare on $name', (backend) => {
   afterAll(() => server.close())
 
   const write = (realm: string, operations: readonly Operation[]) =>
-    server.parts.realm.writer.write({ realm, caller: pipeline, door: estate, operations })
+    server.areas.realm.writer.write({ realm, caller: pipeline, door: estate, operations })
   const send = (request: Partial<CompareRequest>, by: Caller = server.admin, realm = 'acme') =>
     by.send('POST', `/admin/realms/${realm}/compare`, {
       source: 'estate',
@@ -75,7 +75,7 @@ describe.each(backends)('compare on $name', (backend) => {
     return body
   }
   const eventsIn = async (realm: string) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .select(['type', 'actor', 'detail'])
       .where('realm', '=', realm)
@@ -92,7 +92,7 @@ describe.each(backends)('compare on $name', (backend) => {
       orphaned: [],
       orphanedCount: 0,
     })
-    expect(revision).toBe((await server.parts.realm.realms.find('acme'))?.revision)
+    expect(revision).toBe((await server.areas.realm.realms.find('acme'))?.revision)
     expect(await eventsIn('acme')).toEqual([])
   })
 
@@ -159,7 +159,7 @@ describe.each(backends)('compare on $name', (backend) => {
       put(Client, { clientId: 'web' }, { '/secret': secretOf(1) }),
     ])
     const registered = put(Client, { clientId: 'registered' }, { '/secret': secretOf(5) })
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'secretive',
       caller: pipeline,
       door: runtimeDoor,

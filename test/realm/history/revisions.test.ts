@@ -22,7 +22,7 @@ describe.each(backends)('revisions on $name', (backend) => {
   afterAll(() => server.close())
 
   const revision = async (): Promise<number> =>
-    (await server.parts.realm.realms.find('acme'))?.revision ?? 0
+    (await server.areas.realm.realms.find('acme'))?.revision ?? 0
   const list = async (query = '', by: Caller = server.admin): Promise<RevisionSummary[]> => {
     const { status, body } = await by.send('GET', `${base}/revisions${query}`)
     expect(status, JSON.stringify(body)).toBe(200)
@@ -41,7 +41,7 @@ describe.each(backends)('revisions on $name', (backend) => {
     secrets,
   })
   const write = async (operations: readonly Operation[], more: object = {}): Promise<number> => {
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'acme',
       caller: pipeline,
       door: estate,
@@ -160,7 +160,7 @@ describe.each(backends)('revisions on $name', (backend) => {
       url: 'https://b.example/',
     })
     const n = await revision()
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const row = await db
       .selectFrom('revision_operations')
       .selectAll()
@@ -170,9 +170,9 @@ describe.each(backends)('revisions on $name', (backend) => {
     const after = JSON.parse(row.after ?? '')
     const place = { realm: 'acme', kind: 'webhook', id: row.document_id }
     const mark = { store: 'sealed', read: 'null' } as const
-    after.secrets['/secret'] = server.parts.secrets.vault.store(place, '/secret', mark, secret(3))
+    after.secrets['/secret'] = server.areas.secrets.vault.store(place, '/secret', mark, secret(3))
     expect(after.secrets).not.toEqual(JSON.parse(row.before ?? '').secrets)
-    await server.parts.storage.commit([
+    await server.areas.storage.commit([
       {
         sql: `update revision_operations set after = ${backend.name === 'sqlite' ? '?' : '$1'} where realm = 'acme' and revision = ${n}`,
         parameters: [JSON.stringify(after)],

@@ -24,7 +24,7 @@ const createHistory = (server: TestServer, realm: string, seed: number) => {
   const random = randomFrom(seed)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   const some = <T>(list: readonly T[]): T[] => list.filter(() => random() < 0.4)
-  const { db } = server.parts.storage
+  const { db } = server.areas.storage
   const send = (method: string, path: string, body?: unknown) =>
     server.admin.send(method, `/admin/realms/${realm}${path}`, body)
   const documents = (kind: string) =>
@@ -37,7 +37,7 @@ const createHistory = (server: TestServer, realm: string, seed: number) => {
       .execute()
   const keys = async (kind: string) => (await documents(kind)).map(({ key }) => key)
   const revision = async (): Promise<number> =>
-    (await server.parts.realm.realms.find(realm))?.revision ?? 0
+    (await server.areas.realm.realms.find(realm))?.revision ?? 0
 
   /** Makes, changes, renames or deletes; what cannot be done is refused and changes nothing. */
   const write = async (kind: string, path: string, body: Body, key: string): Promise<unknown> => {
@@ -160,7 +160,7 @@ describe.each(backends)('random histories on $name', (backend) => {
       expect(await state(), `after the rollback to revision ${to}`).toEqual(then)
       if (then) seen.set(await revision(), then)
     }
-    const faults = await faultsOf(server.parts.storage)
+    const faults = await faultsOf(server.areas.storage)
     // Users that rollbacks let go of have no event of their own.
     expect(faults.filter((fault) => !fault.startsWith('users:'))).toEqual([])
   })

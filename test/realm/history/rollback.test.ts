@@ -33,7 +33,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     return realm
   }
   const revisionOf = async (realm: string): Promise<number> =>
-    (await server.parts.realm.realms.find(realm))?.revision ?? 0
+    (await server.areas.realm.realms.find(realm))?.revision ?? 0
   const put = (
     kind: Kind,
     doc: Doc,
@@ -45,7 +45,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     return { op: 'put', kind, key, doc, secrets, ...(from === undefined ? {} : { from }) }
   }
   const write = async (realm: string, operations: readonly Operation[]): Promise<number> =>
-    (await server.parts.realm.writer.write({ realm, caller: pipeline, door: estate, operations }))
+    (await server.areas.realm.writer.write({ realm, caller: pipeline, door: estate, operations }))
       .revision
   const send = (realm: string, n: number, body: object = {}, by: Caller = server.admin) =>
     by.send('POST', `/admin/realms/${realm}/revisions/${n}/rollback`, body)
@@ -66,7 +66,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     return { sections, documents }
   }
   const idOf = async (realm: string, kind: Kind, key: string): Promise<string | undefined> =>
-    (await (await server.parts.copy.fresh(realm))?.get(kind.kind, key))?.id
+    (await (await server.areas.copy.fresh(realm))?.get(kind.kind, key))?.id
   const differs = async (realm: string, secrets: object[]): Promise<unknown> =>
     (
       await server.admin.send('POST', `/admin/realms/${realm}/compare`, {
@@ -81,14 +81,14 @@ describe.each(backends)('rollback on $name', (backend) => {
     await fillRealm(server, realm)
     const full = await stateOf(realm)
     const n = await revisionOf(realm)
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const rows = await db
       .selectFrom('documents')
       .select(['id', 'kind', 'key'])
       .where('realm', '=', realm)
       .where('origin', '!=', 'built-in')
       .execute()
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm,
       caller: pipeline,
       door: { ...estate, takeOver: true },
@@ -132,14 +132,14 @@ describe.each(backends)('rollback on $name', (backend) => {
       { op: 'delete', kind: Client, key: 'gone' },
       put(Client, { clientId: 'kept', name: 'Changed' }, { '/secret': secret(3) }),
     ])
-    const keys = await server.parts.storage.db.selectFrom('signing_keys').selectAll().execute()
+    const keys = await server.areas.storage.db.selectFrom('signing_keys').selectAll().execute()
     await rollback(realm, n)
     expect([await idOf(realm, Client, 'gone'), await idOf(realm, Client, 'kept')]).toEqual(ids)
     const of = (key: string, value: string) => [{ kind: 'client', key, pointer: '/secret', value }]
     expect(await differs(realm, of('gone', secret(1)))).toEqual([])
     expect(await differs(realm, of('kept', secret(3)))).toEqual([])
     expect(await differs(realm, of('kept', secret(2)))).toHaveLength(1)
-    expect(await server.parts.storage.db.selectFrom('signing_keys').selectAll().execute()).toEqual(
+    expect(await server.areas.storage.db.selectFrom('signing_keys').selectAll().execute()).toEqual(
       keys,
     )
   })
@@ -197,7 +197,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     ])
     const crew = await idOf(realm, Group, '/Crew')
     await rollback(realm, n)
-    const view = await server.parts.copy.fresh(realm)
+    const view = await server.areas.copy.fresh(realm)
     expect(await view?.get('group', '/Crew')).toMatchObject({
       id: crew,
       body: { description: 'old' },
@@ -240,7 +240,7 @@ describe.each(backends)('rollback on $name', (backend) => {
       actorName: 'admin',
       deleted: 1,
     })
-    const events = await server.parts.storage.db
+    const events = await server.areas.storage.db
       .selectFrom('audit_events')
       .select(['type', 'actor'])
       .where('realm', '=', realm)
@@ -253,7 +253,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     const realm = await newRealm()
     const n = await write(realm, [{ ...put(Role, { name: 'a' }), protected: true } as Operation])
     const before = await stateOf(realm)
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm,
       caller: pipeline,
       door: { ...estate, owner: 'other', takeOver: true },
@@ -279,7 +279,7 @@ describe.each(backends)('rollback on $name', (backend) => {
       put(User, { username: 'ben' }),
     ])
     const credentials = () =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('credentials')
         .select('id')
         .where('realm', '=', realm)
@@ -335,7 +335,7 @@ describe.each(backends)('rollback on $name', (backend) => {
   it('leaves runtime documents alone, and keeps those that a file named since', async () => {
     const realm = await newRealm()
     const runtime = (doc: Doc) =>
-      server.parts.realm.writer.write({
+      server.areas.realm.writer.write({
         realm,
         caller: pipeline,
         door: runtimeDoor,
@@ -346,7 +346,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     await write(realm, [put(Client, { clientId: 'registered', name: 'Now' })])
     await runtime({ clientId: 'later' })
     await rollback(realm, n)
-    const view = await server.parts.copy.fresh(realm)
+    const view = await server.areas.copy.fresh(realm)
     expect(await view?.get('client', 'registered')).toMatchObject({
       origin: 'manual',
       owner: null,
@@ -410,19 +410,19 @@ describe.each(backends)('rollback on $name', (backend) => {
     ])
     expect(answer?.status, JSON.stringify(answer?.body)).toBe(200)
     expect(made.map(({ status }) => status)).toEqual(made.map(() => 201))
-    const view = await server.parts.copy.fresh(realm)
+    const view = await server.areas.copy.fresh(realm)
     expect(await view?.get('role', 'b')).toBeUndefined()
     expect((await view?.get('role', 'a'))?.body).toEqual({ name: 'a' })
   })
 
   it('leaves everything in the database consistent', async () => {
     // What a runtime document was is in no history, and users of this test are made without events.
-    const runtime = await server.parts.storage.db
+    const runtime = await server.areas.storage.db
       .selectFrom('documents')
       .select('realm')
       .where('key', '=', 'registered')
       .execute()
-    const faults = await faultsOf(server.parts.storage)
+    const faults = await faultsOf(server.areas.storage)
     const elsewhere = faults.filter((fault) => !runtime.some(({ realm }) => fault.includes(realm)))
     expect(elsewhere.filter((fault) => !fault.startsWith('users:'))).toEqual([])
   })

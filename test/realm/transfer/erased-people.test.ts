@@ -68,7 +68,7 @@ describe.each(backends)('erased people on $name', (backend) => {
 
   it('leave a keyed hash and a time, and nothing else', async () => {
     const { username, email } = await erased()
-    const rows = await server.parts.storage.db.selectFrom('erased_people').selectAll().execute()
+    const rows = await server.areas.storage.db.selectFrom('erased_people').selectAll().execute()
     expect(rows.length).toBeGreaterThan(1)
     for (const row of rows) expect(row.name).toMatch(/^[\w-]{43}$/)
     expect(JSON.stringify(rows).toLowerCase()).not.toContain(username.toLowerCase())

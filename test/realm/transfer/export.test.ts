@@ -39,7 +39,7 @@ describe.each(backends)('the export on $name', (backend) => {
     return body
   }
   const putRoles = (realm: string, docs: readonly Doc[]) =>
-    server.parts.realm.writer.write({
+    server.areas.realm.writer.write({
       realm,
       caller: pipeline,
       door: estate,
@@ -65,7 +65,7 @@ describe.each(backends)('the export on $name', (backend) => {
     for (const [kind, documents] of Object.entries(exported.meta.documents))
       for (const [key, { hash }] of Object.entries(documents))
         expect(hashes[kind]?.[key], `${kind} ${key}`).toBe(hash)
-    const stored = await server.parts.storage.db
+    const stored = await server.areas.storage.db
       .selectFrom('documents')
       .select(['kind', 'key', 'hash'])
       .where('realm', '=', 'full')
@@ -231,7 +231,7 @@ describe.each(backends)('the export on $name', (backend) => {
   })
 
   it('holds no runtime document', async () => {
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'full',
       caller: pipeline,
       door: runtimeDoor,
@@ -279,7 +279,7 @@ describe.each(backends)('the export on $name', (backend) => {
         const put = (doc: Doc) =>
           ({ op: 'put', kind: Role, key: String(doc['name']), doc, secrets: {} }) as const
         const description = String(n)
-        await server.parts.realm.writer.write({
+        await server.areas.realm.writer.write({
           realm: 'busy',
           caller: pipeline,
           door: estate,

@@ -18,7 +18,7 @@ describe.each(backends)('import on $name', (backend) => {
     const url = '/admin/realms/full'
     await server.admin.send('PUT', `${url}/settings`, { displayName: 'Full' })
     await server.admin.send('PUT', `${url}/roles/user`, { name: 'user' })
-    await server.parts.realm.writer.write({
+    await server.areas.realm.writer.write({
       realm: 'full',
       caller: pipeline,
       door: estate,
@@ -45,7 +45,7 @@ describe.each(backends)('import on $name', (backend) => {
     return body
   }
   const revisionOf = async (realm: string): Promise<number> =>
-    (await server.parts.realm.realms.find(realm))?.revision ?? 0
+    (await server.areas.realm.realms.find(realm))?.revision ?? 0
   /** Without what is not configuration, and without the secrets, which an export does not hold. */
   const contentOf = ({ meta, formatVersion, realm, revision, ...sections }: RealmExport) => ({
     hashes: Object.fromEntries(

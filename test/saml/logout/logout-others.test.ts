@@ -134,9 +134,9 @@ describe.each(backends)('the other applications of a session on $name', (backend
     const own = / ID="([^"]*)"/.exec(xml)?.[1] ?? ''
     return { status: 200, body: envelope(signed(xml, own)) }
   }
-  const jobs = () => runJobs(site.server.parts.jobs, logoutJobs(site.server.parts))
+  const jobs = () => runJobs(site.server.areas.jobs, logoutJobs(site.server.areas))
   const waiting = () =>
-    site.server.parts.storage.db
+    site.server.areas.storage.db
       .selectFrom('jobs')
       .selectAll()
       .where('queue', '=', 'logout')

@@ -52,8 +52,8 @@ describe.each(backends)('a new signing key on $name', (backend) => {
       .find((one: { entityId: string }) => one.entityId === entityId)
       .keysUsed.map(({ kid }: { kid: string }) => kid)
   const tidied = async (): Promise<void> => {
-    const view = await site.server.parts.copy.fresh('acme')
-    if (view) await site.server.parts.keys.policies.follow(view)
+    const view = await site.server.areas.copy.fresh('acme')
+    if (view) await site.server.areas.keys.policies.follow(view)
   }
 
   let old = ''

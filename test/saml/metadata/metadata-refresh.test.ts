@@ -63,7 +63,7 @@ describe.each(backends)('metadata at an address on $name', (backend) => {
   const revision = async (): Promise<number> =>
     (await send('GET', '/revisions?max=1')).body[0].revision
   const round = (node = site.server): Promise<void> =>
-    refreshMetadata(node.parts, new AbortController().signal)
+    refreshMetadata(node.areas, new AbortController().signal)
   const state = async () => (await send('GET', '/saml/status')).body.serviceProviders[0].metadata
   const fingerprint = (text: string): string => new X509Certificate(text).fingerprint256
   const failures = async () =>

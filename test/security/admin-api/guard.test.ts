@@ -58,14 +58,14 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
   const urlOf = (route: AdminRoute): string => addressOf(route, { realm: 'acme' })
   const writeRoutes = (): readonly AdminRoute[] => routes.filter(isWrite)
   const eventsAfter = (id: number) =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('id', '>', id)
       .orderBy('id')
       .execute()
   const lastEvent = async (): Promise<number> => {
-    const row = await server.parts.storage.db
+    const row = await server.areas.storage.db
       .selectFrom('audit_events')
       .select((eb) => eb.fn.max('id').as('id'))
       .executeTakeFirstOrThrow()
@@ -176,7 +176,7 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
       const wrong: string[] = []
       for (const realm of ['acme', 'master'] as const) {
         const admin = await server.userWith(realm, ['realm-admin'])
-        const { username } = (await server.parts.users.store.find(realm, admin.userId)) ?? {
+        const { username } = (await server.areas.users.store.find(realm, admin.userId)) ?? {
           username: '',
         }
         const earlier = await server.signedIn(realm, username)

@@ -65,7 +65,7 @@ describe.each(backends)('secrets on $name', (backend) => {
   it('are in the answer of no GET, nor is anything they are stored as', async () => {
     expect(await plant()).toBeGreaterThan(4)
     expect(answered.every((value) => typeof value === 'string' && value.length > 12)).toBe(true)
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const rows = [
       ...(await db.selectFrom('documents').select('sealed as value').execute()),
       ...(await db.selectFrom('credentials').select('secret as value').execute()),

@@ -27,7 +27,7 @@ describe.each(backends)('realms on $name', (backend) => {
   afterAll(() => server.close())
 
   const everythingOf = async (realm: string): Promise<string> => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const users = db.selectFrom('users').select('id').where('realm', '=', realm)
     return JSON.stringify([
       await db
@@ -142,7 +142,7 @@ describe.each(backends)('realms on $name', (backend) => {
 
   it('list nothing of another realm', async () => {
     const seen = new Set(
-      (await server.parts.storage.db.selectFrom('documents').select(['id', 'realm']).execute())
+      (await server.areas.storage.db.selectFrom('documents').select(['id', 'realm']).execute())
         .filter(({ realm }) => realm !== 'other')
         .map(({ id }) => id),
     )

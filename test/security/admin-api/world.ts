@@ -81,7 +81,7 @@ export const createWorld = (server: TestServer): World => {
     '/sessions/{id}': (realm) =>
       data('session', realm, async () => {
         const { userId } = await server.userWith(realm, ['view-users'])
-        const { sid } = await server.parts.storage.db
+        const { sid } = await server.areas.storage.db
           .selectFrom('sessions')
           .select('sid')
           .where('user_id', '=', userId)
@@ -115,7 +115,7 @@ export const createWorld = (server: TestServer): World => {
   const delivery = (realm: string): Promise<Thing> =>
     data('delivery', realm, async () => {
       const { id: target } = await thing(realm, kindNamed('webhook'))
-      const { jobs, storage } = server.parts
+      const { jobs, storage } = server.areas
       await storage.commit(
         jobs.enqueueStatements('webhook', [{ realm, target, payload: { event: 1 }, at: 4e12 }]),
       )
@@ -130,7 +130,7 @@ export const createWorld = (server: TestServer): World => {
       const {
         users: { invitations },
         storage,
-      } = server.parts
+      } = server.areas
       const email = `invited@${realm}.example`
       const sent = { realm, organizationId, email, lifetimeSeconds: 600 }
       const { row, statements } = invitations.create(sent)
@@ -154,7 +154,7 @@ export const createWorld = (server: TestServer): World => {
     if (known) return known(realm)
     if (parameter === 'userId') return user(realm)
     if (parameter === 'revision') {
-      const now = String((await server.parts.realm.realms.find(realm))?.revision)
+      const now = String((await server.areas.realm.realms.find(realm))?.revision)
       return { id: now, key: now }
     }
     if (path.endsWith('/credentials/{type}/{id}'))

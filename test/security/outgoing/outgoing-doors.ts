@@ -24,7 +24,7 @@ const approvals = '/approvals'
 
 export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string, Door>>> => {
   const { server } = site
-  const { parts } = server
+  const { areas } = server
   const { privateKey } = await generateKeyPair('ES256')
   await addPerson(site, 'asked')
   const asked = newPerson(site)
@@ -40,7 +40,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
   }
   const failed = async (queue: string): Promise<number> =>
     (
-      await parts.storage.db
+      await areas.storage.db
         .selectFrom('jobs')
         .select('id')
         .where('queue', '=', queue)
@@ -70,7 +70,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
           storage,
           jobs,
           audit: { forwarder, outbox },
-        } = parts
+        } = areas
         await eventsSettled(outbox)
         await storage.append(jobs.enqueueStatements(forwardQueue, [{ payload: {} }]))
         await runJobs(jobs, forwarder.handler)
@@ -89,7 +89,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const { session } = await openSession(site, user)
         await visit(site, session, { id, clientId, secret })
         await site.admin('DELETE', `/sessions/${session.sid}`)
-        await runJobs(parts.jobs, logoutJobs(parts))
+        await runJobs(areas.jobs, logoutJobs(areas))
         return (await failed('logout')) === before
       },
     },
@@ -109,12 +109,12 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const before = await failed('logout')
         const user = await addUser(site, { username: `user-${newId()}` })
         const { session } = await openSession(site, user)
-        const document = await (await parts.copy.fresh('acme'))?.get('saml-client', clientId)
+        const document = await (await areas.copy.fresh('acme'))?.get('saml-client', clientId)
         const samlSessions = createSamlSessions({
-          storage: parts.storage,
-          clock: parts.given.clock,
+          storage: areas.storage,
+          clock: areas.given.clock,
         })
-        await parts.storage.commit(
+        await areas.storage.commit(
           samlSessions.visit({
             session,
             providerId: document?.id ?? '',
@@ -123,7 +123,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
           }),
         )
         await site.admin('DELETE', `/sessions/${session.sid}`)
-        await runJobs(parts.jobs, logoutJobs(parts))
+        await runJobs(areas.jobs, logoutJobs(areas))
         return (await failed('logout')) === before
       },
     },
@@ -146,7 +146,7 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         const page = await asked.signIn(`${site.issuer}${approvals}`, 'asked')
         const fields = { ...hiddenFields(page.body), decision: 'allow' }
         await asked.open(`${site.issuer}${approvals}`, fields)
-        await runJobs(parts.jobs, parts.oidc.pings)
+        await runJobs(areas.jobs, areas.oidc.pings)
         return (await failed('ciba-ping')) === before
       },
     },

@@ -95,7 +95,7 @@ describe('the address of a webhook', () => {
       storage,
       given: { clock },
       copy,
-    } = server.parts
+    } = server.areas
     const lookup = async () => addresses.map((address) => ({ address, family: 4 }))
     const outgoing = createOutgoing({ lookup, ca: [receiver.certificate] })
     const { body } = await create(`https://localhost.example:${port}/named`)

@@ -70,7 +70,7 @@ describe.each(backends)('random writes on $name', (backend) => {
     ]
     const permissions = effectivePermissions(granted)
     const write = (operations: readonly Operation[], all = false) =>
-      server.parts.realm.writer.write({
+      server.areas.realm.writer.write({
         realm,
         operations,
         door: estate,

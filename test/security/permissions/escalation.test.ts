@@ -34,7 +34,7 @@ describe.each(backends)('escalation on $name', (backend) => {
   const ids: Record<string, string> = {}
 
   const put = (kind: typeof Role, key: string, doc: Record<string, unknown>, by = permissionKeys) =>
-    server.parts.realm.writer.write({
+    server.areas.realm.writer.write({
       realm: 'acme',
       door: estate,
       caller: { actor: 'test', sourceIp: '127.0.0.1', permissions: effectivePermissions(by) },
@@ -90,7 +90,7 @@ describe.each(backends)('escalation on $name', (backend) => {
     const { body: settings } = await server.admin.send('GET', `${base}/settings`)
     const group = await server.admin.send('POST', `${base}/groups`, { name: `of-${ownName}` })
     const { groupId } = group.body
-    await server.parts.storage.commit([
+    await server.areas.storage.commit([
       {
         sql: `insert into user_groups (user_id, group_id) values ('${caller.userId}', '${groupId}')`,
         parameters: [],
@@ -311,7 +311,7 @@ describe.each(backends)('escalation on $name', (backend) => {
         },
       ],
     ]) {
-      const swapped = server.parts.realm.writer.write({
+      const swapped = server.areas.realm.writer.write({
         realm: 'acme',
         door: estate,
         caller,

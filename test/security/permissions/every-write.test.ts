@@ -89,7 +89,7 @@ describe.each(backends)('every write on $name', (backend) => {
     const isDelete = ({ method }: AdminRoute): number => (method === 'DELETE' ? 1 : 0)
     for (const route of allowed.toSorted((a, b) => isDelete(a) - isDelete(b))) {
       const name = `${route.method} ${below(route)}`
-      const { revision = 0 } = (await world.server.parts.realm.realms.find(realm)) ?? {}
+      const { revision = 0 } = (await world.server.areas.realm.realms.find(realm)) ?? {}
       const bodies = [bodyFor(route), ...(hostileBodies(scene, revision)[name] ?? [])]
       for (const address of addresses.get(route) ?? [])
         for (const body of bodies) {

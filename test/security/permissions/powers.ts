@@ -18,14 +18,14 @@ export interface Principal {
 const sorted = (permissions: ReadonlySet<Permission>): Permission[] =>
   permissionKeys.filter((key) => permissions.has(key))
 
-const viewOf = async ({ parts }: TestServer, realm: string): Promise<RealmView> => {
-  const view = await parts.copy.fresh(realm)
+const viewOf = async ({ areas }: TestServer, realm: string): Promise<RealmView> => {
+  const view = await areas.copy.fresh(realm)
   if (!view) throw new Error(`no realm ${realm}`)
   return view
 }
 
 const usersOf = async (server: TestServer, view: RealmView): Promise<Principal[]> => {
-  const { db } = server.parts.storage
+  const { db } = server.areas.storage
   const rows = await db
     .selectFrom('users')
     .select(['id', 'username', 'email', 'enabled', 'locked'])
@@ -41,7 +41,7 @@ const usersOf = async (server: TestServer, view: RealmView): Promise<Principal[]
   return Promise.all(
     rows.map(async ({ id, ...row }) => ({
       name: `user ${id}`,
-      permissions: sorted(await server.parts.users.ranks.permissionsOf(view, id)),
+      permissions: sorted(await server.areas.users.ranks.permissionsOf(view, id)),
       wayIn: JSON.stringify([row, credentials.filter(({ user_id }) => user_id === id)]),
     })),
   )
@@ -49,7 +49,7 @@ const usersOf = async (server: TestServer, view: RealmView): Promise<Principal[]
 
 const ofRoles = async (
   {
-    parts: {
+    areas: {
       users: { ranks },
     },
   }: TestServer,

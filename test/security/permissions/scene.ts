@@ -152,7 +152,7 @@ export const followUps = async (scene: Scene): Promise<string[]> => {
 
 /** To what was before, step by step: what another permission took away must not come back. */
 export const rollBack = async ({ world, realm, holder, base }: Scene): Promise<void> => {
-  const { revision = 1 } = (await world.server.parts.realm.realms.find(realm)) ?? {}
+  const { revision = 1 } = (await world.server.areas.realm.realms.find(realm)) ?? {}
   for (let to = revision - 1; to > Math.max(1, revision - 10); to -= 1)
     await holder.send('POST', `${base}/revisions/${to}/rollback`, {})
 }
@@ -165,7 +165,7 @@ export interface Standing {
 }
 
 export const standingOf = async ({ world: { server }, realm }: Scene): Promise<Standing> => {
-  const { db } = server.parts.storage
+  const { db } = server.areas.storage
   const of = async (table: 'sessions' | 'token_grants') =>
     (await db.selectFrom(table).select('user_id').where('realm', '=', realm).execute()).map(
       ({ user_id }) => user_id ?? '',

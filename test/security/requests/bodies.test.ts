@@ -99,7 +99,7 @@ describe.each(backends)('bodies on $name', (backend) => {
     })
   /** Everything a write could have changed. */
   const state = async (): Promise<string> => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     return JSON.stringify([
       await db.selectFrom('documents').select(['id', 'version', 'body']).orderBy('id').execute(),
       await db.selectFrom('users').selectAll().orderBy('id').execute(),

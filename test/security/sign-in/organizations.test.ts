@@ -32,7 +32,7 @@ describe('an invitation under attack', () => {
     const token = link.slice(-43)
     expect(link).toBe(`${world.server.baseUrl}/realms/shop/invitation?token=${token}`)
     expect(text).toContain('Hello first@new.example')
-    const { db } = world.server.parts.storage
+    const { db } = world.server.areas.storage
     const kept = await Promise.all([
       db.selectFrom('invitations').selectAll().execute(),
       db.selectFrom('jobs').selectAll().execute(),
@@ -139,7 +139,7 @@ describe('an invitation under attack', () => {
     await browser.open(nextOf(browser))
     await world.must('DELETE', `/organizations/${world.acme}/invitations/${id}`)
     expect((await browser.submit({ username: 'rosa', password })).status).toBe(404)
-    expect(await world.server.parts.users.store.find(realm, 'rosa')).toBeUndefined()
+    expect(await world.server.areas.users.store.find(realm, 'rosa')).toBeUndefined()
   })
 
   it('needs the form of the session, and nobody accepts for a user whom they act as', async () => {
@@ -149,7 +149,7 @@ describe('an invitation under attack', () => {
     await world.signIn(browser, 'tess')
     expect((await follow(browser, path)).status).toBe(200)
     expect((await browser.post(world.page, { decision: 'accept' })).status).toBe(403)
-    const { storage } = world.server.parts
+    const { storage } = world.server.areas
     const change = storage.db.updateTable('sessions').set({ impersonator: userId })
     await storage.append([statement(change.where('user_id', '=', userId))])
     expect((await browser.open(world.page)).status).toBe(403)
@@ -184,7 +184,7 @@ describe('an invitation under attack', () => {
       email: 'a@b.example',
     })
     expect(answer).toMatchObject({ status: 409, body: { detail: expect.stringMatching(/EMAIL/) } })
-    const { storage } = world.server.parts
+    const { storage } = world.server.areas
     const userId = await world.addUser('mia')
     const change = storage.db.updateTable('users').set({ managed: 1 })
     await storage.append([statement(change.where('id', '=', userId))])

@@ -56,7 +56,7 @@ describe('factors under attack', () => {
       storage,
       users: { store: users },
       given: { clock },
-    } = world.server.parts
+    } = world.server.areas
     const user = await users.find('shop', id)
     if (!user) throw new Error(`no user ${id}`)
     const passkey = newPasskey(world.server.baseUrl)
@@ -122,7 +122,7 @@ describe('factors under attack', () => {
       const {
         storage,
         users: { store: users },
-      } = world.server.parts
+      } = world.server.areas
       const of = (table: 'credentials' | 'device_enrolments' | 'erasure_requests') =>
         storage.db.selectFrom(table).selectAll().where('user_id', '=', userId).execute()
       return JSON.stringify([
@@ -263,7 +263,7 @@ describe('factors under attack', () => {
     ]
     await world.settings({ failureFactor: doors.length })
     const failures = async (): Promise<number> => {
-      const { db } = world.server.parts.storage
+      const { db } = world.server.areas.storage
       const row = await db
         .selectFrom('login_guards')
         .select('failures')

@@ -86,7 +86,7 @@ describe.each([
       expect(browser.page?.status).toBe(303)
     },
     'a new address': async () => {
-      const user = await own.server.parts.users.store.find('shop', 'anna')
+      const user = await own.server.areas.users.store.find('shop', 'anna')
       const anna = await personOf(own, user?.id ?? '')
       const body = { email: 'other@shop.example', firstName: null, lastName: null }
       await anna.api('PUT', '/profile', body, { host: evil, 'x-forwarded-host': evil })
@@ -134,7 +134,7 @@ describe('an address that is claimed', () => {
     return attacker
   }
   const rowOf = async () => {
-    const user = await world.server.parts.users.store.find('shop', username)
+    const user = await world.server.areas.users.store.find('shop', username)
     if (!user) throw new Error(`no ${username}`)
     return user
   }
@@ -155,7 +155,7 @@ describe('an address that is claimed', () => {
     const {
       storage,
       given: { clock },
-    } = world.server.parts
+    } = world.server.areas
     const row = newPasskey(world.server.baseUrl).credentialOf(await rowOf(), clock.now())
     await storage.commit(insertRows(storage.db, 'credentials', [row]))
   }
@@ -203,7 +203,7 @@ describe('an address that is claimed', () => {
   const addressesOf = async (): Promise<(string | null | undefined)[]> => {
     const {
       users: { store: users },
-    } = world.server.parts
+    } = world.server.areas
     const [claimant, owner] = [await rowOf(), await users.find('shop', `owner-${count}`)]
     return [claimant.email, owner?.email]
   }
@@ -218,7 +218,7 @@ describe('an address that is claimed', () => {
     expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([false, [email, null]])
     await owner.submit({ code })
     expect([owner.isSignedIn('shop'), await addressesOf()]).toEqual([true, [null, email]])
-    expect(await world.server.parts.users.store.find('shop', `owner-${count}`)).toMatchObject({
+    expect(await world.server.areas.users.store.find('shop', `owner-${count}`)).toMatchObject({
       email_verified: 1,
       attributes: '{}',
       required_actions: '[]',
@@ -421,7 +421,7 @@ describe('a name that looks like another', () => {
   )
 
   const stored = async (name: string): Promise<string | undefined> =>
-    (await world.server.parts.users.store.find('shop', name))?.email ?? undefined
+    (await world.server.areas.users.store.find('shop', name))?.email ?? undefined
 
   it.each(Object.keys(doors))(
     'as an address is judged in the spelling that it is stored in: %s (GHSA-7rqj-j65f-68wh)',

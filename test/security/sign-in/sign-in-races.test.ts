@@ -44,7 +44,7 @@ describe.each(backends)('one proof at many doors on $name', (backend) => {
   const isSignIn = ({ setCookies }: Answer): boolean =>
     setCookies.some((line) => /^iam-session-shop=[^;]+/.test(line))
   const sessions = async (): Promise<number> => {
-    const { db } = world.server.parts.storage
+    const { db } = world.server.areas.storage
     return (await db.selectFrom('sessions').select('id').where('user_id', '=', userId).execute())
       .length
   }

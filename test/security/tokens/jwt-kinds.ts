@@ -140,14 +140,14 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   const jarmUrl = authorizeUrl(site, { clientId }, { response_mode: 'query.jwt' })
   const { response: jarm = '' } = answerOf(await newPerson(site).signIn(jarmUrl))
   await issued()
-  const rows = await server.parts.storage.db
+  const rows = await server.areas.storage.db
     .selectFrom('session_clients')
     .select('sid')
     .where('client_id', '=', hub.id)
     .orderBy('since', 'desc')
     .execute()
   await site.admin('DELETE', `/sessions/${rows[0]?.sid}`)
-  await runJobs(server.parts.jobs, logoutJobs(server.parts))
+  await runJobs(server.areas.jobs, logoutJobs(server.areas))
   const [logoutToken = ''] = peer.tokens
   const given = (jwt: string) => async () => jwt
 

@@ -73,7 +73,7 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
   const byTheRealm = async (header: object, payload: string): Promise<string> => {
     const {
       keys: { realmKeys },
-    } = world.site.server.parts
+    } = world.site.server.areas
     const { view } = await issuerOf(world.site)
     const input = `${encode(header)}.${payload}`
     return `${input}.${await (await realmKeys.of(view)).signerFor(world.every).sign('RS256', input)}`
@@ -308,7 +308,7 @@ describe.each(backends)('the OAuth endpoints on $name', (backend) => {
 
   it('say no to what cannot be written or looked up (GHSA-7mqr-2v3q-v2wm, GHSA-v3q9-2p3m-7g43)', async () => {
     const { site, every } = world
-    const { storage } = site.server.parts
+    const { storage } = site.server.areas
     const rename = (from: string, to: string) =>
       storage.commit([{ sql: `alter table ${from} rename to ${to}`, parameters: [] }])
     const { access_token, refresh_token } = await world.tokens()

@@ -32,7 +32,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
     world = await openWorld(backend, { host: 'localhost' })
     await put({})
     // Push messages go nowhere; mail arrives.
-    const { messaging } = world.server.parts
+    const { messaging } = world.server.areas
     const { send } = messaging
     vi.spyOn(messaging, 'send').mockImplementation(async (delivery) =>
       delivery.channel === 'PUSH'
@@ -62,7 +62,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
   const allow = (username: string) => async (browser: SignInBrowser) => {
     const number = /class="number"[^>]*>(\d\d)</.exec(browser.page?.body ?? '')?.[1] ?? ''
     const phone = await openPhone(world.server, 'shop', username, { acr: '2' })
-    const { id } = await world.server.parts.storage.db
+    const { id } = await world.server.areas.storage.db
       .selectFrom('approvals')
       .select('id')
       .where('user_id', '=', phone.userId)
@@ -81,7 +81,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
       storage,
       users: { store: users },
       given: { clock },
-    } = world.server.parts
+    } = world.server.areas
     const passBy: Record<string, (browser: SignInBrowser) => Promise<unknown>> = {}
     let passkey: TestPasskey | undefined
     if (set.includes('otp')) {
@@ -225,7 +225,7 @@ describe.each(backends)('built-in flows on $name', (backend) => {
   it.each(keyed)('takes a user-verified passkey alone from users who have %s', async (title) => {
     const person = personOf(title)
     expect((await offerPasskey(person)).isSignedIn('shop')).toBe(true)
-    const { amr, acr } = await world.server.parts.storage.db
+    const { amr, acr } = await world.server.areas.storage.db
       .selectFrom('sessions')
       .select(['amr', 'acr'])
       .where('user_id', '=', person.userId)

@@ -38,7 +38,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     return one.submit({ username, password })
   }
   const events = async () =>
-    (await auditOf(world.server.parts.storage, 'shop'))
+    (await auditOf(world.server.areas.storage, 'shop'))
       .filter(({ actor }) => actor === userId)
       .map(({ type }) => type)
 
@@ -53,7 +53,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     expect(await events()).toEqual(
       expect.arrayContaining(['MFA_CHALLENGE', 'MFA_SUCCESS', 'LOGIN_SUCCESS']),
     )
-    const session = await world.server.parts.storage.db
+    const session = await world.server.areas.storage.db
       .selectFrom('sessions')
       .selectAll()
       .where('user_id', '=', userId)
@@ -268,7 +268,7 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     expect(one.isSignedIn('shop')).toBe(false)
     await one.submit({ code: await world.mailedCode() })
     expect(one.isSignedIn('shop')).toBe(true)
-    const user = await world.server.parts.users.store.find('shop', fields.username)
+    const user = await world.server.areas.users.store.find('shop', fields.username)
     expect([user?.email_verified, user?.first_name]).toEqual([1, 'N'])
     await world.settings({ registrationAllowed: false, verifyEmail: false })
   })
@@ -295,12 +295,12 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
       }
       await world.settings({ registrationAllowed: false })
       expect((await register()).isSignedIn('shop'), name).toBe(false)
-      expect(await world.server.parts.users.store.find('shop', name)).toBeUndefined()
+      expect(await world.server.areas.users.store.find('shop', name)).toBeUndefined()
       await world.settings({ registrationAllowed: true })
       expect((await register()).isSignedIn('shop'), name).toBe(true)
       await world.must(
         'DELETE',
-        `/users/${(await world.server.parts.users.store.find('shop', name))?.id}`,
+        `/users/${(await world.server.areas.users.store.find('shop', name))?.id}`,
       )
     }
     await world.settings({ registrationAllowed: false })

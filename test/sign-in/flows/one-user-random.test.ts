@@ -92,18 +92,18 @@ describe.each(backends)('strangers on $name', (backend) => {
 
   const ofBoss = async () =>
     JSON.stringify([
-      await world.server.parts.storage.db
+      await world.server.areas.storage.db
         .selectFrom('sessions')
         .select('id')
         .where('user_id', '=', bossId)
         .execute(),
-      await world.server.parts.storage.db
+      await world.server.areas.storage.db
         .selectFrom('credentials')
         .select(['id', 'type', 'secret'])
         .where('user_id', '=', bossId)
         .orderBy('id')
         .execute(),
-      await world.server.parts.storage.db
+      await world.server.areas.storage.db
         .selectFrom('users')
         .select(['email', 'attributes', 'required_actions'])
         .where('id', '=', bossId)

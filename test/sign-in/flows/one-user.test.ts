@@ -23,7 +23,7 @@ describe.each(backends)('one user a sign-in on $name', (backend) => {
   })
 
   const sessionsOf = (userId: string) =>
-    world.server.parts.storage.db
+    world.server.areas.storage.db
       .selectFrom('sessions')
       .selectAll()
       .where('user_id', '=', userId)
@@ -65,8 +65,8 @@ describe.each(backends)('one user a sign-in on $name', (backend) => {
       const fields = { username: `new-${boss}`, email: `new-${boss}@shop.example`, password }
       const answer = await browser.submit({ ...fields, firstName: 'N', lastName: 'N' })
       expect(answer.status).toBe(401)
-      expect(await world.server.parts.users.store.find('shop', fields.username)).toBeUndefined()
-      const failures = await auditOf(world.server.parts.storage, 'shop')
+      expect(await world.server.areas.users.store.find('shop', fields.username)).toBeUndefined()
+      const failures = await auditOf(world.server.areas.storage, 'shop')
       expect(failures.map(({ detail }) => detail)).toContain('other-user')
     })
 

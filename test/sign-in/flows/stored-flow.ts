@@ -12,7 +12,7 @@ export const storeFlow = async (
   alias: string,
   executions: readonly Partial<Execution>[],
 ): Promise<void> => {
-  const { storage } = server.parts
+  const { storage } = server.areas
   const { db } = storage
   const authenticationExecutions = executions.map((one) => ({ requirement: 'REQUIRED', ...one }))
   const row = await db

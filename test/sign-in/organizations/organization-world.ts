@@ -69,7 +69,7 @@ export const openOrganizationWorld = async (backend: Backend): Promise<Organizat
         ({ username }: { username: string }) => username,
       ),
     joins: (userId) =>
-      server.parts.storage.db
+      server.areas.storage.db
         .selectFrom('audit_events')
         .select(['outcome', 'resource_id as resourceId', 'detail'])
         .where('type', '=', 'JOIN_ORGANIZATION')

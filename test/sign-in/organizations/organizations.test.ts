@@ -21,7 +21,7 @@ describe.each(backends)('membership on $name', (backend) => {
   })
   afterAll(() => world.close())
 
-  const userNamed = (username: string) => world.server.parts.users.store.find(realm, username)
+  const userNamed = (username: string) => world.server.areas.users.store.find(realm, username)
 
   it('by invitation comes with registering, where nobody else may register', async () => {
     const { path } = await world.invite('Nina@new.example')
@@ -107,7 +107,7 @@ describe.each(backends)('membership on $name', (backend) => {
       users: { invitations },
       jobs,
       storage,
-    } = world.server.parts
+    } = world.server.areas
     const lane = () =>
       storage.db.selectFrom('jobs').select('id').where('target', '=', messageLane).execute()
     const messageLane = addressLane(realm, 'uma@shop.example')

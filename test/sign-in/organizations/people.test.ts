@@ -158,7 +158,7 @@ describe.each(backends)('people on $name', (backend) => {
       expect(mails).toHaveLength(1)
       expect(mails[0]).toContain('dora@shop.example')
       expect(mails[0]?.replaceAll('=\r\n', '')).toContain(`${world.server.baseUrl}/realms/shop/`)
-      const told = await world.server.parts.storage.db
+      const told = await world.server.areas.storage.db
         .selectFrom('audit_events')
         .select(['category', 'outcome'])
         .where('type', '=', 'NEW_DEVICE')
@@ -205,7 +205,7 @@ describe.each(backends)('people on $name', (backend) => {
         browser.cookies.delete(`iam-session-${realm}`)
         await signIn(browser, 'ines')
         expect(browser.isSignedIn(realm)).toBe(true)
-        const rows = await world.server.parts.storage.db
+        const rows = await world.server.areas.storage.db
           .selectFrom('known_devices')
           .select('last_seen')
           .where('user_id', '=', userId)
@@ -221,7 +221,7 @@ describe.each(backends)('people on $name', (backend) => {
     })
 
     it('is one of the hundred that a user was seen with last', async () => {
-      const { storage } = world.server.parts
+      const { storage } = world.server.areas
       await world.setFlow([{ authenticator: 'username-password' }])
       const userId = await world.addUser('gil')
       const now = world.clock.now()
@@ -249,7 +249,7 @@ describe.each(backends)('people on $name', (backend) => {
     })
 
     it('is forgotten once its cookie would be', async () => {
-      const { storage } = world.server.parts
+      const { storage } = world.server.areas
       const all = () => storage.db.selectFrom('known_devices').selectAll().execute()
       expect((await all()).length).toBeGreaterThan(0)
       const day = 24 * 60 * 60 * 1000

@@ -34,16 +34,16 @@ const put = (n: number): Operation => {
 const realmOf = (size: number): string => `clients-${size}`
 
 /** One write of so many documents: a dry run first, which gathers and decides, then the whole. */
-const writeMany = async (parts: Areas, size: number, on: string): Promise<Row> => {
-  await parts.realm.realms.create({ realm: realmOf(size) }, system)
+const writeMany = async (areas: Areas, size: number, on: string): Promise<Row> => {
+  await areas.realm.realms.create({ realm: realmOf(size) }, system)
   const request = {
     realm: realmOf(size),
     caller: system,
     door: restDoor,
     operations: Array.from({ length: size }, (_, n) => put(n)),
   }
-  const decided = await timed(() => parts.realm.writer.write({ ...request, dryRun: true }))
-  const whole = await timed(() => parts.realm.writer.write(request))
+  const decided = await timed(() => areas.realm.writer.write({ ...request, dryRun: true }))
+  const whole = await timed(() => areas.realm.writer.write(request))
   return {
     what: `one write of ${size.toLocaleString('en')} clients`,
     on,
@@ -105,9 +105,9 @@ const readLists = async ({ url, pid }: Server, on: string): Promise<Row[]> => {
 const measureOn = async (backend: Backend): Promise<Row[]> => {
   const database = await backend.create()
   try {
-    const writes = await database.withParts(async (parts) => {
+    const writes = await database.withParts(async (areas) => {
       const rows: Row[] = []
-      for (const size of SIZES) rows.push(await writeMany(parts, size, backend.name))
+      for (const size of SIZES) rows.push(await writeMany(areas, size, backend.name))
       return rows
     })
     return [...writes, ...(await readLists(await database.serve(), backend.name))]

@@ -22,11 +22,11 @@ const syllable = (n: number): string => syllables[Math.floor(n) % 10] ?? ''
 const nameOf = (n: number): string =>
   `${syllable(n)}${syllable(n / 10)}.${syllable(n / 100)}${syllable(n / 1000)}.${n}`
 
-const fill = async (parts: Areas): Promise<number> => {
+const fill = async (areas: Areas): Promise<number> => {
   const {
     storage,
     realm: { realms },
-  } = parts
+  } = areas
   await realms.create({ realm: 'acme' }, system)
   const { id: role_id } = await storage.db
     .selectFrom('documents')
@@ -41,7 +41,7 @@ const fill = async (parts: Areas): Promise<number> => {
       const email = `${username}@mail.example`
       return newUserRow(
         { username, email, firstName: 'A', lastName: 'User', attributes: { n: [String(i)] } },
-        { id: newId(), realm: 'acme', now: parts.given.clock.now() },
+        { id: newId(), realm: 'acme', now: areas.given.clock.now() },
       )
     })
   const { ms } = await timed(async () => {

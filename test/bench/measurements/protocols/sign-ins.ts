@@ -37,16 +37,16 @@ const people: readonly Credentials[] = Array.from({ length: CONNECTIONS }, (_, n
   password,
 }))
 
-const fill = async (parts: Areas, hash: string): Promise<void> => {
-  const settings = await parts.realm.settingsOf('master')
+const fill = async (areas: Areas, hash: string): Promise<void> => {
+  const settings = await areas.realm.settingsOf('master')
   if (settings === null) throw new Error('there is no master realm')
   const statements = people.flatMap(({ username }) => {
-    const identity = { id: newId(), realm: 'master', now: parts.given.clock.now() }
+    const identity = { id: newId(), realm: 'master', now: areas.given.clock.now() }
     const row = newUserRow({ username }, identity)
-    const { statements } = parts.credentials.passwords.acceptHash(settings, row, hash)
-    return [...parts.users.store.createStatements(row), ...statements]
+    const { statements } = areas.credentials.passwords.acceptHash(settings, row, hash)
+    return [...areas.users.store.createStatements(row), ...statements]
   })
-  await parts.storage.commit(statements)
+  await areas.storage.commit(statements)
 }
 
 interface Way {
@@ -155,7 +155,7 @@ export const measureSignIns: Measurement = async ({ backends, serveScript }) => 
     for (const { name, create } of backends) {
       const database = await create()
       databases.push(database)
-      await database.withParts((parts) => fill(parts, hash))
+      await database.withParts((areas) => fill(areas, hash))
       ways.push(...(await waysOn(await database.serve(), name)))
     }
     for (const way of ways) await way.run(way.every === 1 ? WARM_UP : SHORT_WARM_UP)

@@ -25,9 +25,9 @@ const CONNECTIONS = 16
 
 const subscribe =
   (url: string) =>
-  async (parts: Areas): Promise<void> => {
-    await party.fillIssuer(parts)
-    await parts.realm.writer.write({
+  async (areas: Areas): Promise<void> => {
+    await party.fillIssuer(areas)
+    await areas.realm.writer.write({
       realm: 'acme',
       caller: system,
       door: restDoor,

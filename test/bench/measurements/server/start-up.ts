@@ -28,15 +28,15 @@ interface Case {
 
 const realmName = (n: number): string => (n === 0 ? 'master' : `realm-${n}`)
 
-const fill = async (parts: Areas, realms: number): Promise<void> => {
+const fill = async (areas: Areas, realms: number): Promise<void> => {
   if (realms < 2) return
-  await parts.realm.realms.create({ realm: realmName(1) }, system)
-  const copyTo = await realmCopier(parts, realmName(1))
+  await areas.realm.realms.create({ realm: realmName(1) }, system)
+  const copyTo = await realmCopier(areas, realmName(1))
   for (let start = 2; start < realms; start += BATCH) {
     const names = Array.from({ length: Math.min(BATCH, realms - start) }, (_, i) =>
       realmName(start + i),
     )
-    await parts.storage.commit(names.flatMap(copyTo))
+    await areas.storage.commit(names.flatMap(copyTo))
   }
 }
 
@@ -95,7 +95,7 @@ export const measureStartUp: Measurement = async ({ backends, progress }) => {
       for (const realms of [1, REALMS]) {
         const database = await create()
         cases.push({ on, realms, database, readyMs: [], cpuMs: [], idleMb: [], visitedMb: [] })
-        await database.withParts((parts) => fill(parts, realms))
+        await database.withParts((areas) => fill(areas, realms))
       }
     progress('databases are filled')
     for (let round = 1; round <= ROUNDS; round += 1)

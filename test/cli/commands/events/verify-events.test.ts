@@ -18,7 +18,7 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
     expect(code, stderr).toBe(0)
     for (let i = 0; i < 30; i += 1) {
       await server.admin.send('POST', '/admin/realms/acme/roles', { name: `role-${i}` })
-      await server.parts.audit.sealEvents()
+      await server.areas.audit.sealEvents()
     }
   })
   afterAll(async () => {
@@ -27,7 +27,7 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
   })
 
   const newest = () =>
-    server.parts.storage.db
+    server.areas.storage.db
       .selectFrom('audit_events')
       .selectAll()
       .where('realm', '=', 'acme')
@@ -51,7 +51,7 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
     const verified = await home.run(['events', 'verify', '-o', 'json'])
     const { hash, block } = JSON.parse(verified.stdout).head
     expect((await home.run(['events', 'verify', '--known', hash])).code).toBe(0)
-    const { storage } = server.parts
+    const { storage } = server.areas
     const last = await storage.db
       .selectFrom('audit_blocks')
       .selectAll()
@@ -70,7 +70,7 @@ describe.each(backends.slice(0, 1))('events verify', (backend) => {
 
   it('fails and names the event that was changed', async () => {
     const { id, event_id } = await newest()
-    const { storage } = server.parts
+    const { storage } = server.areas
     await storage.commit([
       statement(
         storage.db.updateTable('audit_events').set({ resource_id: 'x' }).where('id', '=', id),

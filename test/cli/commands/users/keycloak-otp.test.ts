@@ -122,8 +122,8 @@ describe.each(anyBackend)('authenticator apps of a Keycloak export on $name', (b
     expect(code, stderr).toBe(0)
     const list = await credentialsOf(realm, 'ann')
     expect(list).toMatchObject([{ type: 'password' }, { type: 'otp', userLabel: 'Phone' }])
-    const rows = await server.parts.storage.db.selectFrom('credentials').selectAll().execute()
-    const events = await server.parts.storage.db.selectFrom('audit_events').selectAll().execute()
+    const rows = await server.areas.storage.db.selectFrom('credentials').selectAll().execute()
+    const events = await server.areas.storage.db.selectFrom('audit_events').selectAll().execute()
     const base32 = Secret.fromUTF8(secret).base32
     for (const text of [JSON.stringify([rows, events, list]), stdout, stderr]) {
       expect(text).not.toContain(secret)

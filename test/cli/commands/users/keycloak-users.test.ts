@@ -119,7 +119,7 @@ describe.each(anyBackend)('users of a Keycloak export on $name', (backend) => {
   }
 
   const usernamesIn = async (realm: string): Promise<string[]> => {
-    const rows = await server.parts.storage.db
+    const rows = await server.areas.storage.db
       .selectFrom('users')
       .select('username')
       .where('realm', '=', realm)
@@ -130,7 +130,7 @@ describe.each(anyBackend)('users of a Keycloak export on $name', (backend) => {
 
   /** Keys of the documents that a user was given. */
   const givenTo = async (realm: string, username: string): Promise<string[]> => {
-    const { db } = server.parts.storage
+    const { db } = server.areas.storage
     const keys = async (table: 'user_roles' | 'user_groups', column: 'role_id' | 'group_id') => {
       const rows = await db
         .selectFrom(table)
@@ -158,7 +158,7 @@ describe.each(anyBackend)('users of a Keycloak export on $name', (backend) => {
     for (const username of ['plain', 'old', 'older', 'recent', 'attributed'])
       await signIn(server.baseUrl, realm, username, passwordOf(username))
     await signIn(server.baseUrl, realm, 'dollar', '$ecret of dollar')
-    const stored = await server.parts.storage.db.selectFrom('credentials').selectAll().execute()
+    const stored = await server.areas.storage.db.selectFrom('credentials').selectAll().execute()
     expect(JSON.stringify(stored)).not.toContain(passwordOf('plain'))
   })
 

@@ -52,7 +52,7 @@ describe.each(backends)('password patterns on $name', (backend) => {
   })
 
   it('refuses every password while a pattern of an earlier version is stored, and doctor says so', async () => {
-    const { storage } = server.parts
+    const { storage } = server.areas
     const settings = storage.db
       .selectFrom('documents')
       .select(['id', 'key', 'body'])

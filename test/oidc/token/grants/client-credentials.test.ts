@@ -275,7 +275,7 @@ describe.each(backends)('client_credentials on $name', (backend) => {
   it('takes back what it recorded of a token that could not be signed', async () => {
     const keyed = await site.client({ clientId: 'keyed', grantTypes: ['client_credentials'] })
     await site.admin('POST', `/clients/${keyed.id}/keys/rotate`)
-    const { storage } = site.server.parts
+    const { storage } = site.server.areas
     const spoilt = storage.db
       .updateTable('signing_keys')
       .set({ private_key: '{}' })

@@ -103,13 +103,13 @@ describe.each(backends)('codes on $name', (backend) => {
   })
 
   it('end what they gave when they come again after they were forgotten, from their client', async () => {
-    const { parts } = site.server
+    const { areas } = site.server
     const code = await newCode({ scope: 'openid offline_access' })
     const first = await exchange(site, client, code)
     const unused = await newCode()
     now += 5 * 60_000
-    await tidy(parts)
-    expect(await parts.tokens.grantsStore.findCode('acme', code)).toBeUndefined()
+    await tidy(areas)
+    expect(await areas.tokens.grantsStore.findCode('acme', code)).toBeUndefined()
     await isRefused(unused)
     await isRefused(code, {}, other)
     await isRefused(`${code.slice(0, 10)}${code[10] === 'A' ? 'B' : 'A'}${code.slice(11)}`)
@@ -233,7 +233,7 @@ describe.each(backends)('codes on $name', (backend) => {
     const codeOfCarol = async (asked = {}): Promise<string> =>
       codeOf(await carol.signIn(authorizeUrl(site, client, asked), 'carol'))
 
-    const { storage, sessions } = site.server.parts
+    const { storage, sessions } = site.server.areas
     const { db } = storage
     for (const asked of [{}, { scope: 'openid offline_access' }]) {
       const code = await codeOfCarol(asked)
@@ -279,11 +279,11 @@ describe.each(backends)('codes on $name', (backend) => {
     const online = await grantOf('openid')
     const offline = await grantOf('openid offline_access')
     const { sid } = claimsOf(online.id_token)
-    const { parts } = site.server
-    await parts.storage.commit(parts.sessions.revokeStatements('acme', String(sid)))
+    const { areas } = site.server
+    await areas.storage.commit(areas.sessions.revokeStatements('acme', String(sid)))
     expect(await isActive(online.access_token)).toBe(false)
     expect(await isActive(offline.access_token)).toBe(true)
-    await parts.storage.commit(parts.sessions.revokeAllOf(daveId))
+    await areas.storage.commit(areas.sessions.revokeAllOf(daveId))
     expect(await isActive(offline.access_token)).toBe(false)
   })
 

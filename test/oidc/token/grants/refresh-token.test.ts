@@ -53,7 +53,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       ...(secret === '' ? {} : { client_secret: secret }),
       ...fields,
     })
-  const parts = () => site.server.parts
+  const areas = () => site.server.areas
   const settings = (change: object) => site.admin('PUT', '/settings', change)
   const change = async ({ id }: TestClient, fields: object) => {
     const { body } = await site.admin('GET', `/clients/${id}`)
@@ -92,7 +92,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(refusal(await use(refreshToken))).toEqual(refused)
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(await reuses()).toBe(before + 1)
     const introspection = await site.post('/introspect', {
       token: body.access_token,
@@ -108,8 +108,8 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     now += 25 * 60_000
     current = (await use(current)).body.refresh_token
     now += 10 * 60_000
-    await tidy(parts())
-    expect(await parts().tokens.grantsStore.findRefreshToken('acme', first)).toBeUndefined()
+    await tidy(areas())
+    expect(await areas().tokens.grantsStore.findRefreshToken('acme', first)).toBeUndefined()
     return current
   }
 
@@ -121,7 +121,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const { status, body } = await use(current)
     expect(status).toBe(200)
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
     expect(await reuses()).toBe(before + 1)
   })
@@ -131,9 +131,9 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const { grant, refreshToken } = await issueGrant(site, app, ann)
     const { body } = await use(refreshToken)
     now += 31 * 60_000
-    await tidy(parts())
+    await tidy(areas())
     expect(refusal(await use(body.refresh_token))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeDefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeDefined()
     expect(await reuses()).toBe(before)
   })
 
@@ -146,7 +146,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       client_secret: app.secret,
     })
     expect(status).toBe(200)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
   })
 
   it('leave no two live descendants of 50 parallel uses (CVE-2026-1035)', async () => {
@@ -157,7 +157,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     expect(won).toHaveLength(1)
     for (const answer of answers)
       if (answer.status !== 200) expect(refusal(answer)).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
     expect(refusal(await use(won[0]?.body.refresh_token))).toEqual(refused)
     expect(await reuses()).toBe(before + 1)
   })
@@ -192,20 +192,20 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     const second = await use(refreshToken)
     expect([first.status, second.status]).toEqual([200, 200])
     expect(refusal(await use(refreshToken))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(grant.id)).toBeUndefined()
 
     const late = await issueGrant(site, app, ann)
     const next = await use(late.refreshToken)
     now += 1000
     expect((await use(next.body.refresh_token)).status).toBe(200)
     expect(refusal(await use(late.refreshToken))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(late.grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(late.grant.id)).toBeUndefined()
 
     const stale = await issueGrant(site, app, ann)
     expect((await use(stale.refreshToken)).status).toBe(200)
     now += 31 * 60_000
     expect(refusal(await use(stale.refreshToken))).toEqual(refused)
-    expect(await parts().tokens.grantsStore.find(stale.grant.id)).toBeUndefined()
+    expect(await areas().tokens.grantsStore.find(stale.grant.id)).toBeUndefined()
     await settings({ refreshTokenMaxReuse: 0 })
   })
 
@@ -295,7 +295,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       expect(status).toBe(200)
       token = body.refresh_token
     }
-    const last = await parts().tokens.grantsStore.findRefreshToken('acme', token)
+    const last = await areas().tokens.grantsStore.findRefreshToken('acme', token)
     expect(last?.token.expires_at).toBeLessThanOrEqual(grant.expires_at)
     now += 11 * 60_000
     expect(refusal(await use(token))).toEqual(refused)
@@ -309,7 +309,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     })
     const { refreshToken } = await issueGrant(site, short, ann)
     const { body } = await use(refreshToken, {}, short)
-    const next = await parts().tokens.grantsStore.findRefreshToken('acme', body.refresh_token)
+    const next = await areas().tokens.grantsStore.findRefreshToken('acme', body.refresh_token)
     expect((next?.token.expires_at ?? 0) - now).toBe(60_000)
   })
 
@@ -327,9 +327,9 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
     // The use of the token was a use of the session.
     const again = await use(body.refresh_token)
     expect(again.status).toBe(200)
-    await parts().storage.commit(parts().sessions.revokeStatements('acme', session.sid))
+    await areas().storage.commit(areas().sessions.revokeStatements('acme', session.sid))
     expect(refusal(await use(again.body.refresh_token))).toEqual(refused)
-    const kept = await parts().tokens.grantsStore.find(offline.grant.id)
+    const kept = await areas().tokens.grantsStore.find(offline.grant.id)
     expect(kept?.offline).toBe(1)
     now -= 25 * 60_000
     expect((await use(offline.refreshToken)).status).toBe(200)
@@ -346,11 +346,11 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
   })
 
   it('are refused at once when the user, the client or the realm is disabled (CVE-2026-1609)', async () => {
-    const { db } = parts().storage
+    const { db } = areas().storage
     const bob = await addUser(site, { username: 'bob' })
     const ofBob = await issueGrant(site, app, bob)
     const enable = (enabled: number) =>
-      parts().storage.commit([
+      areas().storage.commit([
         statement(db.updateTable('users').set({ enabled }).where('id', '=', bob.id)),
       ])
     await enable(0)
@@ -369,7 +369,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
   })
 
   it('are refused when anything from before a moment is (CVE-2026-8922)', async () => {
-    const { db } = parts().storage
+    const { db } = areas().storage
     const carl = await addUser(site, { username: 'carl' })
     for (const [subject_kind, subject_id] of [
       ['user', carl.id],
@@ -379,7 +379,7 @@ describe.each(backends)('refresh tokens on $name', (backend) => {
       const { refreshToken } = await issueGrant(site, app, carl)
       now += 1000
       const row = { realm: 'acme', subject_kind, subject_id, at: now }
-      await parts().storage.commit(insertRows(db, 'not_before', [row]))
+      await areas().storage.commit(insertRows(db, 'not_before', [row]))
       expect(refusal(await use(refreshToken))).toEqual(refused)
       expect((await use((await issueGrant(site, app, carl)).refreshToken)).status).toBe(200)
     }

@@ -49,7 +49,7 @@ describe.each(backends)('an exchanged token on $name', (backend) => {
     const {
       storage,
       tokens: { grantsStore },
-    } = site.server.parts
+    } = site.server.areas
     await storage.commit(grantsStore.revoke(grant.id))
     expect(await Promise.all([delegated, again, subject].map(isActive))).toEqual([
       false,

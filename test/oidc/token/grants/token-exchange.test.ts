@@ -57,7 +57,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
     const document = await issuer.view.byId('client', client.id)
     if (!document) throw new Error(`no client ${client.clientId}`)
     const { user, scope = [], claims, jkt, of = grant.id } = more
-    const { token } = await site.server.parts.tokens.mint.accessToken({
+    const { token } = await site.server.areas.tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       scope,
@@ -365,7 +365,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
       const issuer = await issuerOf(site)
       const document = await issuer.view.byId('client', client.id)
       if (!document) throw new Error(`no client ${client.clientId}`)
-      return site.server.parts.tokens.mint.idToken({
+      return site.server.areas.tokens.mint.idToken({
         issuer,
         client: clientOf(document),
         user,
@@ -416,7 +416,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
       if (!document) throw new Error('no client app')
       const client = clientOf(document)
       const sign = (claims: Claims) =>
-        site.server.parts.tokens.mint.sign(issuer, client, 'JWT', {
+        site.server.areas.tokens.mint.sign(issuer, client, 'JWT', {
           iss: site.issuer,
           aud: 'app',
           sub: alice.id,
@@ -427,7 +427,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
       const {
         storage,
         tokens: { grantsStore },
-      } = site.server.parts
+      } = site.server.areas
       await storage.commit(grantsStore.revoke(gone.id))
       for (const subject of [
         // An answer of userinfo, one of authorize.
@@ -471,7 +471,7 @@ describe.each(backends)('token exchange on $name', (backend) => {
     const {
       storage,
       tokens: { grantsStore },
-    } = site.server.parts
+    } = site.server.areas
     await storage.commit(grantsStore.revoke(other.id))
     expect(await isActive(access_token)).toBe(false)
     expect(await refusal(service, subject)).toEqual([400, 'invalid_request'])
