@@ -44,8 +44,9 @@ export interface Given {
   readonly engine?: PasswordEngine | undefined
 }
 
+/** The areas up to the sessions, without realms, protocols and routes: a command about users needs no more. */
 // biome-ignore format: a line per area, so that the whole order is seen at once
-const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
+const openLower = async (given: Given, closing: AsyncDisposableStack) => {
   const { config, logger, clock, lookup, engine } = given
   const { http: { baseUrl }, runtime: { logMessages } } = config
   // Before the database is opened: nothing is made in a database that no master key is given for.
@@ -71,6 +72,21 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const users = openUsers({ storage, copy, clock, secrets, metrics, jobs, recorder, messaging, baseUrl })
   const credentials = openCredentials({ config, storage, clock, logger, secrets, platform, recorder, users })
   const sessions = openSessions({ storage, clock })
+  return {
+    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions,
+    close: () => closing.disposeAsync(),
+  }
+}
+
+// biome-ignore format: a line per area, so that the whole order is seen at once
+const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
+  const { config, logger, clock } = given
+  const { http: { baseUrl } } = config
+  const lower = await openLower(given, closing)
+  const { storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, close } = lower
+  const { keyring, vault } = secrets
+  const { outgoing } = platform
+  const { recorder } = audit
   const tokens = openTokens({ storage, copy, clock, secrets, keys, baseUrl, master })
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
@@ -93,18 +109,29 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, signIn, oidc, saml, selfService, admin, close: () => closing.disposeAsync(),
+    realm, webhooks, http, signIn, oidc, saml, selfService, admin, close,
   }
 }
 
 export type Areas = Awaited<ReturnType<typeof openAreas>>
 
-export const openServer = async (given: Given): Promise<Areas> => {
+export type LowerAreas = Awaited<ReturnType<typeof openLower>>
+
+/** Closes what is open already when an area cannot be opened. */
+const allOrNone = async <Opened>(
+  open: (closing: AsyncDisposableStack) => Promise<Opened>,
+): Promise<Opened> => {
   const closing = new AsyncDisposableStack()
   try {
-    return await openAreas(given, closing)
+    return await open(closing)
   } catch (error) {
     await closing.disposeAsync()
     throw error
   }
 }
+
+export const openServer = (given: Given): Promise<Areas> =>
+  allOrNone((closing) => openAreas(given, closing))
+
+export const openLowerAreas = (given: Given): Promise<LowerAreas> =>
+  allOrNone((closing) => openLower(given, closing))

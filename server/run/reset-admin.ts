@@ -17,7 +17,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { readSchema } from '#server/storage/maintenance.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { type Areas, openServer } from './open.ts'
+import { type LowerAreas, openLowerAreas } from './open.ts'
 
 export interface ResetAdmin {
   readonly realm: string
@@ -35,7 +35,7 @@ const requiring = ({ required_actions }: UserRow): string =>
   JSON.stringify([...new Set([...(JSON.parse(required_actions) as string[]), 'UPDATE_PASSWORD'])])
 
 const administratorIn = async (
-  { store, ranks }: Areas['users'],
+  { store, ranks }: LowerAreas['users'],
   view: RealmView,
   name: string,
 ): Promise<UserRow> => {
@@ -54,7 +54,7 @@ const settingsOf = async (view: RealmView): Promise<SettingsDoc> => {
   return contentOf<SettingsDoc>(document)
 }
 
-const resetIn = async (areas: Areas, name: string): Promise<ResetAdmin> => {
+const resetIn = async (areas: LowerAreas, name: string): Promise<ResetAdmin> => {
   const { copy, users, credentials, sessions, storage } = areas
   const { passwords, bruteForce } = credentials
   const { recorder } = areas.audit
@@ -105,7 +105,7 @@ export const resetAdmin = async (sources: ConfigSources, name: string): Promise<
   if (!(await readSchema(config.database.url)).exists)
     throw new ConfigError('there is no database: name it with --data or IAMCTL_DATABASE_URL')
   const logger = createLogger({ level: 'error' })
-  const areas = await openServer({ config, logger, clock: systemClock })
+  const areas = await openLowerAreas({ config, logger, clock: systemClock })
   try {
     return await resetIn(areas, name)
   } finally {
