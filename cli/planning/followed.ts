@@ -1,13 +1,13 @@
 /**
  * Fields that the server reads from elsewhere while another field is set (`x-follows`), such as the certificates of a service
- * provider with `metadataRefresh`. Files and server would overwrite each other: therefore a plan leaves them as they are, and
- * drift and adopt alone compare them.
+ * provider with `metadataRefresh`. Files and server would overwrite each other: therefore a plan leaves them as they are.
+ * Drift compares those that the files state; those that they leave out are of no concern to them.
  */
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Kind } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
-import { namesOf } from './names.ts'
+import { byPlace, namesOf } from './names.ts'
 import type { PlanWarning } from './plan.ts'
 import type { Match } from './renames/match.ts'
 
@@ -29,10 +29,12 @@ const leftAlone = ({ desired, actual }: Match): string[] =>
         .map(([field]) => field)
 
 /** The entry with the values that the server has read; the entry itself where nothing differs. */
-export const withFollowed = (match: Match): Match => {
+export const withFollowed = (match: Match, which: 'all' | 'unstated'): Match => {
   const { desired, actual } = match
   if (actual === null || desired.hash === actual.hash) return match
-  const fields = leftAlone(match)
+  const fields = leftAlone(match).filter(
+    (field) => which === 'all' || desired.body[field] === undefined,
+  )
   if (fields.every((field) => isDeepStrictEqual(desired.body[field], actual.body[field])))
     return match
   const read = Object.fromEntries(fields.map((field) => [field, actual.body[field]]))
@@ -40,14 +42,21 @@ export const withFollowed = (match: Match): Match => {
   return { ...match, desired: { ...desired, body, hash: contentHash(body) } }
 }
 
+const statesOther = (match: Match): boolean => {
+  const { desired, actual } = match
+  return leftAlone(match).some(
+    (field) =>
+      desired.body[field] !== undefined &&
+      !isDeepStrictEqual(desired.body[field], actual?.body[field]),
+  )
+}
+
 /** Entries whose files say something else than the server has read. */
-export const followedWarning = (
-  before: readonly Match[],
-  after: readonly Match[],
-): PlanWarning[] => {
-  const places = before
-    .filter((match, index) => after[index] !== match)
+export const followedWarning = (matches: readonly Match[]): PlanWarning[] => {
+  const places = matches
+    .filter(statesOther)
     .map(({ desired: { kind, key } }) => ({ kind: kind.kind, key }))
+    .toSorted(byPlace)
   return places.length === 0
     ? []
     : [

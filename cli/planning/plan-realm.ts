@@ -64,7 +64,7 @@ export interface PlanOptions {
   readonly targets?: readonly Place[]
   /** Also change what another source owns. */
   readonly takeOver?: boolean
-  /** Drift: fields that the server reads from elsewhere are compared with the files too. */
+  /** Drift: fields that the server reads from elsewhere are compared where the files state them. */
   readonly history?: boolean
   /** As `compare` told. Of a document that is renamed, under its old or its new key. */
   readonly differingSecrets: readonly SecretPlace[]
@@ -226,7 +226,8 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
   const scope: Scope = scopeOf(known, actual, targets)
   const byHand = followHandRenames(scope.desired, actual, source, files.desired)
   const found = match(byHand.desired, actual, files.desired)
-  const matches = options.history ? found.matches : found.matches.map(withFollowed)
+  const isDrift = options.history ?? false
+  const matches = found.matches.map((one) => withFollowed(one, isDrift ? 'unstated' : 'all'))
   const matching: Matching = { ...found, matches }
   const following = follow(matching.moved)
   const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
@@ -293,7 +294,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...(isWhole ? warningsAbout(staying, source, orphaned) : []),
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
-      ...followedWarning(found.matches, matches),
+      ...(isDrift ? [] : followedWarning(found.matches)),
       ...unserved(all),
     ],
     problems: sorted([

@@ -77,6 +77,9 @@ const tunes: Readonly<Record<string, Tune>> = {
 
   claim: mapperOf(claimMappers),
   'client-mapper': mapperOf(claimMappers),
+  /** Fields that follow its metadata are the server's, whatever the files say (test/cli/plans/followed-fields-are-left-alone). */
+  'saml-client': ({ doc: { metadataRefresh: _, ...doc }, secrets }) => ({ doc, secrets }),
+
   'saml-client-mapper': mapperOf(samlMappers),
 
   /** The scopes would have to be those of the client that it names. */
