@@ -2,9 +2,12 @@
 
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
+import type { Kind } from '#schemas/kind.ts'
 import { compact } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { ChangesetChange, Impact } from '#schemas/wire/wire.ts'
+import { harmless } from '../human/elements/text.ts'
+import { certificateAt, certificateText, withCertificateFacts } from './certificates.ts'
 import { documentName, impactText, wholeDocument } from './change-lines.ts'
 import { type Line, note, type Sign } from './lines.ts'
 import { fieldName, quoted, scalar, transition } from './text.ts'
@@ -48,6 +51,27 @@ const fieldLine = (field: FieldChange): Line => {
   return { sign: '~', depth: 2, text }
 }
 
+/** One that goes and one that comes, each on a line of its own: a person compares fingerprints as a whole. */
+const certificateLines = ({ spec }: Kind, field: FieldChange): Line[] => {
+  const sides: readonly (readonly [Sign, unknown])[] =
+    field.change === 'set'
+      ? [
+          ['-', field.before],
+          ['+', field.after],
+        ]
+      : [[field.change === 'add' ? '+' : '-', field.value]]
+  return sides.flatMap(([sign, value]) => {
+    const facts = certificateAt(spec, field.pointer, value)
+    const text = facts && `${pathOf(field.pointer)} = ${harmless(certificateText(facts))}`
+    return text === undefined ? [] : [{ sign, depth: 2, text }]
+  })
+}
+
+const fieldLines = (kind: Kind, field: FieldChange): Line[] => {
+  const certificates = certificateLines(kind, field)
+  return certificates.length > 0 ? certificates : [fieldLine(field)]
+}
+
 /** Of a document that comes or goes the fields are its members, each as a whole. */
 const wholeOf = (kind: string, fields: readonly FieldChange[], side: 'before' | 'after'): Doc =>
   compact(
@@ -60,9 +84,12 @@ const wholeOf = (kind: string, fields: readonly FieldChange[], side: 'before' | 
   )
 
 const fieldsOf = ({ op, kind, fields }: ChangesetChange): Line[] => {
-  if (op === 'create') return wholeDocument(kindNamed(kind), wholeOf(kind, fields, 'after'), '+')
-  if (op === 'delete') return wholeDocument(kindNamed(kind), wholeOf(kind, fields, 'before'), '-')
-  return fields.map(fieldLine)
+  const of = kindNamed(kind)
+  const whole = (side: 'before' | 'after') =>
+    withCertificateFacts(of.spec, wholeOf(kind, fields, side))
+  if (op === 'create') return wholeDocument(of, whole('after'), '+')
+  if (op === 'delete') return wholeDocument(of, whole('before'), '-')
+  return fields.flatMap((field) => fieldLines(of, field))
 }
 
 export const toldLines = (

@@ -164,3 +164,48 @@ describe('a service provider that follows its metadata', () => {
     expect((await expectDone(files, 'drift')).stdout).toContain('No changes.')
   })
 })
+
+describe('certificates', () => {
+  it('are told by subject, expiry and fingerprint in plans, applies, history and rollbacks, never as base64', async () => {
+    const realm = newRealm()
+    const first = file(realm, sender.certificate).replace(/ {4}metadata.*\n/g, '')
+    const files = estate({ 'realm.yaml': `realm: ${realm}\n` })
+    await expectDone(files, 'apply --auto-approve')
+    files.write({ 'realm.yaml': first })
+    const outputs = [
+      await expectDone(files, 'plan'),
+      await expectDone(files, 'plan -o markdown'),
+      await expectDone(files, 'apply --auto-approve'),
+    ]
+    const second = first.replace(pem(sender.certificate), pem(stranger.certificate))
+    files.write({ 'realm.yaml': second })
+    outputs.push(await expectDone(files, 'plan'), await expectDone(files, 'plan -o markdown'))
+    const { stdout: json } = await expectDone(files, 'plan -o json')
+    expect(JSON.parse(json).certificates).toMatchObject([
+      { realm, key: entityId, change: 'remove', sha256: sender.x509.fingerprint256 },
+      {
+        ...{ kind: 'saml-client', pointer: '/signingCertificate', change: 'add' },
+        ...{ subject: 'CN=party', sha256: stranger.x509.fingerprint256 },
+      },
+    ])
+    outputs.push(await expectDone(files, 'apply --auto-approve'))
+    const on = ['--realm', realm]
+    const { stdout: listed } = await expectDone(files, 'history -o json', ...on)
+    const [now, before] = JSON.parse(listed).map((one: { revision: number }) =>
+      String(one.revision),
+    )
+    outputs.push(
+      await expectDone(files, 'history show', now, ...on),
+      await expectDone(files, 'history show', before, ...on),
+      await expectDone(files, 'history diff', before, now, ...on),
+      await expectDone(files, 'rollback --plan', before, ...on),
+    )
+    for (const [index, { stdout }] of outputs.entries()) {
+      expect(stdout, `${index}`).not.toMatch(/MII|BEGIN CERTIFICATE/)
+      expect(
+        [sender, stranger].some(({ x509 }) => stdout.includes(x509.fingerprint256)),
+        stdout,
+      ).toBe(true)
+    }
+  })
+})
