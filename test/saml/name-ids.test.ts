@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, password } from '../oidc/relying-party.ts'
-import { put, remove, senderTo } from '../realm/changeset.ts'
+import { put, remove, senderTo } from '../realm/changesets/changeset.ts'
 import { backends } from '../support/backends.ts'
 import {
   addProvider,
@@ -51,7 +51,7 @@ describe.each(backends)('names of users at service providers on $name', (backend
     expect((await site.admin('POST', '/import', exported)).status).toBe(200)
     expect((await told('bob')).nameId).toBe(nameId)
     // Also where nothing is remembered of what was told before.
-    await site.server.parts.storage.append([{ sql: 'delete from saml_name_ids', parameters: [] }])
+    await site.server.areas.storage.append([{ sql: 'delete from saml_name_ids', parameters: [] }])
     expect((await told('bob')).nameId).toBe(nameId)
   })
 

@@ -5,10 +5,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { acs, aggregate, entity, keyDescriptor } from '../../saml/metadata/sp-metadata.ts'
-import { sender, stranger } from '../../xml/keys.ts'
-import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
-import { freshHome, startWorld } from './fixture/fixture.ts'
+import { acs, aggregate, entity, keyDescriptor } from '../../../saml/metadata/sp-metadata.ts'
+import { sender, stranger } from '../../../xml/keys.ts'
+import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
+import { freshHome, startWorld } from '../fixture/fixture.ts'
 
 const world = startWorld()
 

@@ -1,9 +1,9 @@
 /** A plan over many service providers that are as they should be. */
 import { describe, expect, it } from 'vitest'
 import { sender } from '../../../xml/keys.ts'
-import { newEstate, newRealm } from '../estate.ts'
-import { startWorld } from '../fixture.ts'
-import { startProxy } from '../proxy.ts'
+import { newEstate, newRealm } from '../fixture/estate.ts'
+import { startWorld } from '../fixture/fixture.ts'
+import { startProxy } from '../fixture/proxy.ts'
 
 const world = startWorld()
 
