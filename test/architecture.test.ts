@@ -1,4 +1,4 @@
-/** The tree keeps the rules of the house; test/architecture/planted.test.ts shows that each of them can fail. */
+/** The source tree meets the architecture rules; test/architecture/planted.test.ts shows that each rule can fail. */
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { kindNames, rules } from './architecture/rules.ts'

@@ -1,6 +1,6 @@
 /**
- * People on the admin API by an access token of the command line (`iamctl-cli`), with `openid-client` in its place: who
- * they are, when it ends, and every other token of a user that is none.
+ * Users on the admin API with an access token of the command line (`iamctl-cli`), with `openid-client` as the client:
+ * identity, expiry, and the refusal of every other token of a user.
  */
 
 import * as openid from 'openid-client'

@@ -1,4 +1,4 @@
-/** Events are found and shown by the names of those who are in them, while they have names. */
+/** Events are found and shown by the current names of their actors and resources. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'

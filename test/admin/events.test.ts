@@ -1,4 +1,4 @@
-/** The audit trail over the admin API: every filter, pages that stand still, and an event for every write. */
+/** The audit trail over the admin API: every filter, stable pages, and an event for every write. */
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** The policy for signing keys is carried out by the server, and a key is kept while what it signed may be valid. */
+/** The server carries out the policy for signing keys, and keeps a key while its signatures may be valid. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'

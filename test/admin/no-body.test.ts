@@ -1,4 +1,4 @@
-/** A POST without a body, where every field is optional, is one with an empty object. */
+/** A POST without a body, where every field is optional, equals a POST of an empty object. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-/** The verbs beyond CRUD: memberships, attachments, secrets, keys, tokens, sessions and flows. */
+/** Actions of the admin API beyond CRUD: memberships, attachments, secrets, keys, tokens, sessions and flows. */
 
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

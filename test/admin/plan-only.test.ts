@@ -1,6 +1,6 @@
 /**
- * A client that may only plan does not get around it: not by exchanging its token, and not because a scope is renamed or
- * deleted. That it may do more is a change of the client, and is told as a rise of privilege.
+ * A plan-only client stays plan-only: neither a token exchange nor a renamed or deleted scope lifts the limit. Lifting it
+ * is a change of the client, which plans report as a rise of privilege.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Realms over the admin API: made with their seeds, listed, and gone without a trace. */
+/** Realms over the admin API: creation with seeds, lists, and deletion without remains. */
 
 import { X509Certificate } from 'node:crypto'
 import { sql } from 'kysely'

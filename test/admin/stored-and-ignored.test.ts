@@ -1,4 +1,4 @@
-/** A value that no code reads is refused when it is written, over REST and in a file alike. */
+/** A value that no code reads is refused on writing, over REST and in files. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClaimMapperId, claimMapperIds, claimMappers } from '#schemas/drivers/claim-mappers.ts'

@@ -1,4 +1,4 @@
-/** GET whoami: who the caller is, and what they may do in the realm they ask about. */
+/** GET whoami: the identity of the caller, and the permissions of the caller in the realm of the request. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'

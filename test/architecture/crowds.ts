@@ -1,4 +1,4 @@
-/** How many files a folder holds beside its sub-folders: a list that is read at one glance. */
+/** The number of files in a folder, sub-folders not counted. */
 import { dirname } from 'node:path'
 import type { Tree } from './tree.ts'
 

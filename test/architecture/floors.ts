@@ -1,6 +1,6 @@
 /**
- * Who may import whom. A folder imports only folders on lower floors and, on its own floor, those to its left.
- * Imports of types count as well: a type that must be known upstairs belongs downstairs.
+ * Allowed imports. A folder imports only folders on lower floors and, on its own floor, those to its left. Imports of
+ * types count as well: a type that a lower floor needs belongs to a lower floor.
  */
 import type { Import, Tree } from './tree.ts'
 

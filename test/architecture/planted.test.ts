@@ -1,4 +1,4 @@
-/** Every rule of the house finds the offence it is there for, and lets its lawful neighbour pass. */
+/** Every architecture rule reports planted faults, and accepts similar code that is allowed. */
 import { describe, expect, it } from 'vitest'
 import { rules } from './rules.ts'
 import { treeOf } from './tree.ts'

@@ -1,4 +1,4 @@
-/** The rules of the house that a program can check, one function each: a tree in, the places that break it out. */
+/** The architecture rules, one function each: from a source tree to the places that break the rule. */
 
 import { crowdedFolders } from './crowds.ts'
 import { homelessFiles, importCycles, wrongImports } from './floors.ts'

@@ -1,4 +1,4 @@
-/** The catalogue of event types is the only source of them: what else is emitted would be a word nobody can filter by. */
+/** The catalogue of event types is complete: every emitted type is listed, so that filters know it. */
 
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

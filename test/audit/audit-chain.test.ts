@@ -1,4 +1,4 @@
-/** Whoever tampers with sealed events is found out, and the first event that was touched is named. */
+/** Tampering with sealed events is detected, and the first changed event is reported. */
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What the server emits of the audit trail is set over the API, counts on every node at once, and hides its secret. */
+/** Settings of audit emission: set over the API, effective on every node at once, and their secret stays hidden. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuditRecord } from '#schemas/wire/events.ts'

@@ -1,4 +1,4 @@
-/** Events reach the configured receiver in order and at least once, whatever it answers and whoever dies. */
+/** Events reach the configured receiver in order and at least once, through errors of the receiver and crashes of nodes. */
 
 import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'

@@ -1,4 +1,4 @@
-/** What is personal in the audit trail can be read until the user is erased, and never afterwards. */
+/** Personal data in the audit trail is readable until the user is erased, and not afterwards. */
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** The stream of audit events: complete, in order, on every node, resumed where it was, and only for who may see it. */
+/** The stream of audit events: complete, ordered, on every node, resumable, and only with permission. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'

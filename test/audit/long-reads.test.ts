@@ -1,4 +1,4 @@
-/** Reads of an audit trail that a tenant has made long: other realms are answered meanwhile, and few run at once. */
+/** Reads of a long audit trail: other realms are answered meanwhile, and the number of concurrent reads is limited. */
 
 import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** The outbox: every event once and in the order of commits, whatever is under way meanwhile. */
+/** The outbox: every event once and in commit order, also with concurrent transactions. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,6 @@
-/** A receiver of webhooks: real TLS, under the name localhost unless it is given another, keeps what it gets, and answers what it is told to. */
+/**
+ * A webhook receiver with real TLS, by default under the name localhost: it keeps requests and gives configured answers.
+ */
 
 import { createHmac } from 'node:crypto'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'

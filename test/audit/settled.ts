@@ -1,7 +1,6 @@
 /**
- * The end of the outbox may lie a little before the newest events: on PostgreSQL whatever transaction is under way
- * holds it back, also one of another test in another database of the same server. Who says "from now on" and means it
- * waits for it.
+ * The end of the outbox may lie a little before the newest events: on PostgreSQL every open transaction holds it back,
+ * also one of another test in another database of the same server. A test that reads "from now on" waits for it.
  */
 
 import { expect } from 'vitest'

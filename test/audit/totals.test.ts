@@ -1,4 +1,4 @@
-/** Totals that are counted in arrears agree with the rows, whatever arrives or goes meanwhile. */
+/** Totals that are counted later agree with the rows, also while rows are added and removed. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTotals } from '#server/audit/totals.ts'

@@ -1,4 +1,4 @@
-/** Every delivery is signed: a webhook without a secret gets one, which is told once, and can get another. */
+/** Every delivery is signed: a webhook without a secret gets one, which is answered once and can be replaced. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningJobs } from '#server/jobs/queue.ts'

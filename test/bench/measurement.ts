@@ -1,4 +1,4 @@
-/** What a measurement is given and what it gives back. */
+/** Input and result of a measurement. */
 
 import type { Backend, Server } from './backends.ts'
 

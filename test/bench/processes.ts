@@ -1,4 +1,4 @@
-/** Processes under measurement. Whatever way the benchmark ends, the reaper of the tests ends them. */
+/** Processes under measurement. The reaper of the tests ends them, however the benchmark ends. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** The few figures that are made of many. */
+/** Percentiles and other summary figures. */
 
 /** Nearest rank: a value that was seen, never one between two. */
 export const quantile = (values: readonly number[], part: number): number => {

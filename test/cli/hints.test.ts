@@ -1,4 +1,4 @@
-/** Every error says what to do next. */
+/** Every error has a hint on the next action. */
 import { describe, expect, it } from 'vitest'
 import { ProblemError, problemOf, UnreachableError } from '#cli/client/http/errors.ts'
 import { failureOf } from '#cli/failure.ts'

@@ -1,4 +1,4 @@
-/** The queue in the database, on every database: who gets a job, when, and what is left when somebody dies. */
+/** The queue on every database: leases, schedules, and recovery after the death of a node. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Attempted, Job, JobHandler, NewJob, Outcome } from '#server/jobs/job.ts'
 import { type Jobs, jobFigures, openJobs, type RunningJobs } from '#server/jobs/queue.ts'

@@ -1,4 +1,4 @@
-/** What every database behind the storage contract must do. Run on each of them by `storage.test.ts`. */
+/** The storage contract as tests. `storage.test.ts` runs them on each database. */
 import { type Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-/** What others do between two applies: administrators over REST, running software, and the users themselves. */
+/** Writes between two applies: by administrators over REST, by running software, and by users. */
 
 import fc from 'fast-check'
 import type { Doc } from '#schemas/json-schema.ts'

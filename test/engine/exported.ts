@@ -1,4 +1,4 @@
-/** What an export must say of a realm, as values and as files, and where its secrets are. */
+/** The expected export of a realm, as values and as files, and the places of its secrets. */
 
 import { expect } from 'vitest'
 import type { Api } from '#cli/client/api.ts'

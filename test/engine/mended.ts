@@ -1,4 +1,4 @@
-/** Makes a thrown realm one that could be meant: what leads nowhere, or what a rule refuses, is taken out of it. */
+/** Makes a generated realm valid: dangling references and values that a rule refuses are removed. */
 
 import { locate, segmentsOf } from '#cli/validate/locate.ts'
 import { createValidator } from '#cli/validate/validate.ts'

@@ -1,8 +1,8 @@
 /**
- * What holds of every change, tried on realms of every kind made by chance, through the CLI's loader, validator and
- * planner and a real server: a realm that was `a` and becomes `b`, while administrators, users and running software
- * write to it as well. What fails is told with its seed and path: IAMCTL_TEST_SEED tries the same again, and with
- * IAMCTL_TEST_PATH only the one case, made smaller. IAMCTL_TEST_PAIRS tries as many.
+ * Properties of every change, on generated realms with documents of every kind, through the CLI's loader, validator and
+ * planner and a real server: realm `a` becomes realm `b` while administrators, users and running software write to it. A
+ * failure is reported with seed and path: IAMCTL_TEST_SEED repeats the run, IAMCTL_TEST_PATH one shrunk case.
+ * IAMCTL_TEST_PAIRS sets the number of pairs.
  */
 
 import fc from 'fast-check'

@@ -1,6 +1,6 @@
 /**
- * Many pipelines apply to one realm at the same moment. Each that is answered with a revision made exactly that one;
- * each that is not is told that the realm moved, with exit code 6, and plans again; in the end nothing is lost.
+ * Many pipelines apply to one realm concurrently. Each answered revision is exactly one apply; every other apply ends
+ * with exit code 6, since the realm moved, and plans again. No change is lost.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

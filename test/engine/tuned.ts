@@ -1,6 +1,6 @@
 /**
- * Where fields must agree with each other, values thrown for each of them rarely do: these kinds are helped along. What
- * else a rule refuses is taken out afterwards (mended.ts), so a new kind needs no line here until it must.
+ * Generators for kinds whose fields must agree with each other, which independent values rarely do. Other refused values
+ * are removed afterwards (mended.ts), so a new kind needs a line here only if most of its documents are refused.
  */
 
 import { authenticatorIds, withoutCode } from '#schemas/drivers/authenticators.ts'

@@ -1,4 +1,4 @@
-/** Values made by chance that a schema accepts: of a new kind or field without a line here. */
+/** Generated values that a schema accepts; a new kind or field needs no line here. */
 
 import fc from 'fast-check'
 import { commandLineId } from '#schemas/access/command-line.ts'

@@ -1,4 +1,7 @@
-/** Work that one node makes and another one does: it is told of it, and looks by itself only when it may have missed a word. */
+/**
+ * Jobs that one node creates and another runs: the other node is notified, and polls only if it may have missed a
+ * notification.
+ */
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { JobHandler } from '#server/jobs/job.ts'

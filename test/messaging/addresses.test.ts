@@ -1,4 +1,4 @@
-/** Every host and URL that a provider may hold: none of them leads into the network of the server. */
+/** Hosts and URLs of messaging providers: none of them reaches the network of the server. */
 
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** Every door by which a request causes a message to a user: how it is opened, and how often it may be. */
+/** Every request that causes a message to a user: how to send it, and its limit. */
 
 import type { Answer } from '../sign-in/fixture.ts'
 import { password, SignInBrowser, type World } from '../sign-in/world.ts'

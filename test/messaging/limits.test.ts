@@ -1,6 +1,6 @@
 /**
- * How many messages can be caused: every door that sends one, by every limit, counted where it leaves. The answer
- * is the same whether a message was sent, kept back, or had nowhere to go.
+ * Limits of messages: every request that sends one, against every limit, counted at the receiver. The answer is the same
+ * for a sent message, a withheld message, and a missing recipient.
  */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'

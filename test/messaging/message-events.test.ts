@@ -1,4 +1,4 @@
-/** What becomes of a message to a user is an event, once: by which way it left, and nothing that it said or to whom. */
+/** The outcome of a message to a user is one audit event with the channel, without content and recipient. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'

@@ -1,4 +1,4 @@
-/** Takes the messaging providers of a realm away, so that tests can share one. */
+/** Removes the messaging providers of a realm, so that tests can share the realm. */
 
 import type { TestServer } from '../support/server.ts'
 

@@ -1,4 +1,4 @@
-/** Templates: what may stand in them, what they become, and in which language they come with the server. */
+/** Templates: allowed placeholders, rendered messages, and the languages that come with the server. */
 
 import { readdirSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Gateways, Twilio, Firebase and Apple, as real servers on this machine; who is tried, in which order, and what is told. */
+/** Gateways, Twilio, Firebase and Apple, as real servers on 127.0.0.1: order of attempts, and reports. */
 
 import { generateKeyPairSync } from 'node:crypto'
 import { jwtVerify } from 'jose'

@@ -1,4 +1,4 @@
-/** The library that everybody knows is asked as well: what is told must be the same. */
+/** Histograms of request durations equal those of the library prom-client. */
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { exposition, type Figures } from '#server/metrics/metrics.ts'

@@ -1,4 +1,7 @@
-/** A TCP proxy before PostgreSQL that can fall silent, as a network does that is cut: nothing is refused, nothing arrives. */
+/**
+ * A TCP proxy before PostgreSQL that can stop forwarding, like a cut network: connections are neither refused nor
+ * answered.
+ */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 

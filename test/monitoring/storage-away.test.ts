@@ -1,6 +1,6 @@
 /**
- * A database that cannot be used: 503 with Retry-After through every door, never 500 and never a hang, readiness down;
- * and as before when the database is back, without a restart of the server.
+ * An unavailable database: 503 with Retry-After on every endpoint, never 500 and never a hang, readiness down; and
+ * recovery without a restart of the server.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

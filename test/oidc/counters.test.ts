@@ -1,4 +1,4 @@
-/** What the metrics say of every grant: a token is counted when it was issued, a sign-in when somebody tried. */
+/** Metrics of every grant type: a token counts when it is issued, a sign-in when it is tried. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Fields, openWorld, type World } from '../security/tokens/grants-in-flight.ts'

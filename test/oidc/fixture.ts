@@ -1,4 +1,4 @@
-/** An issuer behind a real port, on a real database, for relying parties that nobody here wrote. */
+/** An issuer on a real port and a real database, for third-party relying parties. */
 
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'

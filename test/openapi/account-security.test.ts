@@ -1,4 +1,4 @@
-/** What the description says of who may come to the self-service surface, held against what the surface does. */
+/** Security requirements in the API description of self-service agree with its behaviour. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'

@@ -1,4 +1,4 @@
-/** The pages of every room together, as no room has them. */
+/** The pages of all areas in one object. */
 
 import { landingPages } from '#server/admin/landing-page.ts'
 import type { Pages, PagesOf } from '#server/http/pages/pages.ts'

@@ -1,4 +1,4 @@
-/** Whatever a model holds, it becomes text: every string of every example is replaced by an attack. */
+/** Every string of every page model is escaped: each is replaced by an attack. */
 
 import { afterAll, describe, expect, it } from 'vitest'
 import { bareServer } from '../http/bare-server.ts'

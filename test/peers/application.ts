@@ -1,4 +1,4 @@
-/** What stands behind Apache: an application that shows the headers it is sent, as JSON. */
+/** The application behind Apache: it answers the request headers as JSON. */
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'

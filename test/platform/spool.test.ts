@@ -1,4 +1,4 @@
-/** What is spooled comes back as it was, within its limit, and leaves nothing in the folder. */
+/** Spooled data is read back unchanged, within its limit, and leaves no file in the folder. */
 
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** One rule for flows that are run, at REST, changesets, imports and files: every way through proves the user. */
+/** Flows in use prove the user on every path; the rule holds for REST, changesets, imports and files. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { check } from '../cli/validate/check.ts'

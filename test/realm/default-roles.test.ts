@@ -1,4 +1,4 @@
-/** Every new user gets the realm's default role, whatever door made them, and the files say nothing of it. */
+/** Every new user gets the realm's default role, however the user is created, and no file contains it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'

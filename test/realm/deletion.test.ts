@@ -1,4 +1,4 @@
-/** What a deletion takes along, as the marks say; decided without a database. */
+/** Effects of a deletion by the `onDelete` marks, decided without a database. */
 
 import { describe, expect, it } from 'vitest'
 import type { OnDelete } from '#schemas/json-schema.ts'

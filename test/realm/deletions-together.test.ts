@@ -1,4 +1,4 @@
-/** Documents that refer to each other go in one list, in any order, whether each is named or goes along with another. */
+/** Documents that refer to each other are deleted in one list, in any order, named or by cascade. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { randomFrom, seed } from '../support/run/chance.ts'

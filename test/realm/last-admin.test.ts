@@ -1,4 +1,4 @@
-/** Whatever is written, and through whatever door: somebody who can sign in administers the master realm. */
+/** The master realm keeps an administrator who can sign in, for every kind of write. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'

@@ -1,4 +1,4 @@
-/** A change twice as large is twice the work: what is counted are calls of functions, never a time. */
+/** The work for a change is linear in its size, measured in function calls, never in time. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { anyBackend } from '../support/backends.ts'

@@ -1,6 +1,6 @@
 /**
- * PUT of a document that a realm has exactly once: what is absent is unchanged, null is the default. So whoever knows some
- * of the fields resets none of the others.
+ * PUT of a singleton document: an absent field is unchanged, null sets the default. A client that knows only some fields
+ * resets no other field.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** The account by access token: only one for the account API opens it, and only a fresh step-up changes how the user signs in. */
+/**
+ * The account API by access token: only tokens for the account API are accepted, and changes of credentials need a recent
+ * step-up.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'

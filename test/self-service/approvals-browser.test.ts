@@ -1,4 +1,4 @@
-/** Push and QR sign-ins as two people-sized screens see them: a desktop that waits by itself, and a phone that allows. */
+/** Push and QR sign-ins in two browsers: a desktop screen that waits, and a phone screen that approves. */
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Sign-ins that are allowed elsewhere, by push and by QR code: who may, how often, and from where. */
+/** Sign-ins that another device approves, by push and by QR code: permission, number of attempts, and origin. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '#server/messaging/sender.ts'

@@ -1,4 +1,4 @@
-/** The account by access token: it is worth what the sign-in behind it was worth. */
+/** The account by access token: the token has the authentication level of its sign-in. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'

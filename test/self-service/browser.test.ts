@@ -1,4 +1,4 @@
-/** The account in a real browser, on a phone's screen, from the first factor to the end of it. */
+/** The account in a real browser on a phone screen, from the first factor to the deletion of the account. */
 
 import { readFileSync } from 'node:fs'
 import { Secret, TOTP } from 'otpauth'

@@ -1,4 +1,4 @@
-/** A CIBA request that an enrolled device of its user decides, with its key and nothing else (docs/decisions/device-approvals.md). */
+/** A CIBA request that an enrolled device of the user decides with its key alone (docs/decisions/device-approvals.md). */
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

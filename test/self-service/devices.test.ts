@@ -1,4 +1,4 @@
-/** Enrolling devices over HTTP: who may, what is signed, and that everything is good once. */
+/** Enrolment of devices over HTTP: permission, signed content, and single use. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tidy } from '#server/run/housekeeping.ts'

@@ -1,4 +1,4 @@
-/** Factors in the user's own hands, and everybody who must not have them there. */
+/** Users manage their own factors; requests of others are refused. */
 
 import { Secret, TOTP } from 'otpauth'
 import { describe, expect, it } from 'vitest'

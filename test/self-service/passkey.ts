@@ -1,6 +1,6 @@
 /**
- * A passkey without a browser: registers and signs as an authenticator does (WebAuthn Level 3, 6.1, 6.5 and 7), and can be
- * told to do it wrong.
+ * A passkey without a browser: registers and signs as an authenticator does (WebAuthn Level 3, 6.1, 6.5 and 7), with
+ * optional faults.
  */
 
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'

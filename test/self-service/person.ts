@@ -1,4 +1,4 @@
-/** Somebody with an account: a browser that is signed in to it, and requests by JSON as its pages could send them. */
+/** A user with an account: a signed-in browser, and JSON requests as its pages send them. */
 
 import type { NewSession } from '#server/sessions/sessions.ts'
 import { statement } from '#server/storage/statements.ts'

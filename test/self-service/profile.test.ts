@@ -1,4 +1,4 @@
-/** Name, address and password in the user's own hands, as JSON and on pages. */
+/** Users change their own name, address and password, as JSON and on pages. */
 
 import { describe, expect, it } from 'vitest'
 import { withNewcomers } from '../sign-in/newcomers.ts'

@@ -1,4 +1,4 @@
-/** A change of an address, as the old address sees it: told of, and undone by a link that is good once. */
+/** A changed address: the old address gets a notice, and a single-use link to undo the change. */
 
 import { describe, expect, it } from 'vitest'
 import { tidy } from '#server/run/housekeeping.ts'

@@ -1,4 +1,4 @@
-/** Sessions, consents and data in the user's own hands, and the end of an account. */
+/** Users manage their own sessions, consents and data, and delete their account. */
 
 import { describe, expect, it } from 'vitest'
 import { withNewcomers } from '../sign-in/newcomers.ts'

@@ -1,4 +1,4 @@
-/** Transactions over HTTP: bound to their payload and their user, signed with a key, used once by who made them. */
+/** Transactions over HTTP: bound to payload and user, signed with a key, used once by the client that made them. */
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

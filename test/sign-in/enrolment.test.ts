@@ -1,4 +1,4 @@
-/** A factor is set up by users who have proved who they are, never by whoever gives their name (CVE-2025-3910, CVE-2026-3429). */
+/** A factor is enrolled only after a proof of the user; the username alone is not enough (CVE-2025-3910, CVE-2026-3429). */
 
 import { describe, expect, it } from 'vitest'
 import { personOf } from '../self-service/person.ts'

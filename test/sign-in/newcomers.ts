@@ -1,4 +1,4 @@
-/** A world that the tests of a suite share, and somebody new in it for each of them: no test meets what another has left. */
+/** A server that the tests of a suite share, with a new user for each test, so that tests are independent. */
 
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Backend } from '../support/backends.ts'

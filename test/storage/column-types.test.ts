@@ -1,4 +1,7 @@
-/** A backup of PostgreSQL holds columns of text and whole numbers; one of another type would be left out of it in silence. */
+/**
+ * A backup of PostgreSQL supports columns of text and whole numbers; a column of another type would be missing from it
+ * without an error.
+ */
 import pg from 'pg'
 import { expect, inject, it } from 'vitest'
 import { openStorage } from '#server/storage/open.ts'

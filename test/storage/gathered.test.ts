@@ -1,4 +1,4 @@
-/** Questions that are asked at the same moment share a query which begins after them. */
+/** Concurrent reads share a query that begins after them. */
 
 import { describe, expect, it } from 'vitest'
 import { gathered } from '#server/storage/gathered.ts'

@@ -1,4 +1,4 @@
-/** Group commit on SQLite when the database itself gives up: what is reported as written is what is there. */
+/** Group commit on SQLite after a failure of the database: writes that were reported as done are stored. */
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Statement } from '#server/storage/contract.ts'

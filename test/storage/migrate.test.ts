@@ -1,4 +1,4 @@
-/** The migration runner: order, atomicity, and what it does to a database that it must not touch. */
+/** The migration runner: order, atomicity, and refusal of unknown databases. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Realms that were born without the client of the command line have it after the next start. */
+/** Realms created without the client of the command line have it after the next start. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { commandLineId } from '#schemas/access/command-line.ts'

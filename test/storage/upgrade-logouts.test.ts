@@ -1,4 +1,4 @@
-/** Clients that were still to be told of the end of a session when the server was replaced are told by the new one. */
+/** Pending logout notifications of an earlier version are delivered by the new one. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Realms that were born without passkeys on the first page offer them after the next start. A realm in which somebody
- * decided on the sign-in or on its second factor keeps what it asks for.
+ * Realms created without passkeys on the first page offer them after the next start. A realm with a changed sign-in flow
+ * or second factor keeps its flow.
  */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Realms that were born without the scopes `organization` and `account` have them after the next start. */
+/** Realms created without the scopes `organization` and `account` have them after the next start. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'

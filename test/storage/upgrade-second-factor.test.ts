@@ -1,4 +1,4 @@
-/** Realms whose second factor was born without enrolled devices offer them after the next start; changed flows stay. */
+/** Realms created with a second factor without enrolled devices offer devices after the next start; changed flows stay. */
 import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { Flow } from '#schemas/kinds/sign-in/flow.ts'

@@ -1,4 +1,4 @@
-/** Databases that an earlier version left are brought up to date at the next start, and nothing in them is lost. */
+/** Databases of an earlier version are upgraded at the next start, and keep all data. */
 import { readFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'

@@ -1,6 +1,6 @@
 /**
- * What there must be of one client that writes: an entry such as `role w0-3` with what a reader would see of it, and
- * how entries follow when what they depend on is renamed or deleted.
+ * The expected documents of one writing client: an entry such as `role w0-3` with its visible fields, and the effect on
+ * entries when a document they depend on is renamed or deleted.
  */
 import type { Storage } from '#server/storage/contract.ts'
 

@@ -1,6 +1,6 @@
 /**
- * How much work a piece of the program does, told by what V8 counts: calls of functions, which are the same on every
- * machine and under every load, where a time is not.
+ * The work of a piece of the program in calls of functions, as V8 counts them: the number is the same on every machine
+ * and under every load, unlike a time.
  */
 import { Session } from 'node:inspector/promises'
 

@@ -1,4 +1,4 @@
-/** Public keys that nobody should trust, as JWKs, each with what is wrong with it. */
+/** Weak or invalid public keys as JWKs, each with its fault. */
 
 import { generateKeyPairSync, type JsonWebKey, randomBytes } from 'node:crypto'
 

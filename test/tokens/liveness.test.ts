@@ -1,4 +1,4 @@
-/** What stands behind a token is asked of the database once, and again as soon as anything was committed. */
+/** The state behind a token is read from the database once, and again after every commit. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCopy } from '#server/storage/documents/copy.ts'

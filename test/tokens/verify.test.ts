@@ -1,4 +1,4 @@
-/** What was found out about a token is remembered until something is committed, and never past the time of its end. */
+/** The result of a verification is cached until the next commit, and never beyond the expiry of the token. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'

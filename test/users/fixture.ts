@@ -1,4 +1,4 @@
-/** Accounts on a real database, with a clock that stands still and hashes that cost nothing and are counted. */
+/** Users on a real database, with a fixed clock and a hasher that is free and counts its calls. */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAjv } from '#schemas/ajv.ts'

@@ -1,4 +1,4 @@
-/** Webhooks: who gets which event, signed how, how often it is tried, and when a receiver is given up. */
+/** Webhooks: subscriptions, signatures, retries, and the end of attempts for a failing receiver. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RunningJobs } from '#server/jobs/queue.ts'

@@ -1,4 +1,4 @@
-/** What a received document must be like before anybody looks at what it says. */
+/** Conditions on a received document that are checked before its content is read. */
 import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import {

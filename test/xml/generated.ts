@@ -1,4 +1,4 @@
-/** Elements by chance: every prefix, awkward values, deep and wide. */
+/** Generated elements: every prefix, unusual values, deep and wide. */
 import fc from 'fast-check'
 import { element, namespaces, type QualifiedName, type Template } from '#server/xml/index.ts'
 

@@ -1,4 +1,4 @@
-/** Whatever is changed in a signed document: it is refused, or reads exactly as it was signed. */
+/** Every mutation of a signed document is refused, or leaves the signed content unchanged. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalize } from '#server/xml/canonicalize.ts'

@@ -1,4 +1,4 @@
-/** Second factors that an administrator sets: what is shown once, what is stored, what ends, what is refused. */
+/** Second factors that an administrator sets: values shown once, stored rows, ended sessions, refusals. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recoveryCodeDigest } from '#server/credentials/factors/recovery-codes.ts'

@@ -1,4 +1,4 @@
-/** What is held about a person, and its erasure: looked for afterwards in every table of the database and in the log. */
+/** Export and erasure of personal data: after an erasure, every table and the log are searched for it. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../../sign-in/world.ts'

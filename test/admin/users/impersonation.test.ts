@@ -1,4 +1,4 @@
-/** An administrator who acts as a user: what happens in that session is the administrator's doing, on behalf of the user. */
+/** Impersonation: events of the session name the administrator as actor, on behalf of the user. */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { statement } from '#server/storage/statements.ts'

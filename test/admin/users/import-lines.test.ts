@@ -1,4 +1,4 @@
-/** Users that come as lines, ten thousand of them, with hashes of other products; some of them sign in. */
+/** Import of ten thousand users as JSON lines, with password hashes of other products; some of the users sign in. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'

@@ -1,4 +1,4 @@
-/** The bulk import of users: all or none, and every wrong row named. */
+/** Bulk import of users: atomic, and every invalid row is reported. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadEngine } from '#server/platform/passwords/engine.ts'

@@ -1,4 +1,4 @@
-/** Passwords that an administrator sets: what is refused and why, what ends, what is recorded. */
+/** Passwords that an administrator sets: refusals with reasons, ended sessions, audit events. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'

@@ -1,4 +1,4 @@
-/** Users over the admin API: their whole life, search and pages, roles, locks and names that are taken. */
+/** Users over the admin API: life cycle, search, pages, roles, locks, and conflicts of names. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'

@@ -1,4 +1,4 @@
-/** What holds of every adoption: files in any style, of realms made by chance, and another realm that is live. */
+/** Properties of every adoption, on generated files in any style and a generated live realm. */
 
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

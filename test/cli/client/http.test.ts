@@ -1,4 +1,4 @@
-/** Requests: what is tried again, what is waited for, and what is said when nobody of ours answers. */
+/** Requests of the client: retries, waiting, and error messages for servers that are not iamctl. */
 import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'

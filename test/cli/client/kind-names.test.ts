@@ -1,4 +1,4 @@
-/** Kinds under every name that people give them, and the paths of their documents. */
+/** Kinds under all of their names, and the paths of their documents. */
 import { describe, expect, it } from 'vitest'
 import { findKind, kindWord, pathOfList, pathOfOne } from '#cli/client/kind-names.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'

@@ -1,4 +1,4 @@
-/** Whatever a server answers, a command ends with a sentence about it and never with a stack trace. */
+/** Invalid answers of a server end a command with an error message, never with a stack trace. */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-/** Completion: what is offered. That shells write it is in test/peers/shells.test.ts. */
+/** Completion: the offered words. That shells insert them is tested in test/peers/shells.test.ts. */
 
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

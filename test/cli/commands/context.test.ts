@@ -1,4 +1,4 @@
-/** Contexts: what a command is about, and what wins where several say so. */
+/** Contexts: server and realm of a command, and the precedence of their sources. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-/** `iamctl doctor`: what is wrong is found where it is, each with what to do about it. */
+/** `iamctl doctor`: every problem is reported with its place and a remedy. */
 
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'

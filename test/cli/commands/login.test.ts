@@ -1,4 +1,4 @@
-/** Signing in from a machine: what is kept, what never is, and who is asked. */
+/** Signing in from the command line: stored values, values that are never stored, and prompts. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What operators do: passwords and locks, invitations, sessions, the audit trail, signing keys. */
+/** Commands of operators: passwords and locks, invitations, sessions, the audit trail, signing keys. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Versions that differ: a server that is newer or older than the program, as a proxy makes the real one seem. */
+/** Version skew: a server that is newer or older than the program, simulated by a proxy. */
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'

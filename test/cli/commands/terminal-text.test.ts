@@ -1,4 +1,4 @@
-/** Text of servers and files is shown without what a terminal obeys, and keeps its value for programs (CVE-2021-42574). */
+/** Text of servers and files is shown without control sequences, and unchanged in machine output (CVE-2021-42574). */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

@@ -1,4 +1,4 @@
-/** Where dev keeps its data, and which port its server gets. */
+/** The data folder and the port of `iamctl dev`. */
 import {
   existsSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-/** Which terminals get hyperlinks (OSC 8): in any other, a shortened address would be of no use. */
+/** Terminals that get hyperlinks (OSC 8). Other terminals show addresses in full. */
 import { describe, expect, it } from 'vitest'
 import { hasHyperlinks } from '#cli/views/human/dev/hyperlinks.ts'
 

@@ -1,4 +1,4 @@
-/** What dev reads out of the server's log, and how it names those who act. */
+/** The parts of the server log that dev shows, and the names of actors in them. */
 import { describe, expect, it } from 'vitest'
 import { createActorNames } from '#cli/dev/actors.ts'
 import { readLogLine } from '#cli/dev/server/server-log.ts'

@@ -1,4 +1,4 @@
-/** What makes dev apply again: saves of every sort, once each, and never two applies at a time. */
+/** Triggers of an apply in dev: saves of every kind, once each, and never two applies at a time. */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** On awkward but valid documents our values are those of the other YAML library, whose reading is independent. */
+/** Unusual but valid documents have the same values as in a second, independent YAML library. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'

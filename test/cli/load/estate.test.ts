@@ -1,4 +1,4 @@
-/** iamctl.yaml: found from below, checked, and every mistake with its place. */
+/** iamctl.yaml: found from sub-folders, validated, and every error with its place. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

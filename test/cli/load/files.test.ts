@@ -1,4 +1,4 @@
-/** Paths -> files: folders, links, standard input, names that are meant to do harm, and what cannot be read. */
+/** Paths -> files: folders, links, standard input, hostile names, and unreadable files. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'

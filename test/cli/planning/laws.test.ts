@@ -1,4 +1,4 @@
-/** What holds of every plan, tried on realms made by chance and on a server on paper. */
+/** Properties of every plan, on generated realms and a simulated server. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

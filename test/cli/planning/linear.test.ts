@@ -1,4 +1,4 @@
-/** Files twice as large are twice the work to read, check and plan: what is counted are calls of functions, never a time. */
+/** Reading, checking and planning are linear in the size of the files, measured in function calls, never in time. */
 
 import { describe, expect, it } from 'vitest'
 import { actualOf } from '#cli/planning/actual.ts'

@@ -1,4 +1,4 @@
-/** The order of changes, as laws over graphs made by chance. */
+/** The order of changes, as properties of generated graphs. */
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * A server on paper: documents in, operations, documents out, by the rules of the engine's contract and without any of
- * the planner's code. The plan is right where what comes out is what the files say.
+ * A simulated server: documents and operations in, documents out, by the rules of the engine's contract and without code
+ * of the planner. A plan is correct if the result equals the files.
  */
 
 import type { Doc } from '#schemas/json-schema.ts'

@@ -1,4 +1,4 @@
-/** Realms made by chance, with references that lead somewhere: two of them make a plan. */
+/** Generated realms with valid references: two of them make a plan. */
 
 import fc from 'fast-check'
 import type { Doc } from '#schemas/json-schema.ts'

@@ -1,4 +1,4 @@
-/** Plans in files: what was saved is applied as it is, or refused. */
+/** Saved plans: applied unchanged, or refused. */
 
 import { describe, expect, it } from 'vitest'
 import { CommandError, exitCodes } from '#cli/exit.ts'

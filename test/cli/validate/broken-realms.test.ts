@@ -1,4 +1,4 @@
-/** Every mistake has its code, its place, and where one is likely, what was meant. */
+/** Every error has its code and place, and a suggestion where one is likely. */
 import { describe, expect, it } from 'vitest'
 import { codes } from '#cli/validate/codes.ts'
 import { brokenRealms } from './cases.ts'

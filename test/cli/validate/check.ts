@@ -1,4 +1,4 @@
-/** Text of realm files -> what is wrong in them, by the way that every command takes. */
+/** Text of realm files -> findings, through the same functions as every command. */
 
 import type { Diagnostic } from '#cli/diagnostics.ts'
 import { findEstate } from '#cli/load/estate.ts'

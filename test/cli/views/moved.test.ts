@@ -1,4 +1,4 @@
-/** What others did meanwhile, from the details of a refusal. */
+/** Concurrent changes, as shown from the details of a refusal. */
 import { describe, expect, it } from 'vitest'
 import { movedLines } from '#cli/views/human/moved.ts'
 

@@ -1,4 +1,4 @@
-/** Opening a database: what is refused, with which words, and what happens when several open at once. */
+/** Opening a database: refusals with their messages, and several processes at once. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

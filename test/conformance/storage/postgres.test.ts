@@ -1,4 +1,4 @@
-/** What only PostgreSQL has: several nodes, notifications, and connections that break. */
+/** Behaviour of PostgreSQL alone: several nodes, notifications, and broken connections. */
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import pg from 'pg'

@@ -1,4 +1,4 @@
-/** What only SQLite has: files, a lock between processes, a writer thread. */
+/** Behaviour of SQLite alone: files, a lock between processes, a writer thread. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stat, symlink } from 'node:fs/promises'

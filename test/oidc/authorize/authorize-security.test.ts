@@ -1,4 +1,4 @@
-/** What the authorization endpoint must not do: redirect where nobody registered, guess, or finish what another began. */
+/** Attacks on the authorization endpoint: unregistered redirects, ambiguous requests, and requests of another browser. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

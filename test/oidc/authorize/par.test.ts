@@ -1,4 +1,4 @@
-/** Pushed requests (RFC 9126), request objects (RFC 9101) and signed answers (JARM), with relying parties nobody here wrote. */
+/** Pushed requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM), with third-party relying parties. */
 
 import {
   exportJWK,

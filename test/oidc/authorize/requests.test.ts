@@ -1,4 +1,4 @@
-/** What protocol endpoints make of a body before they read its parameters, and of a method that they do not take. */
+/** Bodies and methods that protocol endpoints refuse before they read parameters. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

@@ -1,4 +1,4 @@
-/** Clients that sign what they are: private_key_jwt and client_secret_jwt (RFC 7523, OIDC Core §9). */
+/** Client authentication by signed assertions: private_key_jwt and client_secret_jwt (RFC 7523, OIDC Core §9). */
 
 import { createSecretKey } from 'node:crypto'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'

@@ -1,4 +1,4 @@
-/** Keys of clients that are published at an address: fetched when needed, rotation picked up, never at a sender's pace. */
+/** Client keys at a `jwksUri`: fetched when needed, rotation followed, and the rate of requests limited. */
 
 import { generateKeyPairSync } from 'node:crypto'
 import {

@@ -1,4 +1,4 @@
-/** One word on a client switches the rules of a profile on, and nothing that contradicts it can be written. */
+/** The profile of a client switches its rules on; contradicting fields are refused. */
 
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What is refused to a client that is known, before it asks for any token: whoever tries things out is seen. */
+/** Refusals to a known client before a token request are recorded as audit events. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Fields, openWorld, type World } from '../../security/tokens/grants-in-flight.ts'

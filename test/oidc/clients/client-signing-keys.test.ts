@@ -1,4 +1,4 @@
-/** A client may have keys of its own: all that is signed for it is signed by them, and anybody can verify it. */
+/** Signing keys of a client: everything issued to it is signed by them, and verifiable with published keys. */
 
 import { X509Certificate } from 'node:crypto'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'

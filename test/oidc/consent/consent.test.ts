@@ -1,4 +1,4 @@
-/** Consent: asked, remembered, honoured, taken back; given by nobody but the user. */
+/** Consent: requested, remembered, applied, revoked; given only by the user. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

@@ -1,4 +1,4 @@
-/** How a user learns that a client asks for them (CIBA Core §8): on a device where one can be reached, else by mail. */
+/** Notification of a user about a CIBA request (CIBA Core §8): on a reachable device, otherwise by mail. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Delivery } from '#server/messaging/sender.ts'

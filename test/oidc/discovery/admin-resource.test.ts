@@ -1,4 +1,4 @@
-/** The admin API says who issues tokens for it (RFC 9728), and a 401 leads there. */
+/** The admin API names its authorization server (RFC 9728), and a 401 points to that metadata. */
 
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

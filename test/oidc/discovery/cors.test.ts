@@ -1,7 +1,7 @@
 /**
- * Which endpoints pages of other origins may use. Metadata and keys are for everybody. What a page does as a client is for
- * the web origins of that client. What is opened as a page, or is for clients with a secret alone, which no page has, is
- * for none: introspection and CIBA refuse public clients, so that a browser never has a reason to call them.
+ * CORS by endpoint. Metadata and keys are open to all origins. Endpoints for public clients are open to the web origins
+ * of the client. Pages, and endpoints for confidential clients alone (introspection, CIBA), are open to none, since a
+ * page holds no client secret.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** What a realm says about itself, as real relying parties read it. */
+/** The discovery documents of a realm, as third-party relying parties read them. */
 
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'

@@ -1,4 +1,4 @@
-/** Back-channel logout (OIDC Back-Channel Logout 1.0): who is told, what, when, and until it has arrived. */
+/** Back-channel logout (OIDC Back-Channel Logout 1.0): recipients, logout tokens, and retries until delivery. */
 
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** A client's back-channel: a server that keeps the logout tokens it gets, and answers what it is told to. */
+/** The back-channel endpoint of a client: it keeps logout tokens and gives configured answers. */
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

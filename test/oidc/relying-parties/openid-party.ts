@@ -1,4 +1,4 @@
-/** A relying party that nobody here wrote: openid-client, which verifies the signature of all that it is told. */
+/** A third-party relying party: openid-client, which verifies the signature of every response. */
 
 import * as openid from 'openid-client'
 import type { OidcSite, TestClient } from '../fixture.ts'

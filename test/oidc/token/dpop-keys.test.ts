@@ -1,4 +1,4 @@
-/** A key that nobody can use proves nothing: the proof is refused, wherever it is sent (RFC 9449 §5, §7.1). */
+/** Invalid and weak DPoP keys: the proof is refused at every endpoint (RFC 9449 §5, §7.1). */
 
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWK, SignJWT } from 'jose'

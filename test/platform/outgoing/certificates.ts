@@ -1,4 +1,4 @@
-/** A self-signed certificate for tests that need real TLS, as little of X.509 as that takes (RFC 5280 §4.1). */
+/** A minimal self-signed certificate for tests that need real TLS (RFC 5280 §4.1). */
 
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 

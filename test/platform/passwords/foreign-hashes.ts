@@ -1,4 +1,4 @@
-/** Hashes of one password, made by Python's hashlib and libxcrypt: other people's code, not ours. */
+/** Hashes of one password, made by third-party code: Python's hashlib and libxcrypt. */
 
 export const foreignPassword = 'correct horse é'
 

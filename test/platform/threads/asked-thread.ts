@@ -1,4 +1,4 @@
-/** The thread of thread-calls.test.ts: it tells who it is, or does what it is asked to. */
+/** The thread of thread-calls.test.ts: it answers its id, or does what the call says. */
 
 import { getPriority } from 'node:os'
 import { threadId } from 'node:worker_threads'

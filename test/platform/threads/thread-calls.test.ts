@@ -1,4 +1,4 @@
-/** Calls into threads: each gets its own answer, whatever becomes of the others that travel with it. */
+/** Calls into threads: each gets its own answer, also if other calls of the same batch fail. */
 import { constants, getPriority, platform } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createThreadCalls, type ThreadCalls } from '#server/platform/threads/thread-calls.ts'

@@ -1,4 +1,4 @@
-/** What the start needed is given back, and nothing is left that scripts could call. */
+/** Memory of the start is returned, and no function for it stays on the global object. */
 import { getHeapSpaceStatistics } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** `iamctl server reset-admin`: the last administrator gets back in, with the host and the master key alone. */
+/** `iamctl server reset-admin` restores access of the last administrator with the host and the master key alone. */
 
 import { describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

@@ -1,4 +1,4 @@
-/** `iamctl server rotate-master-key`: afterwards the old key opens nothing, and nothing is lost, whatever happens. */
+/** `iamctl server rotate-master-key`: the old key opens nothing afterwards, and nothing is lost, also after a crash. */
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** The first start on an empty database: who may sign in afterwards, what is on the disk, and what was told to whom. */
+/** The first start on an empty database: the first administrator, files on disk, and printed secrets. */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import argon2 from 'argon2'

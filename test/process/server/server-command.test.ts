@@ -1,4 +1,4 @@
-/** `iamctl server` as an operator meets it: its help, its options, and one clear line for whatever is wrong. */
+/** `iamctl server`: help, options, and one clear line for every configuration error. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** How a server stops: requests under way end, new ones are refused, and nobody can hold it up for ever. */
+/** Shutdown of a server: requests in progress end, new ones are refused, and no client delays it beyond the limit. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'

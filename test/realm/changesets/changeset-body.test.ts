@@ -1,4 +1,4 @@
-/** The body of a changeset is taken apart alike wherever it is cut into chunks. */
+/** The body of a changeset is parsed alike for every division into chunks. */
 
 import { describe, expect, it } from 'vitest'
 import { readBody } from '#server/realm/changesets/changeset-body.ts'

@@ -1,4 +1,4 @@
-/** How a changeset is read: all that is wrong with it at once, two forms of body, and limits that say so. */
+/** Reading of a changeset: all errors at once, two forms of body, and limits with clear errors. */
 
 import { request } from 'node:http'
 import type { AddressInfo } from 'node:net'

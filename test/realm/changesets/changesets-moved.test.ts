@@ -1,4 +1,4 @@
-/** A changeset holds for the revision it was made for: others are told of, and a repeated one is applied once. */
+/** A changeset holds for its base revision: concurrent changes are reported, and a repeated changeset is applied once. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '#server/platform/clock.ts'

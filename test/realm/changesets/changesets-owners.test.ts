@@ -1,4 +1,4 @@
-/** Whose a document is, what is protected, and who may send a changeset at all. */
+/** Owners of documents, protection, and the permission to send a changeset. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Permission } from '#schemas/access/permissions.ts'

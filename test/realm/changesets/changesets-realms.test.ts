@@ -1,4 +1,4 @@
-/** A changeset may make its realm, and may tell what it would do and whom that would reach. */
+/** A changeset can create its realm, and a dry run reports its changes and blast radius. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Role } from '#schemas/kinds/users/role.ts'

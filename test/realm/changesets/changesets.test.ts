@@ -1,4 +1,4 @@
-/** A changeset makes its documents so: full state, renames and deletions, whose they are, and what is recorded. */
+/** A changeset sets full state: puts, renames, deletions, owners, and the recorded revision. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

@@ -1,4 +1,4 @@
-/** POST …/compare: what differs from the files, in one request, and no way to guess secrets unseen. */
+/** POST …/compare: differences to the files in one request, with a limit and an audit event against guessing of secrets. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'

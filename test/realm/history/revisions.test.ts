@@ -1,4 +1,4 @@
-/** GET …/revisions: who changed what, field by field, as far as the reader may see it. */
+/** GET …/revisions: author and field changes of each revision, within the permissions of the reader. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'

@@ -1,6 +1,6 @@
 /**
- * Random histories and rollbacks: an export of an earlier revision is what the realm was then, and a rollback makes it
- * so again, whatever names changed hands meanwhile. `SEED=7` repeats one.
+ * Random histories and rollbacks: the export of an earlier revision equals the realm at that time, and a rollback
+ * restores it, also after renames. `SEED=7` repeats one.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

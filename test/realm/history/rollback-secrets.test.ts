@@ -1,4 +1,4 @@
-/** Secrets that a rollback cannot give back: named before it starts, given by the caller, or let go on purpose. */
+/** Secrets that a rollback cannot restore: reported in advance, given by the caller, or left out explicitly. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'
 import { startServer, type TestServer } from '../../support/server.ts'

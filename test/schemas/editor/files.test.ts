@@ -1,6 +1,6 @@
 /**
- * The schemas for editors accept our own files and all that `iamctl validate` accepts, as a JSON Schema implementation says that
- * nobody here wrote.
+ * The schemas for editors accept the example files and all that `iamctl validate` accepts, by a third-party
+ * implementation of JSON Schema.
  */
 
 import { globSync, readFileSync } from 'node:fs'

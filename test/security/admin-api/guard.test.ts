@@ -1,4 +1,4 @@
-/** Every admin route, as it is registered, refuses who may not use it, in the order 401, CSRF, permission. */
+/** Every registered admin route refuses callers without permission, in the order 401, CSRF, permission. */
 
 import fastify, { type RouteOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

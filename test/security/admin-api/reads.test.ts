@@ -1,4 +1,4 @@
-/** What a permission does not let read is not read by way of another one; and a lock ends, whatever the clock was. */
+/** A permission gives no read access to data of another permission; and a lock ends also after a change of the clock. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { put, senderTo } from '../../realm/changesets/changeset.ts'

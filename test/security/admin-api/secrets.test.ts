@@ -1,4 +1,4 @@
-/** Every GET of the admin API, searched for what must never come out: planted secrets, hashes and sealed values. */
+/** Every GET of the admin API, searched for planted secrets, hashes and sealed values. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { secretFields } from '#schemas/walk.ts'

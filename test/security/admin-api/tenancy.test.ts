@@ -1,4 +1,4 @@
-/** What belongs to one realm is out of reach in every other, whatever route it is asked for on. */
+/** Data of one realm cannot be reached through any route of another realm. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kindNamed } from '#schemas/registry.ts'

@@ -1,4 +1,4 @@
-/** A realm with one thing of every sort, so that every route with a parameter can be asked for one that exists. */
+/** A realm with one item of every type, so that every route with a parameter has an existing value. */
 
 import type { Kind } from '#schemas/kind.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'

@@ -1,6 +1,6 @@
 /**
- * Keys of clients as a way inside (CVE-2026-1180): whatever is written as `jwksUri`, an assertion of the client makes the
- * server call nothing that is not on the public internet, and the answer does not tell what is there.
+ * SSRF through keys of clients (CVE-2026-1180): an assertion of a client with any `jwksUri` causes requests to the public
+ * internet alone, and the answer reveals nothing about the target.
  */
 
 import { once } from 'node:events'

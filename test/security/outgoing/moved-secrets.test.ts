@@ -1,6 +1,6 @@
 /**
- * A stored secret does not follow its document to another host (CVE-2024-5967): whoever may change where a provider
- * leads must not learn the password that is kept for it.
+ * A stored secret is never sent to a host other than the one it was given for (CVE-2024-5967): a change of the provider's
+ * address does not reveal its password.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,7 @@
-/** Every address that an administrator can write and the server calls: how it is written, and what makes the server call it. */
+/**
+ * Every address that an administrator can write and the server requests: how it is written, and the trigger of the
+ * request.
+ */
 
 import { generateKeyPair, SignJWT } from 'jose'
 import { forwardQueue } from '#server/audit/forwarder.ts'

@@ -1,7 +1,7 @@
 /**
- * The server as a way inside (CVE-2026-1180, GHSA-29jh-8cfq-rr8x): whatever an administrator of a realm writes where the
- * server calls, nothing is called that is not on the public internet or allowed by the operator; not by a redirect, and
- * not by a name whose answer changes between the check and the call.
+ * SSRF (CVE-2026-1180, GHSA-29jh-8cfq-rr8x): addresses that an administrator of a realm writes cause requests to the
+ * public internet or to hosts that the operator allows; also with redirects, and with DNS answers that change between
+ * check and request.
  */
 
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** Addresses that people give: every field for one refuses what a browser or the server should never follow. */
+/** Fields for addresses refuse URLs that a browser or the server must not follow. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAjv } from '#schemas/ajv.ts'

@@ -1,6 +1,6 @@
 /**
- * Webhooks as a way inside (CVE-2026-1180, GHSA-29jh-8cfq-rr8x): whatever a realm's administrator writes as the address
- * of a receiver, nothing that is not on the public internet is called.
+ * SSRF through webhooks (CVE-2026-1180, GHSA-29jh-8cfq-rr8x): receivers that an administrator of a realm writes are on
+ * the public internet.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

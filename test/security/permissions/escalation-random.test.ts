@@ -1,6 +1,7 @@
 /**
- * The rule as a law: whatever somebody without realm-admin writes, through REST or as lists of operations, nobody
- * holds afterwards what neither they nor the writer held before, and no stronger principal has another way in.
+ * Privilege escalation as a property: for all writes of a user without realm-admin, over REST or as lists of operations,
+ * no user gains a permission that neither the user nor the writer held, and no stronger principal gets another
+ * credential.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,6 @@
-/** No permission alone, nor any few of them, leads to realm-admin: a caller grants only what they hold. */
+/**
+ * No permission, and no small set of them, leads to realm-admin: a caller grants only permissions that the caller holds.
+ */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {

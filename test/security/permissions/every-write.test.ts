@@ -1,8 +1,7 @@
 /**
- * Every permission, every write that it allows, and what can be made of it: a holder never has a session, a token, a
- * credential or a reset of a user who holds more, and nobody holds more than before. The routes are those of the API
- * description, each with a valid body and with hostile ones, on things of the realm, on the administrator and on the
- * holder.
+ * Every permission with every write that it allows: a holder never obtains a session, a token, a credential or a reset of
+ * a user with more permissions, and no user gains permissions. The routes are those of the API description, each with a
+ * valid body and with hostile ones, on items of the realm, on the administrator and on the holder.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

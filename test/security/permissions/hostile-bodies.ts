@@ -1,4 +1,4 @@
-/** Bodies by which a holder of a route's permission would become more, by method and path below the realm. */
+/** Bodies that would raise the permissions of the caller, by method and path below the realm. */
 
 import { guess, type Scene, secret } from './scene.ts'
 

@@ -1,6 +1,6 @@
 /**
- * A message alone opens and resets nothing of a user who holds an admin permission: who configures messaging, templates or
- * flows reads what is sent. Here the attacker owns the mailbox and the SMS gateway of the realm.
+ * A message alone neither signs in nor resets a user with an admin permission, since administrators of messaging,
+ * templates or flows can read messages. The attacker owns the mailbox and the SMS gateway of the realm.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** Who could administer what in a realm, and with which credentials: what no attack may change. */
+/** Permissions and credentials of all principals of a realm: the state that no attack may change. */
 
 import { type Permission, permissionKeys } from '#schemas/access/permissions.ts'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'

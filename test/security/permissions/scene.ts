@@ -1,6 +1,6 @@
 /**
- * A realm with an administrator who never signs in, and an attacker who holds one permission and reads every mail of the
- * realm. `lost` tells what of the administrator, or of anybody's permissions, is no longer as it was.
+ * A realm with an administrator who never signs in, and an attacker with one permission who reads every mail of the
+ * realm. `lost` lists changed credentials of the administrator and changed permissions.
  */
 
 import type { Permission } from '#schemas/access/permissions.ts'

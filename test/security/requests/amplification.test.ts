@@ -1,4 +1,4 @@
-/** A reply does not grow with what was sent to provoke it (CWE-405), and memory comes back after a burst. */
+/** The size of a reply does not grow with the request (CWE-405), and memory is released after a burst. */
 
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

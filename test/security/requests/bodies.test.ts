@@ -1,4 +1,4 @@
-/** What a body may hold: the fields of its route and nothing else, as strict JSON, of a bounded size. */
+/** Request bodies: the fields of the route and no others, strict JSON, bounded size. */
 
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

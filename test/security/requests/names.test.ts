@@ -1,4 +1,4 @@
-/** Text as names and values: it comes back as it was given, or is refused with 400, alike on both databases. */
+/** Text as names and values: stored unchanged, or refused with 400, alike on both databases. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { kindNamed } from '#schemas/registry.ts'

@@ -1,4 +1,4 @@
-/** Text that has broken other software: quotes, scripts, encodings, directions, lengths, words with a meaning. */
+/** Text that has broken other software: quotes, scripts, encodings, bidirectional text, lengths, reserved words. */
 
 export const naughtyStrings: readonly string[] = [
   'undefined',

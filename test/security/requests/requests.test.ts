@@ -1,4 +1,4 @@
-/** Requests that are bent on purpose: paths, queries, headers. None gets past the guard, none makes the server fail. */
+/** Malformed requests: paths, queries, headers. None passes the guard, none causes a server error. */
 
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, request } from 'node:http'

@@ -1,4 +1,4 @@
-/** A browser behind a proxy that lies, or that speaks to the server itself as if it were one: every header that could name a host. */
+/** A browser with forged proxy headers: every header that could name a host. */
 
 import type { InjectOptions } from 'fastify'
 import type { Sent } from '../../sign-in/fixture.ts'

@@ -1,6 +1,6 @@
 /**
- * Invitations of comparable products that could be forged, used by others, late or twice (CVE-2026-16072, CVE-2026-1529,
- * GHSA-fmh4-wcc4-5jm3, CVE-2025-64708, CVE-2022-23555), as attacks on a running server.
+ * Advisories about invitations of comparable products that were forged, or used by others, late or twice (CVE-2026-16072,
+ * CVE-2026-1529, GHSA-fmh4-wcc4-5jm3, CVE-2025-64708, CVE-2022-23555), as attacks on a running server.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

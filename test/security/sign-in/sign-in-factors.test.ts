@@ -1,4 +1,6 @@
-/** Factors under attack: added or removed by who has not shown enough, skipped by answers that are none, guessed and forged. */
+/**
+ * Attacks on factors: enrolment and removal without sufficient proof, empty and malformed answers, guessing and forgery.
+ */
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { authenticators } from '#schemas/drivers/authenticators.ts'

@@ -1,4 +1,4 @@
-/** What mail may open: addresses that are claimed, addresses that look like others, and links that lead elsewhere. */
+/** Attacks through mail: claimed addresses, look-alike addresses, and links to other hosts. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'

@@ -1,4 +1,4 @@
-/** Proofs that are good once, given fifty times at the same moment: one of them counts (CVE-2026-37982 and its like). */
+/** Single-use proofs, sent fifty times concurrently: one is accepted (CVE-2026-37982 and similar). */
 
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../sign-in/fixture.ts'

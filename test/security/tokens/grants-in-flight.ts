@@ -1,4 +1,4 @@
-/** Every grant up to the moment before its tokens: the user has done everything, and the client has only to ask. */
+/** Every grant up to its token request: the user has finished, and the client can ask for tokens. */
 
 import { type OidcSite, openIssuer, type Reply, type TestClient } from '../../oidc/fixture.ts'
 import {

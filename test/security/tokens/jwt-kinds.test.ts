@@ -1,6 +1,6 @@
 /**
- * A JWT is good for what it was made for and for nothing else (RFC 8725 §3.11-3.12, RFC 9101 §10.8): each kind is shown
- * at each place, signed by the right key, and is accepted where it belongs alone.
+ * A JWT is accepted only for its purpose (RFC 8725 §3.11-3.12, RFC 9101 §10.8): each type of JWT is sent to each
+ * consumer, signed by the right key, and is accepted by its own consumer alone.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Every kind of JWT that the server makes or reads, as genuine as it can be and dressed for another place where the rules of
- * its own kind leave room for that; and every place where one is read. All that a client signs is signed with one key.
+ * Every type of JWT that the server issues or reads, valid and adapted to another consumer as far as the rules of its
+ * type permit; and every consumer. A client signs all of its JWTs with one key.
  */
 
 import { createHash, KeyObject, sign as signBytes } from 'node:crypto'

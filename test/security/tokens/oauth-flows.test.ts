@@ -1,4 +1,4 @@
-/** Rules that hold for every grant alike: who may get tokens, for what, with which handle. */
+/** Rules for all grants: clients, scopes and single-use handles. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { change } from '../../oidc/relying-party.ts'

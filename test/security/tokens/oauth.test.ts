@@ -1,4 +1,7 @@
-/** What has gone wrong at token endpoints elsewhere: forged and misdirected tokens, pollution, CORS, failing storage. */
+/**
+ * Advisories about token endpoints of other products: forged and misdirected tokens, parameter pollution, CORS, failing
+ * storage.
+ */
 
 import {
   createHmac,

@@ -1,6 +1,6 @@
 /**
- * What is good once, shown fifty times at the same moment, to two nodes where they share a database: one of them counts
- * (CVE-2026-1035, CVE-2026-37982). By push and QR code: test/self-service/approvals.test.ts.
+ * Single-use handles, sent fifty times concurrently, to two nodes where they share a database: one is accepted
+ * (CVE-2026-1035, CVE-2026-37982). Push and QR codes: test/self-service/approvals.test.ts.
  */
 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'

@@ -1,6 +1,6 @@
 /**
- * Whatever factors users have enrolled, and whatever state the push provider is in, the built-in flows ask for one of the
- * factors, offer a way through or say why there is none, and never take the password alone.
+ * For every set of enrolled factors and every state of the push provider, the built-in flows ask for one of the factors,
+ * offer an alternative or explain the outage, and never accept the password alone.
  */
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'

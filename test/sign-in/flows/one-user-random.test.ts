@@ -1,6 +1,6 @@
 /**
- * For all flows that the server takes, and all answers of somebody who can prove nothing about another user: no session of
- * that user is opened, and no credential of theirs changes.
+ * For all flows that the server accepts, and all answers of an attacker without a credential of another user: no session
+ * of that user is opened, and no credential of that user changes.
  */
 
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** Everything that a sign-in has proved is of one user: naming another user begins with nothing. */
+/** All proofs of a sign-in belong to one user: naming another user discards them. */
 
 import { beforeEach, describe, expect, it } from 'vitest'
 import { personOf } from '../../self-service/person.ts'

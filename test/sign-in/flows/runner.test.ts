@@ -1,4 +1,4 @@
-/** What a sign-in asks next, by the shape of its flow alone. */
+/** The next step of a sign-in, derived from its flow alone. */
 
 import { describe, expect, it } from 'vitest'
 import {

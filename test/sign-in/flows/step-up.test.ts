@@ -1,4 +1,4 @@
-/** A client that asks for more than the session is worth: only what is missing is asked, and tokens tell what was done. */
+/** Step-up: only the missing factors are asked for, and tokens name the methods in use. */
 
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

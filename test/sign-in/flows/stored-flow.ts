@@ -1,4 +1,4 @@
-/** A flow as a database may hold it from before a rule was made, or after somebody wrote to it by hand. */
+/** A flow that the current rules refuse: stored by an earlier version, or written to the database directly. */
 
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'

@@ -1,6 +1,6 @@
 /**
- * Somebody who knows the name of another user, has an account in the same realm, and answers the pages of a sign-in as chance
- * has it: with names, with what their own account has, with whatever a page lets them set up.
+ * An attacker who knows the name of another user, has an account in the same realm, and answers the pages of a sign-in at
+ * random: with names, with credentials of the own account, with factors that a page lets them enrol.
  */
 
 import { Secret, TOTP } from 'otpauth'

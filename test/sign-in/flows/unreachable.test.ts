@@ -1,6 +1,6 @@
 /**
- * A step that its user has, and that the realm cannot ask for at the moment, is never left out of a flow, and no other factor
- * is set up in its place: whoever can break the messaging provider could otherwise switch the second factor off.
+ * An enrolled factor that the realm cannot ask for at the moment is never skipped, and no other factor is enrolled in its
+ * place: an attacker who breaks the messaging provider could otherwise switch the second factor off.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

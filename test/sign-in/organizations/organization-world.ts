@@ -1,4 +1,4 @@
-/** A world with an organization in it, and people who are invited into it by real mail. */
+/** A server with an organization, and users who are invited into it by real mail. */
 
 import type { Backend } from '../../support/backends.ts'
 import { openWorld, password, type SignInBrowser, type World } from '../world.ts'

@@ -1,4 +1,4 @@
-/** How people become members of organizations: by invitation and by mail domain, over HTTP with real mail. */
+/** Membership of organizations: by invitation and by mail domain, over HTTP with real mail. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addressLane, messageQueue } from '#server/users/messages/post.ts'

@@ -1,4 +1,4 @@
-/** For which organization somebody signs in, and with which browser, over HTTP with real mail. */
+/** The organization and the known device of a sign-in, over HTTP with real mail. */
 
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

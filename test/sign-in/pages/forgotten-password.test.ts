@@ -1,4 +1,4 @@
-/** The journey of a forgotten password that an application began, and what its pages say, over HTTP with real mail. */
+/** A forgotten password within the sign-in for an application, and the texts of its pages, over HTTP with real mail. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

@@ -1,4 +1,4 @@
-/** The addresses that people type: pages for browsers, and for programs what was there before. */
+/** Addresses that users type: pages for browsers, and unchanged answers for programs. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

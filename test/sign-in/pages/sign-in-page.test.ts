@@ -1,4 +1,4 @@
-/** What the pages of a sign-in say about the application that it is for, and what they keep of a refused form. */
+/** The application that sign-in pages name, and the fields that they keep after a refusal. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'

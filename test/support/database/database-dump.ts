@@ -1,4 +1,4 @@
-/** Every row of every table as text, to look for what must not be there. */
+/** Every row of every table as text, to search for values that must not be stored. */
 
 import { sql } from 'kysely'
 import type { Storage } from '#server/storage/contract.ts'

@@ -1,6 +1,6 @@
 /**
- * What tests by chance are tried with. `npm test` tries the same every time, so that only a change can make it fail;
- * `npm run test:long` tries more, and something new every time. IAMCTL_TEST_SEED repeats what failed.
+ * Seed and number of runs of generated tests. `npm test` uses a fixed seed, so that only a change of the code can make it
+ * fail; `npm run test:long` runs more cases with a new seed. IAMCTL_TEST_SEED repeats a failure.
  */
 
 export const isLong = process.env['IAMCTL_TEST_LONG'] === '1'

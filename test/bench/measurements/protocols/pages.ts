@@ -1,4 +1,4 @@
-/** What each page weighs with everything that it loads. */
+/** The size of each page with all assets that it loads. */
 
 import { examples } from '../../../pages/examples.ts'
 import { weighPage } from '../../../pages/page-weight.ts'

@@ -1,6 +1,6 @@
 /**
- * How fast assertions are signed, against raw RSA-2048 signatures of the same process: one signature (the assertion), both
- * (the assertion and the response around it). Also what a bomb costs before it is refused.
+ * The rate of signed assertions, against raw RSA-2048 signatures of the same process: with one signature (the assertion)
+ * and two (assertion and response). Also the cost of an XML bomb until it is refused.
  */
 
 import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * Webhooks: what a token request costs while nobody subscribes to its event and while one does, in turns; and how
- * fast a backlog of events reaches a receiver.
+ * The cost of webhooks for a token request, without and with a subscription to its event, in turns; and the rate at which
+ * a backlog of events reaches a receiver.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

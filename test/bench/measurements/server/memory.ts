@@ -1,6 +1,6 @@
 /**
- * Memory under traffic that does not end: what a server holds minute by minute, and how fast that grows once it is warm.
- * `BENCH_MINUTES` says how long it is warm; ten unless given.
+ * Memory under continuous traffic: usage per minute, and growth after warm-up. `BENCH_MINUTES` sets the length; the
+ * default is ten.
  */
 
 import type { Backend, Server } from '../../backends.ts'

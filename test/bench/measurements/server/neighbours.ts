@@ -1,4 +1,4 @@
-/** What a realm that searches and verifies its audit trail does to others: their p99 beside it, against that without. */
+/** The effect of searches and verifications of one realm's audit trail on other realms: their p99 with and without them. */
 
 import { sql } from 'kysely'
 import type { Areas } from '#server/run/open.ts'

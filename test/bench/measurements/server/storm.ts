@@ -1,4 +1,4 @@
-/** What a storm of sign-ins does to tokens: those of a client beside it, against a bare handler beside the same storm. */
+/** The effect of a burst of sign-ins on token requests of a client, against a bare handler under the same burst. */
 
 import type { Server } from '../../backends.ts'
 import { connect, type Load, sendLoad } from '../../load.ts'

@@ -1,6 +1,6 @@
 /**
- * What each measure of `server/platform/tuning` brings: a server with all of them and one without this one take turns, on
- * SQLite, on PostgreSQL with one node and on PostgreSQL with two. A ratio above 1 is a gain.
+ * The gain of each measure of `server/platform/tuning`: a server with all measures and one without this measure take
+ * turns, on SQLite, on PostgreSQL with one node and on PostgreSQL with two. A ratio above 1 is a gain.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** `iamctl events verify` against a server whose database somebody else writes. */
+/** `iamctl events verify` against a server whose database was changed from outside. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'

@@ -1,4 +1,4 @@
-/** A saved plan that was edited, with its digest computed anew: what it hides, or what it is not bound to, is refused. */
+/** A saved plan that was edited, with a recomputed digest: hidden changes and missing bindings are refused. */
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

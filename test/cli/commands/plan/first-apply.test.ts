@@ -1,4 +1,4 @@
-/** The first apply of a realm puts everything in force that its files say, secrets included. */
+/** The first apply of a realm makes everything in its files effective, secrets included. */
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'

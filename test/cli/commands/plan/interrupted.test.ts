@@ -1,4 +1,6 @@
-/** A signal while a changeset is under way: the program says what became of the revision, gives the cursor back, and ends with 130. */
+/**
+ * A signal during a changeset: the program reports the outcome of the revision, restores the cursor, and exits with 130.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../support/processes/cli.ts'

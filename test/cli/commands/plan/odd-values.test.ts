@@ -1,4 +1,4 @@
-/** Values that look odd in a file: a plan of them is stable, and what cannot be kept is refused by validate. */
+/** Unusual values in files: their plans are stable, and validate refuses values that cannot be stored. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** An entry of an overlay that the files do not have is a slip of its key, unless it says that it is an addition. */
+/** An overlay entry that matches no file is reported as a mistyped key, unless it is marked as an addition. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

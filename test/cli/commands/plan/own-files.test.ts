@@ -1,4 +1,7 @@
-/** Files that iamctl writes itself (saved plans, plans as JSON, generated secrets) are no realm files, whatever they are called. */
+/**
+ * Files that iamctl writes itself (saved plans, plans as JSON, generated secrets) are not read as realm files under any
+ * name.
+ */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

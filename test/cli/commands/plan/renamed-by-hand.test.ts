@@ -1,4 +1,6 @@
-/** A document that is renamed outside the files is the same document: the plan gives its name back, and destroys nothing. */
+/**
+ * A document that was renamed outside the files stays the same document: the plan restores its key and destroys nothing.
+ */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `iamctl rollback` where secrets do not come back by themselves. */
+/** `iamctl rollback` with secrets that a rollback cannot restore. */
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'

@@ -1,4 +1,7 @@
-/** A credential goes to a server that the operator named, and to no other, whatever a file of the repository says (CWE-522). */
+/**
+ * A credential is sent only to the server that the operator named, also if files of the repository name another one
+ * (CWE-522).
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

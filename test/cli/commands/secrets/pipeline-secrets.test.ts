@@ -1,4 +1,4 @@
-/** Secrets of files: on their way to the server, and nowhere else. */
+/** Secrets of files are sent to the server and appear nowhere else. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'

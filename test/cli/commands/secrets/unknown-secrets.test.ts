@@ -1,6 +1,6 @@
 /**
- * A credential that may only plan needs none of the secrets that the files take from the environment: a job of a pull request
- * holds nothing that an apply would need.
+ * A plan-only credential needs none of the secrets that the files take from the environment: a job of a pull request
+ * holds no secret of an apply.
  */
 import { describe, expect, it } from 'vitest'
 import type { Cli } from '../../../support/processes/cli.ts'

@@ -1,4 +1,4 @@
-/** Authenticator apps in exports of Keycloak: people keep the app they have. The forms are those of its releases. */
+/** Authenticator apps in Keycloak exports: users keep their apps. The formats are those of Keycloak releases. */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

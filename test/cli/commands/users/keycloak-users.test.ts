@@ -1,4 +1,4 @@
-/** `iamctl users import` of what exports of Keycloak hold, by the shapes that real ones have; all data is made up. */
+/** `iamctl users import` of Keycloak exports, in the formats of real ones; all data is invented. */
 
 import { pbkdf2Sync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'

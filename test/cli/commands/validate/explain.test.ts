@@ -1,4 +1,4 @@
-/** `iamctl explain` and `iamctl schema`: what the registry knows, without a server. */
+/** `iamctl explain` and `iamctl schema`: output from the registry, without a server. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { explain } from '#cli/explain/explain.ts'

@@ -1,4 +1,4 @@
-/** A checkout that somebody else has filled: its links, names, git settings and secret references lead nowhere else. */
+/** A checkout with hostile content: its links, names, git settings and secret references stay within the checkout. */
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-/** The token endpoint with `client_credentials` (RFC 6749 §4.4): who gets a token, who does not, and what they are told. */
+/** The token endpoint with `client_credentials` (RFC 6749 §4.4): issued tokens, refusals, and error responses. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** Codes that are bound to a key (RFC 9449 §10), with `openid-client` as the holder of it. */
+/** Codes that are bound to a key (RFC 9449 §10), with `openid-client` as the client. */
 
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

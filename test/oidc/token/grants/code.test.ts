@@ -1,4 +1,4 @@
-/** The exchange of codes: who may, once, with what, and what a second time does (RFC 6749 §4.1.3, RFC 7636). */
+/** The exchange of codes: client, single use, PKCE, and the effect of a second use (RFC 6749 §4.1.3, RFC 7636). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** The password grant gives what the sign-in page would give for a username and a password, and nothing beyond. */
+/** The password grant applies the sign-in flow: it succeeds only where the page would ask for nothing but a password. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openWorld, password, type World } from '../../../sign-in/world.ts'

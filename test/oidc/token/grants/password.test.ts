@@ -1,4 +1,4 @@
-/** The password grant (RFC 6749 §4.3): only where it is listed, through the one door for passwords. */
+/** The password grant (RFC 6749 §4.3): only for clients that list it, and with the lock-out of all password checks. */
 
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-/** The refresh_token grant (RFC 6749 §6, RFC 9700 §4.14): rotation, families, lifetimes, what it never widens. */
+/** The refresh_token grant (RFC 6749 §6, RFC 9700 §4.14): rotation, families, lifetimes, and scopes that never widen. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** Where an exchanged token ends: with whoever acts, and at the audience of the token that it came of. */
+/** The end of an exchanged token: it ends with its actor, and its audience stays within that of the subject token. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'

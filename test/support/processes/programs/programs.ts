@@ -1,6 +1,6 @@
 /**
- * Programs that tests start and npm does not have. Only the project `peers` needs them (`npm run test:peers`); nothing
- * is installed unless somebody asks for it with `--install`.
+ * Programs that tests start and npm does not bring. Only the project `peers` needs them (`npm run test:peers`); they are
+ * installed only with `--install`.
  */
 import { existsSync } from 'node:fs'
 
