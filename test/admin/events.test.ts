@@ -240,7 +240,7 @@ describe.each(backends)('events on $name', (backend) => {
 
     /** Everything that is stored, but for what follows from it. */
     const rows = async (): Promise<string> => {
-      // The next key of a realm is made behind the back of whoever rotates.
+      // The next key of a realm is made in the background after a rotation.
       await server.areas.keys.signingKeys.idle()
       const { db, dialect } = server.areas.storage
       const tables =

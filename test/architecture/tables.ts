@@ -92,7 +92,7 @@ const transport: readonly RegExp[] = [
 
 /** Writes of a table that another folder owns. */
 const otherWriters: readonly { path: string; table: string }[] = [
-  // Counts `seq` up, for whatever the copies of the nodes hold: the folders below server/realm need it too.
+  // Counts `seq` up for the copies of all nodes: the folders below server/realm need it too.
   { path: 'server/storage/documents/changes.ts', table: 'realms' },
 ]
 

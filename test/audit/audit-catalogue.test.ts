@@ -21,7 +21,7 @@ const beginnings = new Set(names.map((name) => `${name.split('_')[0]}_`))
 const looksLikeEvent = (word: string): boolean =>
   [...beginnings].some((beginning) => word.startsWith(beginning))
 
-/** Of protocols that are named and not built yet: whoever builds one takes its events from this list. */
+/** Events of protocols that are not served yet; their code will emit types of this list. */
 const unbuilt = [
   'WORKLOAD_TOKEN',
   'DELEGATION_TOKEN',

@@ -271,7 +271,7 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
   it('begins anew when it is enabled again: what happened meanwhile is in the trail, not in the way', async () => {
     await to()
     await to({ enabled: false })
-    // Whatever else writes at this moment would make "now" a little earlier.
+    // Concurrent writes would make "now" a little earlier.
     await running.stop()
     await record('unheard')
     await to()

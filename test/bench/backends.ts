@@ -39,7 +39,7 @@ export interface Database {
 
 export interface Backend {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Empty and nobody's. */
+  /** Empty and unused. */
   readonly create: () => Promise<Database>
 }
 
@@ -54,7 +54,7 @@ export interface Backends {
 
 export const adminPassword = 'correct horse battery staple 42'
 
-/** Whoever fills a database directly may do everything. */
+/** Code that fills a database directly has all permissions. */
 export const system: Caller = {
   actor: 'system',
   sourceIp: '127.0.0.1',

@@ -14,7 +14,7 @@ const realm = 'acme'
 const username = 'ada'
 const password = 'a quiet sentence about lamps 17'
 const clientSecret = 'a quiet sentence about lamps, 32 or more'
-/** Who signs in. */
+/** The user who signs in. */
 export const person = { realm, username, password }
 const redirectUri = 'https://web.example/callback'
 const issuerPath = `/realms/${realm}`

@@ -187,7 +187,7 @@ describe.each(backends)('passwords on $name', (backend) => {
     }
     const names = Array.from({ length: 60 }, (_, i) => `nobody-${i}`)
 
-    /** What is verified when somebody tries a name: the hashes, and `decoy` for the one of ours. */
+    /** The hashes that are verified for a sign-in attempt; `decoy` stands for the decoy hash. */
     const watched = (clock = createTestClock()) => {
       const calls: string[] = []
       const { needsRehash } = createHasher({

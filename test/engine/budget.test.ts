@@ -46,7 +46,7 @@ describe.each(backends)('requests on $name', (backend) => {
       expect(planned.plan.summary).toMatchObject({ add: 0, change: size, destroy: 0 })
       expect(planned.requests).toBe(3)
       expect(await applied(second)).toBe(3)
-      // Before something is destroyed, the server is asked whom that reaches.
+      // Before a deletion, the server is asked for the blast radius.
       expect(await applied(realmOf(realm, size - 1, 'two'))).toBe(4)
     },
     120_000,

@@ -20,7 +20,7 @@ export interface Disturbance {
   /** Documents of the files, changed and deleted by hand. */
   readonly edited: readonly number[]
   readonly deleted: readonly number[]
-  /** A user who comes by themselves; the number chooses one whom the files will name. */
+  /** A user who registers; the number chooses a user whom the files will name. */
   readonly human: number
   /** A user of the files gets another password. */
   readonly password: boolean

@@ -20,7 +20,7 @@ const isBorn: Has = (kind, key) => born.some((seed) => seed.kind === kind && see
 /** The user who answers for things: a file names them by an id that only the server knows. */
 export const somebody = '00000000-0000-7000-8000-000000000000'
 
-/** With the id of a user who exists, or with nobody. */
+/** With the id of an existing user, or with none. */
 export const answeredForBy = ({ items, sections }: Sketch, userId: string | null): Sketch => ({
   sections,
   items: items.map((item) => ({

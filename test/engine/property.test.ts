@@ -193,7 +193,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
     const isHeld = [...after.documents.values()].some(
       (one) => one.protected && !origin.documents.has(one.id) && !origin.byPlace.has(one.place),
     )
-    // A user who was there before a file named them is let go, and keeps the address that it gave them.
+    // A user who existed before a file named them becomes unmanaged, and keeps the address of the file.
     const isLetGo = [...before.users.values()].some(
       ({ id, managed }) => managed === 0 && after.users.get(id)?.managed === 1,
     )
@@ -243,7 +243,7 @@ describe.each(backends)('a realm that becomes another one ($name)', (backend) =>
       {
         numRuns: path === undefined ? numRuns : 1,
         ...(path === undefined ? {} : { path }),
-        // To make what fails smaller takes minutes: for who asks for the one case.
+        // Shrinking takes minutes: it is done only for a single given case.
         endOnFailure: path === undefined,
         interruptAfterTimeLimit: isMany ? 7_100_000 : 240_000,
         markInterruptAsFailure: true,

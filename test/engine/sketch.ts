@@ -124,7 +124,7 @@ export const realmOf = (
 export const fileOf = (realm: string, sketch: Sketch): string =>
   stringify(realmOf(realm, sketch, escapeText), { aliasDuplicateObjects: false })
 
-/** What the server must hold of an entry: the entry, on top of what the document was born with. */
+/** The expected document of an entry: the entry on top of the seed of the document. */
 export const bodyOf = ({ kind: name, key, from, doc }: Item): Doc => {
   const kind = kindNamed(name)
   return compact(kind, { ...seedOf(kind, from ?? key)?.doc, ...doc })

@@ -28,7 +28,7 @@ export interface State {
   readonly byPlace: ReadonlyMap<string, Stored>
   readonly users: ReadonlyMap<string, UserRow>
   readonly credentials: readonly CredentialRow[]
-  /** Who is in what: ids of a user and a document. */
+  /** Memberships: ids of a user and a document. */
   readonly memberships: readonly string[]
   readonly keys: readonly string[]
 }
@@ -191,7 +191,7 @@ export const expectOthers = (before: State, after: State, files: Sketch, prune: 
     if (!before.documents.has(one.id)) expect(named).toContain(one.place)
 }
 
-/** Users that no file names, and what nobody but users and the server itself may change. */
+/** Users that no file names, and data that only users and the server itself may change. */
 export const expectData = (
   before: State,
   after: State,

@@ -67,7 +67,7 @@ const mapperOf =
   }
 
 const tunes: Readonly<Record<string, Tune>> = {
-  /** Of members that are made by chance there is no key. */
+  /** Generated members have no key. */
   client: ({ doc, secrets }) => {
     const { jwks, ...rest } = doc
     const thrown = (jwks as { readonly keys: readonly unknown[] } | undefined)?.keys
@@ -77,7 +77,10 @@ const tunes: Readonly<Record<string, Tune>> = {
 
   claim: mapperOf(claimMappers),
   'client-mapper': mapperOf(claimMappers),
-  /** Fields that follow its metadata are the server's, whatever the files say (test/cli/plans/followed-fields-are-left-alone). */
+  /**
+   * Fields that follow the metadata belong to the server, also if files set them
+   * (test/cli/plans/followed-fields-are-left-alone).
+   */
   'saml-client': ({ doc: { metadataRefresh: _, ...doc }, secrets }) => ({ doc, secrets }),
 
   'saml-client-mapper': mapperOf(samlMappers),
@@ -115,7 +118,7 @@ const tunes: Readonly<Record<string, Tune>> = {
   flow: ({ doc, secrets }) => {
     const ids = [...authenticatorIds].filter((id) => !withoutCode.has(id))
     const executions = (doc['authenticationExecutions'] ?? []) as readonly Doc[]
-    // Whoever comes through must have shown who it is: a realm may make any flow the one of its sign-ins.
+    // Every path must prove the user: a realm may bind any flow to its sign-ins.
     const first = { authenticator: 'username-password', requirement: 'REQUIRED' }
     const others = executions.map((execution, i) => {
       const { flowAlias, authenticator: text, ...rest } = execution
@@ -125,7 +128,7 @@ const tunes: Readonly<Record<string, Tune>> = {
     })
     const authenticationExecutions = [first, ...others]
     const { topLevel, ...rest } = doc
-    // Whoever signs in, does so through it, unless the realm says otherwise.
+    // All sign-ins use it, unless the realm binds another flow.
     const level = topLevel === undefined || doc['alias'] === 'browser' ? {} : { topLevel }
     return { doc: { ...rest, ...level, authenticationExecutions }, secrets }
   },

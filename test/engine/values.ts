@@ -130,7 +130,7 @@ const ownNames = (kind: Kind): string[] =>
   (childrenOf(kind).length > 0 ? [1, 1, 1, 2, 2, 3, 4] : [1, 2, 3, 4]).map(
     (n) => `${kind.kind}-${n}`,
   )
-/** What every realm is born with and a file may change; the client of the command line takes neither change nor name. */
+/** Seeds of every realm that a file may change; the client of the command line can neither be changed nor renamed. */
 export const changeableSeeds = seeds.filter(({ key }) => key !== commandLineId)
 const bornNames = (kind: Kind): string[] =>
   changeableSeeds.filter((seed) => seed.kind === kind).map(({ key }) => key)

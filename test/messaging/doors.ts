@@ -25,7 +25,7 @@ export interface Door {
   readonly factor: 1 | 4
   /** What is bounded beside the address. */
   readonly bounds: readonly ('source' | 'realm' | 'client')[]
-  /** Only one question waits at a time, whatever the limits are. */
+  /** Only one question waits at a time, for all limits. */
   readonly isQuestion?: true
   readonly open: (browser: DistantBrowser, name: string) => Promise<Answer>
 }
@@ -115,7 +115,7 @@ export const doors: Readonly<Record<string, Door>> = {
   },
 }
 
-/** Those that anybody can open, without a password and without a client. */
+/** Requests that need neither a password nor a client. */
 export const anonymous = [
   'a forgotten password',
   'a link by mail',

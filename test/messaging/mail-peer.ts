@@ -32,7 +32,7 @@ export const startMailPeer = async (options: SMTPServerOptions = {}): Promise<Ma
     key,
     cert: certificate,
     logger: false,
-    // Clients keep their connections; whoever closes the server does not wait for them.
+    // Clients keep their connections; closing the server does not wait for them.
     closeTimeout: 1,
     onConnect: (_session, done) => {
       connections += 1

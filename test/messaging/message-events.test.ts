@@ -112,7 +112,7 @@ describe('a message to a user', () => {
     await write()
     await send()
     expect(await told()).toHaveLength(before)
-    // Past its time: of no use to anybody.
+    // The message has expired.
     now += 3600_000
     await send()
     const all = await told()

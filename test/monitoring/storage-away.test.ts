@@ -23,7 +23,7 @@ const isReady = (server: TestServer) => expect.poll(() => readiness(server)).toB
 const write = ({ admin }: TestServer): Promise<Answer> =>
   admin.send('POST', '/admin/realms/master/roles', { name: `role-${Math.random()}` })
 
-/** Doors that cannot answer without the database. */
+/** Endpoints that cannot answer without the database. */
 const doors: Readonly<Record<string, (server: TestServer) => Promise<Answer>>> = {
   'an admin read': ({ admin }) => admin.send('GET', '/admin/realms/master/users'),
   'an admin write': write,

@@ -53,7 +53,7 @@ describe.each(backends)('the counters of the token endpoint on $name', (backend)
     readonly wrong: Fields
     readonly refused?: Growth
     readonly given?: Growth
-    /** Whether it is good for one use. */
+    /** Whether it is single-use. */
     readonly once?: true
   }[] = [
     { grant: 'authorization_code', wrong: { code: 'x' }, once: true },

@@ -8,7 +8,7 @@ import { exampleServer } from './server.ts'
 
 const attack = `"'><script>alert(1)</script><img src=x onerror=alert(1)><%= 1337 * 1337 %>`
 
-/** Fields that hold names of texts, never words of somebody. */
+/** Fields that hold names of texts, never user input. */
 const ids = new Set([
   'error',
   'errors',

@@ -36,7 +36,7 @@ describe.each(tried)('Apache with mod_auth_openidc, and the issuer on $name', (b
       `OIDCProviderMetadataURL ${site.issuer}/.well-known/openid-configuration`,
       'OIDCClientID apache',
       `OIDCClientSecret ${secret}`,
-      // Below whatever host the browser asks for.
+      // Below the host of the request.
       'OIDCRedirectURI /secure/cb',
       `OIDCCryptoPassphrase ${randomBytes(16).toString('hex')}`,
       'OIDCScope "openid email profile"',

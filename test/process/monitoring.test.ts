@@ -54,7 +54,7 @@ describe('a server with workers', () => {
       expect([health.status, health.body.status]).toEqual([200, 'UP'])
     }
 
-    // What was told of a worker is not forgotten when it dies, nor counted twice when another takes its place.
+    // Figures of a worker are kept when it dies, and not counted twice when another replaces it.
     const [doomed = 0] = answering(server)
     process.kill(doomed, 'SIGKILL')
     await server.process.waitForLine(/a worker ended; starting another/)

@@ -83,7 +83,7 @@ describe.runIf(postgres).each(topologies)('$name on one PostgreSQL', ({ nodes, w
     return answer
   }
 
-  /** Somebody who may do this in the realm, signed in at the second node and known to both. */
+  /** A user with this permission in the realm, signed in at the second node and known to both. */
   const operator = async (realm: string, permissions: readonly string[]) => {
     const base = `/admin/realms/${realm}`
     const role = (await made(`${base}/roles`, { name: 'operators' })).body

@@ -38,7 +38,7 @@ const bound = (code: string, ...steps: (string | Execution)[]): Case => ({
   code,
 })
 
-/** Each would let a stranger in, or nobody. */
+/** Each of these flows would let an attacker in, or no user. */
 const refused: Readonly<Record<string, Case>> = {
   'a name alone': bound('no-proof', 'identify'),
   'a name, and an app that is set up there': bound('proof-first', 'identify', 'totp'),

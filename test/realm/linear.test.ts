@@ -215,7 +215,7 @@ describe.each(anyBackend)('a change twice as large is twice the work, on $name',
   })
   afterAll(() => server.close())
 
-  /** Somebody who may change everything and is no administrator: what they would grant is looked at closely. */
+  /** A user who may change everything and is no administrator: the permissions they would grant are checked in full. */
   const newSender = async (): Promise<Sender> => {
     made += 1
     const realm = `linear-${made}`

@@ -123,7 +123,7 @@ describe.each(backends)('node-saml and the identity provider on $name', (backend
     const passive = providerWith({ passive: true })
     const asked = await passive.getAuthorizeUrlAsync('', undefined, {})
     const { body } = await newPerson(site).open(asked)
-    // node-saml takes NoPassive for nobody, without an error.
+    // node-saml reads NoPassive as "no user", without an error.
     expect(await passive.validatePostResponseAsync(responseOf(body))).toMatchObject({
       profile: null,
       loggedOut: false,

@@ -134,7 +134,7 @@ describe.each(backends)('requests of service providers on $name', (backend) => {
     const [one, two] = [await told(policy('transient')), await told(policy('transient'))]
     expect(one.format).toBe('transient')
     expect(one.nameId).not.toBe(two.nameId)
-    // The address could be that of somebody else.
+    // The address could belong to another person.
     expect(statusOf(await ask(policy('emailAddress')))).toBe('Requester/InvalidNameIDPolicy')
     await change(site, '/users/alice', { emailVerified: true })
     expect((await told(policy('emailAddress'))).nameId).toBe('alice@acme.example')

@@ -27,7 +27,7 @@ export interface Oddities {
   readonly isVerified?: boolean
   readonly counter?: number
   readonly userHandle?: string
-  /** Of a statement of attestation that nobody has signed. */
+  /** Of an attestation statement without a signature. */
   readonly attestation?: 'none' | 'packed'
 }
 

@@ -41,7 +41,7 @@ describe.each(backends)('transactions on $name', (backend) => {
     const { grant } = await issueGrant(site, client, user)
     return by(await accessTokenOf(site, client, user, grant))
   }
-  /** Somebody with a device. */
+  /** A user with a device. */
   const newcomer = async () => {
     count += 1
     const user = await addUser(site, { username: `tina-${count}` })

@@ -37,7 +37,7 @@ export interface Site extends Accounts {
 export const withoutChallenge = (page: string): string =>
   page.replaceAll(/challenge&quot;:&quot;[^&]+/g, '')
 
-/** The configuration that every realm is born with, and settings. */
+/** The seeds of every realm, and settings. */
 const seededView = (realm: string, settings: SettingsDoc): RealmView => {
   const documentOf = (kind: string, key: string, body: unknown) =>
     ({ id: `${kind}/${key}`, realm, kind, key, body }) as StoredDocument

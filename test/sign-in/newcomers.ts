@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Backend } from '../support/backends.ts'
 import { openWorld, type World } from './world.ts'
 
-/** `arrive` is told the name of who is new, and how many were new before. */
+/** `arrive` gets the name of the new user, and the number of users before. */
 export const withNewcomers = (
   backend: Backend,
   prefix: string,

@@ -143,7 +143,7 @@ describe.each(backends)('the copy on $name', (backend) => {
     })()
     const reading = async (): Promise<void> => {
       while (highest < 40) {
-        // SQLite answers within the same turn of the event loop: without this nobody else has one.
+        // SQLite answers within the same turn of the event loop: without this, no other task would run.
         await setImmediate()
         const atLeast = highest
         const view = await copy.fresh('acme')

@@ -33,7 +33,7 @@ describe.each(backends)('a $name database of before the command line', (backend)
     const earlier = await startServer(backend, { url })
     await earlier.createRealm('own')
     await forget(earlier)
-    // Under today's rules nobody makes one: it is as an earlier version would have left it.
+    // The current rules refuse such a client: it is as an earlier version left it.
     const { db: old } = earlier.areas.storage
     const body = { clientId: commandLineId, publicClient: true, tokenEndpointAuthMethod: 'none' }
     const made = {

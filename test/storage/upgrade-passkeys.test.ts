@@ -90,7 +90,7 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     await put(`${paths.own}/flows/browser`, own)
     await put(`${paths.strict}/flows/browser-second-factor`, strict)
     const { storage: before } = earlier.areas
-    // Under today's rules nobody makes one: it is as an earlier version would have left it.
+    // The current rules refuse such a flow: it is as an earlier version left it.
     const theirs = { alias: added, authenticationExecutions: [{ authenticator: 'identify' }] }
     await before.commit([
       statement(

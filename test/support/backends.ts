@@ -27,7 +27,7 @@ export interface OpenBackend {
 
 export interface Backend {
   readonly name: 'sqlite' | 'postgres'
-  /** A database nobody has opened yet. */
+  /** A new database that is not open. */
   readonly create: () => Promise<TestDatabase>
   /** One that has our schema, and nothing in it. */
   readonly createMigrated: () => Promise<TestDatabase>

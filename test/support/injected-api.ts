@@ -11,7 +11,7 @@ const textOf = async (body: HttpRequest['body']): Promise<string | undefined> =>
   return text
 }
 
-/** As the administrator, unless somebody else is named. */
+/** As the administrator, unless another user is named. */
 export const injectedApi = ({ app, admin }: TestServer, { cookie, csrf }: Client = admin): Api => {
   let requests = 0
   const send = async ({ method, path, headers, body }: HttpRequest): Promise<HttpAnswer> => {

@@ -90,7 +90,7 @@ const webhook = documentSteps('webhook', 'webhooks', (name, stamp) => ({
   url: `https://hook.example/${stamp}`,
   eventTypes: '*',
   secret: `the secret of ${stamp}`,
-  // Nobody is called: there is no such receiver.
+  // No request is sent: there is no such receiver.
   enabled: false,
 }))
 

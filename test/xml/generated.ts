@@ -38,7 +38,7 @@ const templatesWith = (values: fc.Arbitrary<string>): fc.Arbitrary<Template> => 
   })).template
 }
 
-/** Elements with whatever XML can carry. */
+/** Elements with every character that XML allows. */
 export const templates = templatesWith(valuesWith([...awkward, ...otherLineEnds]))
 
 /** Elements that xml-crypto reads as they are. */

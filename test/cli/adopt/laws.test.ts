@@ -19,7 +19,7 @@ import { exportOf, source } from '../plans/case.ts'
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'iamctl-adopt-laws-')))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** With every section, so that whatever is referred to can be adopted along. */
+/** With every section, so that every referenced document can be adopted too. */
 const whole = (raw: Doc): Doc => {
   const empty = sectionKinds.flatMap(({ section, shape }) =>
     shape === 'singleton' ? [] : [[section, []] as const],

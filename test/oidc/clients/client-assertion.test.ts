@@ -229,7 +229,7 @@ describe.each(backends)('client assertions on $name', (backend) => {
       await new SignJWT(claims)
         .setProtectedHeader({ alg: 'ES256', kid: 'new', jku: 'https://evil.example/jwks' })
         .sign(stranger.privateKey),
-      // The public key, which everybody has, as the secret.
+      // The public key as the secret.
       await withSecret(claims, JSON.stringify(es?.jwk)),
       await withSecret(claims, 'x'.repeat(64), 'HS512'),
       await signed(claims, { typ: 'at+jwt' }),

@@ -39,7 +39,7 @@ describe.each(backends)('consent on $name', (backend) => {
   }, 60_000)
   afterAll(() => site.close())
 
-  /** Somebody new, who has consented to nothing. */
+  /** A new user without consents. */
   const newcomer = async (): Promise<{ person: Person; id: string; name: string }> => {
     count += 1
     const name = `user${count}`

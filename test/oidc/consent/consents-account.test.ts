@@ -36,7 +36,7 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const { storage } = site.server.areas
     await storage.commit(await consents().grant('acme', id, client.id, scopes))
   }
-  /** Somebody new, who has allowed two clients something. */
+  /** A new user with consents for two clients. */
   const newcomer = async (): Promise<UserRow> => {
     count += 1
     const user = await addUser(site, { username: `user${count}` })

@@ -104,7 +104,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
       binding_message: 'W4SCT',
     })
     expect(started).toMatchObject({ expires_in: 300, interval: 5 })
-    // Signs in on the way, and sees who asks for what.
+    // The user signs in on the way, and sees the client and the scopes.
     const elsewhere = newPerson(site)
     const page = await elsewhere.signIn(approvals())
     expect(page.url).toBe(approvals())

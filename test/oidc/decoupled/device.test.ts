@@ -70,7 +70,7 @@ describe.each(backends)('the device grant on $name', (backend) => {
       execute: [openid.allowInsecureRequests],
     })
     const started = await openid.initiateDeviceAuthorization(config, { scope: 'openid profile' })
-    // The person is somewhere else: signs in there, types the code, sees who asks for what.
+    // The user is at another device: signs in there, types the code, sees the client and the scopes.
     const stranger = newPerson(site)
     const page = await stranger.signIn(started.verification_uri)
     expect(page.url).toBe(started.verification_uri)

@@ -107,7 +107,7 @@ describe('cross-origin requests', () => {
     expect([own.status, own.body.error]).toEqual([400, error])
     expect(own.headers.get(allowed)).toBe('https://page.example')
     expect(own.headers.get('vary')).toContain('Origin')
-    // Of another client, of nobody, and named for a client that cannot be known by its name alone.
+    // Origins of another client, of no client, and of a client that cannot be identified by its name alone.
     for (const { headers } of [
       await ask('https://app.example'),
       await ask('https://evil.example'),

@@ -63,7 +63,7 @@ describe.each(backends)('logout certification plans on $name', (backend) => {
   }
   const logout = (person: Person, query: Readonly<Record<string, string>>): Promise<Page> =>
     person.open(`${site.issuer}/logout?${new URLSearchParams(query)}`)
-  /** What each module does in the end: a silent request finds nobody, or still somebody. */
+  /** The last step of each module: a silent request finds no session, or still a session. */
   const isSignedIn = async (person: Person): Promise<boolean> => {
     const page = await person.open(authorizeUrl(site, client, { prompt: 'none' }))
     return answerOf(page)['error'] !== 'login_required'

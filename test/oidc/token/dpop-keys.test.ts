@@ -40,7 +40,7 @@ describe.each(backends)('keys of proofs on $name', (backend) => {
   let userToken: string
   let adminToken: string
 
-  /** Signed by the good key whatever the header says; jose itself would not sign under such a header. */
+  /** Signed by the good key for every header; jose itself would not sign under such a header. */
   const proof = async (
     method: string,
     address: string,

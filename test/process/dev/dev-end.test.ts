@@ -99,7 +99,7 @@ describe('dev that is killed', () => {
   it('takes its server along', async () => {
     const dev = await startDev(newEstate())
     await dev.wait('ready')
-    // Nobody is left to remove it.
+    // No process is left that could remove it.
     onTestFinished(() => rmSync(dataOf(dev), { recursive: true, force: true }))
     dev.process.kill('SIGKILL')
     await dev.process.exited
@@ -165,7 +165,7 @@ describe('a port that is taken', () => {
     new Promise((resolve) => {
       const server = createServer()
       onTestFinished(() => void server.close())
-      // Somebody else may have it: it is taken, then.
+      // Another process may hold the port, which is then taken.
       server.once('error', () => resolve())
       server.listen(port, '127.0.0.1', resolve)
     })

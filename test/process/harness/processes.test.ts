@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endProcesses, spawnScript } from '../../support/processes/processes.ts'
 
-/** A process that has ended but that nobody has waited for (a container without init) is dead all the same. */
+/** A process that has ended but was not waited for (a container without init) counts as dead. */
 const zombie = (pid: number): boolean => {
   const file = `/proc/${pid}/stat`
   return existsSync(file) && readFileSync(file, 'utf8').includes(') Z ')

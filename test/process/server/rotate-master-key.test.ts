@@ -198,7 +198,7 @@ describe.each(anyBackend)('rotating the master key on $name', (backend) => {
       if (!isEmbedded(installation)) replaceKeys(installation, `${newMasterKey()}\n${keys()}`)
       await killAfterFirstChange(installation)
       const values = await sealedValues(databaseUrl)
-      // Whatever was reached: the keys that are still in the file open all of it.
+      // At every point of the rotation, the keys that are still in the file open all values.
       expect(openAll(values, keys())).toEqual(plain)
       if (new Set(values.map(({ kid }) => kid)).size > 1) interrupted += 1
       removeStaleLock(installation)

@@ -193,7 +193,7 @@ describe('what a server writes', () => {
     expect(
       (await admin.send('PUT', `${base}/users/${user.body.userId}/password`, password)).status,
     ).toBe(204)
-    // And where it goes wrong: a wrong password, a broken body, a conflict, a query that nobody should send.
+    // Also in error cases: a wrong password, an invalid body, a conflict, an invalid query.
     const wrong = 'the wrong horse battery staple'
     await expect(signIn(server.url, 'master', 'admin', wrong)).rejects.toThrow('401')
     await admin.send('POST', `${base}/clients`, { clientId: 'web', secret: given, nonsense: wrong })

@@ -34,7 +34,7 @@ export const phc = `$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$${'A'.
 export interface Sender {
   /** On the revision that the realm has, unless the head says otherwise. */
   apply(operations: readonly Operation[], head?: Partial<ChangesetHead>): Promise<Answer>
-  /** Whatever it is, as JSON unless it is text. */
+  /** Sends any value, as JSON unless it is text. */
   send(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>
   revision(): Promise<number>
 }

@@ -115,7 +115,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
     await send('POST', '/users', { username: 'cem' })
     const handed = await to.apply([remove('user', 'bea'), user('cem', { email })])
     expect(handed.status).toBe(200)
-    // The file lets go of cem, who was there before, and who keeps what is theirs.
+    // The file no longer names cem, who existed before it and keeps their address.
     const back = await send('POST', `/revisions/${first.body.revision}/rollback`, {})
     expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } })
     expect(back.body.detail).toContain('another user has a name of user "bea"')

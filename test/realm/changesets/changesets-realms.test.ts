@@ -146,7 +146,7 @@ describe.each(backends)('a dry run on $name', (backend) => {
   })
   afterAll(() => server.close())
 
-  /** What a dry run must not change, whatever it tells. */
+  /** State that a dry run must not change. */
   const state = async () => {
     const { db } = server.areas.storage
     return [

@@ -107,8 +107,8 @@ const createHistory = (server: TestServer, realm: string, seed: number) => {
   ]
 
   /**
-   * Everything but ids, times and `appliedKey`: what was made again under a name since keeps its id, and which key an apply
-   * gave last is told of the whole history.
+   * Everything but ids, times and `appliedKey`: a document that was created again under its key keeps its id, and
+   * `appliedKey` follows from the whole history.
    */
   const state = async (query = '') => {
     const { body } = await send('GET', `/export?builtIns=true${query}`)

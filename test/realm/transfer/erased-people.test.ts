@@ -20,7 +20,7 @@ describe.each(backends)('erased people on $name', (backend) => {
     server.admin.send(method, `${base}${path}`, body)
   const apply = (...operations: Parameters<ReturnType<typeof senderTo>['apply']>) =>
     senderTo(server, 'acme').apply(...operations)
-  /** Declares somebody and erases them; gives the answer to the erasure. */
+  /** Declares a user and erases them; returns the answer to the erasure. */
   const erased = async () => {
     const username = `Zoe-${newId()}`
     const email = `${username}@example.org`

@@ -115,7 +115,7 @@ describe.each(backends)('the export on $name', (backend) => {
       { name: 'admin', description: 'Administers the realm.', permissions: ['realm-admin'] },
     ])
     const changed = await exportOf('young')
-    // What it was born with and lost is said: left out, it would mean the seed.
+    // A value of the seed that was removed is written: left out, it would mean the seed.
     expect(changed['flows']).toEqual([
       { alias: 'first-broker-login', description: null, authenticationExecutions: [] },
     ])

@@ -23,7 +23,7 @@ export interface AdminRoute {
   readonly hasReply: boolean
   /** What it takes as body. */
   readonly body: JsonSchema | undefined
-  /** In bytes, where it is not everybody's. */
+  /** In bytes, where it differs from the common limit. */
   readonly bodyLimit: number | undefined
   /** Names of the query parameters. */
   readonly query: readonly string[]

@@ -31,7 +31,7 @@ const faults = (route: AdminRoute, answer: Answer, status: number, code: string)
     : [`${nameOf(route)}: ${answer.status} ${JSON.stringify(answer.body)}`]
 }
 
-/** Whether who holds these gets past the guard; what a route asks per kind is a matter of its handler. */
+/** Whether a holder of these permissions passes the guard; permissions per kind are checked by the handler. */
 const letsIn = ({ permission }: AdminRoute, held: ReadonlySet<Permission>): boolean =>
   permission === 'per-kind' ? held.size > 0 : permission !== undefined && held.has(permission)
 
@@ -125,7 +125,7 @@ describe.each(backends)('the guard of the admin API on $name', (backend) => {
     expect(wrong).toEqual([])
   })
 
-  // Sessions, tokens and permissions are judged alike, whatever keeps them: all routes on one database.
+  // Sessions, tokens and permissions are checked alike on both databases: all routes run on one.
   if (backend === backends[0]) {
     it('answers 401 to an administrator of another realm, and stores no event of it', async () => {
       const stranger = await server.userWith('other', ['realm-admin'])

@@ -133,7 +133,7 @@ describe.each(backends)('addresses that the server calls on $name', (backend) =>
     let outside: Receiver
     let inside: Awaited<ReturnType<typeof openInside>>
     let answers = 0
-    /** The address that is allowed first, then, to whoever asks again, the one inside. */
+    /** The address that is allowed for the first query, and the internal one for every further query. */
     const lookup: Lookup = async () => {
       answers += 1
       return [{ address: answers % 2 === 1 ? '127.0.0.2' : '127.0.0.1', family: 4 }]
@@ -154,7 +154,7 @@ describe.each(backends)('addresses that the server calls on $name', (backend) =>
     it('go to the address that was checked, and to no later answer (DNS rebinding)', async () => {
       for (const [door, { write, call }] of Object.entries(doors)) {
         const path = `/${door.replaceAll(' ', '-')}`
-        // No connection of the door before is used again.
+        // No connection of the case before is used again.
         outside.answer((response) => response.writeHead(204, { connection: 'close' }).end())
         answers = 0
         expect((await write(outside.url(path))).status, door).toBeLessThan(300)

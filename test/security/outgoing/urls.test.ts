@@ -58,7 +58,7 @@ const valueAt = (place: readonly string[], value: string): unknown => {
   return first === '*' ? [valueAt(rest, value)] : { [first]: valueAt(rest, value) }
 }
 
-/** Nothing that loads or runs by itself, in whatever case and however disguised. */
+/** Schemes that load or run by themselves are refused, in every case and encoding. */
 const scripts = [
   'javascript:alert(1)',
   'JavaScript:alert(1)',

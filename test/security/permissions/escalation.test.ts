@@ -82,7 +82,7 @@ describe.each(backends)('escalation on $name', (backend) => {
   })
   afterAll(() => server.close())
 
-  /** Requests that would lead to realm-admin, or to somebody who has it. */
+  /** Requests that would lead to realm-admin, or to a user who holds it. */
   const attacks = async (
     caller: Client,
   ): Promise<[method: string, path: string, body?: unknown][]> => {

@@ -11,7 +11,7 @@ import type { TestServer } from '../../support/server.ts'
 export interface Principal {
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** What would let somebody else act as this principal, if they could change it. */
+  /** Values whose change would let another user act as this principal. */
   readonly wayIn: string
 }
 
@@ -70,7 +70,7 @@ const clientsOf = async (server: TestServer, view: RealmView): Promise<Principal
     })),
   )
 
-/** The default role is what whoever comes next will hold. */
+/** Future users will hold the default role. */
 const newcomers = async (server: TestServer, view: RealmView): Promise<Principal> => {
   const settings = await view.get('settings', 'settings')
   const name = settings && contentOf<SettingsDoc>(settings).defaultRole
@@ -99,7 +99,7 @@ export const grantsOf = async (server: TestServer, realm: string): Promise<strin
     .map((role: StoredDocument) => `${role.id} ${contentOf<RoleDoc>(role).permissions.join()}`)
     .sort()
 
-/** What somebody with these permissions has brought about and should not have been able to. */
+/** Changes by a user with these permissions that should have been refused. */
 export const gains = (
   before: readonly Principal[],
   after: readonly Principal[],

@@ -89,7 +89,7 @@ const mailTo = async ({ world }: Scene, address: string, from: number): Promise<
     .map(({ raw }) => raw.replaceAll('=\r\n', '').replaceAll('=3D', '='))
 }
 
-/** Follows a link, or types a code, that came to the administrator; then whatever the page asks. */
+/** Follows a link, or types a code, that was sent to the administrator; then answers all further pages. */
 const openMessages = async (scene: Scene, browser: SignInBrowser, from: number): Promise<void> => {
   const { world, boss } = scene
   for (const mail of await mailTo(scene, boss.email, from)) {

@@ -41,7 +41,7 @@ describe('an invitation under attack', () => {
     ])
     expect(kept[3]).toContainEqual(made)
     expect(JSON.stringify([made, kept])).not.toContain(token)
-    // Who never becomes a user could never be erased from the trail.
+    // An invited person without an account could not be erased from the trail later.
     expect(JSON.stringify(kept[2])).not.toContain('first@new')
   })
 
@@ -61,7 +61,7 @@ describe('an invitation under attack', () => {
     expect(await world.joins(userId)).toMatchObject([
       { outcome: 'FAILURE', resourceId: world.acme },
     ])
-    // It stays good for whom it is for.
+    // It stays valid for the invited address.
     await browser.open(nextOf(browser))
     await browser.submit({ username: 'quinn', password })
     expect(await world.membersOf()).toContain('quinn')

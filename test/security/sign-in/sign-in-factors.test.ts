@@ -80,7 +80,7 @@ describe('factors under attack', () => {
       credential = rows.find(({ type }: { type: string }) => type === 'otp').id
     })
 
-    /** Bodies that would be taken from somebody who may. */
+    /** Bodies that are accepted with permission. */
     const bodies: Record<string, object> = {
       'replace-own-profile': { email: 'x@evil.example', firstName: null, lastName: null },
       'replace-own-password': { currentPassword: password, newPassword: fresh },
@@ -149,7 +149,7 @@ describe('factors under attack', () => {
     })
 
     it('changes no credential by a sign-in without the second factor, at any address', async () => {
-      // Signing out elsewhere, and taking back what was allowed to others, makes nobody stronger.
+      // Ending other sessions and revoking consents raises no permission.
       const harmless = /-sessions?(-page)?$|-consent$|-applications-page$/
       const wanted = routes.filter(
         ({ method, operationId }) => method !== 'GET' && !harmless.test(operationId),

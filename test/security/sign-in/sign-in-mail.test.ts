@@ -125,7 +125,7 @@ describe('an address that is claimed', () => {
     await world.setFlow(byPassword)
   })
 
-  /** Makes an account with the address of somebody else, and is signed in to it. */
+  /** Registers an account with the address of another person, and is signed in to it. */
   const claim = async (): Promise<SignInBrowser> => {
     const attacker = world.browser()
     await attacker.open(`${login}/register`)
@@ -193,7 +193,7 @@ describe('an address that is claimed', () => {
     expect(await mails()).toBe(0)
   })
 
-  /** Registers with the address that is claimed, as somebody else. */
+  /** Another user registers with the claimed address. */
   const registerBeside = async (): Promise<SignInBrowser> => {
     const browser = world.browser()
     await browser.open(`${login}/register`)
@@ -336,7 +336,7 @@ describe('a name that looks like another', () => {
     await world.addUser('victim')
   })
 
-  /** Every door by which an address comes in: whether it was taken, and as what. */
+  /** Every request that sets an address: whether it was accepted, and the stored value. */
   const doors: Record<string, (email: string) => Promise<string | undefined>> = {
     registration: async (email) => {
       const browser = world.browser()
@@ -400,7 +400,7 @@ describe('a name that looks like another', () => {
     'as a username is judged in the spelling that it is stored in: %s',
     async (door) => {
       for (const wrong of [
-        // Somebody else's, once it is normalised.
+        // Equal to the address of another person after normalisation.
         'ｖｉｃｔｉｍ',
         'V\uff49CTIM',
         'victim\u3000',
@@ -408,7 +408,7 @@ describe('a name that looks like another', () => {
         'victim\u00a8',
         '０197a1b2-0000-7000-8000-000000000000',
         '\ufb03'.repeat(86),
-        // What nobody sees.
+        // Invisible characters.
         'vic\u200btim',
         'victim\u2060',
         '\u202evictim',
@@ -432,13 +432,13 @@ describe('a name that looks like another', () => {
         `ok-${name.length}@shop.example`,
       )
       for (const wrong of [
-        // Somebody else's, once it is normalised.
+        // Equal to the address of another person after normalisation.
         'victim\uff20shop.example',
         'ＶＩＣＴＩＭ\ufe6bshop\uff0eexample',
         // Two "@", one of which is none yet.
         'victim@shop.example\uff20evil.example',
         '"a@shop.example"\ufe6bevil.example',
-        // Letters of another alphabet, and what nobody sees.
+        // Letters of another alphabet, and invisible characters.
         'vi\u0441tim@shop.example',
         'victim@sh\u043ep.example',
         'vic\u200btim@shop.example',

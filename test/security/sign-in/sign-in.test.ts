@@ -103,7 +103,7 @@ describe('sign-in under attack', () => {
     const [mine, theirs] = [world.browser(), world.browser()]
     await signIn(mine, other)
     await signIn(theirs)
-    // Whoever knows a second account uses its code, and its cookie, where the first is asked.
+    // An attacker with a second account sends its code, and its cookie, for the first account.
     await theirs.submit({ code: code() })
     expect(theirs.isSignedIn(realm)).toBe(false)
     const stolen = theirs.path

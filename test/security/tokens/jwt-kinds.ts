@@ -32,7 +32,7 @@ export interface JwtWorld {
   readonly site: OidcSite
   readonly kinds: Readonly<Record<string, MakeJwt>>
   readonly places: Readonly<Record<string, Place>>
-  /** An assertion of the client that is good for one request. */
+  /** A single-use assertion of the client. */
   assertion: MakeJwt
   /** What the key of the client makes of any text. */
   signText(text: string): string

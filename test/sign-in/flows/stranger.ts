@@ -10,7 +10,7 @@ export interface Stranger {
   readonly username: string
   readonly password: string
   readonly email: string
-  /** Of the app of the stranger's own account. */
+  /** Of the authenticator app of the attacker's own account. */
   readonly code: () => string
 }
 
@@ -22,7 +22,7 @@ const secretIn = (body: string): string | undefined =>
 const methodsIn = (body: string): Fields[] =>
   [...body.matchAll(/name="method" value="([^"]+)"/g)].map(([, method = '']) => ({ method }))
 
-/** What is in the stranger's own mailbox, the last first. */
+/** The attacker's own mailbox, newest first. */
 const ownMail = async ({ mail, settle }: World, { email }: Stranger): Promise<Fields[]> => {
   await settle()
   const text = mail.mails
@@ -35,7 +35,7 @@ const ownMail = async ({ mail, settle }: World, { email }: Stranger): Promise<Fi
   return [...(code ? [{ code }] : []), ...(token ? [{ token }] : [])]
 }
 
-/** What somebody who signs in to the account of their own would answer, and what somebody would who wants another one. */
+/** Answers of a user to the sign-in to their own account, and of an attacker to that of another account. */
 export const answersTo = async (
   world: World,
   { page }: SignInBrowser,

@@ -33,7 +33,7 @@ describe.each(backends)('membership on $name', (backend) => {
     expect(browser.path).toBe(world.page)
     const form = await browser.open(nextOf(browser))
     expect(form.body).toContain('value="Nina@new.example"')
-    // Whatever the form says: the address is the one that was invited.
+    // The address is the invited one, also if the form has another.
     const done = await browser.submit({ username: 'nina', password, email: 'boss@acme.example' })
     expect(nextOf(browser)).toBe('https://acme.example/welcome')
     expect(done.body).toContain('Welcome to The acme company')

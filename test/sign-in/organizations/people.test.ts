@@ -102,7 +102,7 @@ describe.each(backends)('people on $name', (backend) => {
         id: claim('bolt'),
       })
       expect(await tokensOf(browser, 'openid')).toEqual({ access: undefined, id: undefined })
-      // Who has left it does not act for it any more, whatever the session says.
+      // A former member no longer acts for the organization, also with an older session.
       await world.must('DELETE', `/organizations/${ids['bolt']}/members/${userId}`)
       expect((await tokensOf(browser, 'openid organization')).access).toBeUndefined()
     })

@@ -133,7 +133,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
       expect(page.body).toContain(`href="${login}"`)
       answers.add(page.body.replaceAll(/<code>[^<]*<\/code>/g, ''))
     }
-    // It is the same for a link that nobody was sent.
+    // The page is the same for a link that was never sent.
     expect(answers.size).toBe(1)
   })
 

@@ -221,7 +221,7 @@ const eventTypes = {
   delete: 'ADMIN_DELETE',
 }
 
-/** What a realm is born with is told by the one event of its creation, unless the changeset that makes it names it. */
+/** Seeds of a realm are covered by the one event of its creation, unless the changeset that creates it names them. */
 const isBorn = ({ op, after }: RevisionOperationRow): boolean => {
   if (op !== 'create' || after === null) return false
   const { origin, owner } = JSON.parse(after) as { origin: string; owner: string | null }
@@ -335,7 +335,7 @@ const dataEventFaults = (rows: Rows): string[] => {
   const meanings = roleMeanings(operations)
   const revisions = revisionsAt(events)
   const declared = new Set(operations.map(({ document_id }) => document_id))
-  // Of those whom a file named for a while, history tells the rest.
+  // For users that a file named for a while, the rest is in the history.
   const data = users.filter(({ managed, id }) => managed === 0 && !declared.has(id))
   const trailOf = Map.groupBy(trail, (event) => String(event.resource_id))
   const heldBy = Map.groupBy(userRoles, ({ user_id }) => user_id)

@@ -102,7 +102,7 @@ const tablesOf = (url: string): string =>
     ? `select name from sqlite_schema where type = 'table'`
     : `select table_name as name from information_schema.tables where table_schema = 'public'`
 
-/** Every row of every table as text, whatever tables there are. */
+/** Every row of every table as text, for all tables of the database. */
 export const dump = async (url: string): Promise<string> =>
   withStorage(url, async ({ db }) => {
     const tables = await sql<{ name: string }>`${sql.raw(tablesOf(url))}`.execute(db)
@@ -128,7 +128,7 @@ export const watchKidsInFile = (file: string) => {
   let kids = new Set<string>()
   return {
     kids: (): ReadonlySet<string> => {
-      // Moves when somebody else has committed; to read everything each time would slow down who is watched.
+      // Changes with every commit of another connection; reading everything each time would slow the observed server down.
       const now = version.get()?.['data_version']
       if (now !== seen) kids = kidsIn(documents.all().map(({ sealed }) => String(sealed)))
       seen = now

@@ -16,7 +16,7 @@ export const openBrowser = async (): Promise<Browser> =>
   })
 
 export interface VirtualAuthenticator {
-  /** Whether its user says yes by itself to whatever is asked, the autofill of a page included. */
+  /** Whether the virtual authenticator approves every request by itself, the autofill of a page included. */
   setPresent(present: boolean): Promise<void>
   /** Whether it recognises the finger, the face or the PIN of its user. */
   setVerified(verified: boolean): Promise<void>

@@ -38,7 +38,7 @@ const readBody = async (response: Response): Promise<unknown> => {
   return json && text !== '' ? JSON.parse(text) : text
 }
 
-/** An empty jar: nobody is signed in. */
+/** An empty jar, without a session. */
 export const anonymous = (baseUrl: string): Browserless => {
   const jar = new Map<string, string>()
   return {

@@ -32,7 +32,7 @@ export interface Home {
 
 const inherited = ['PATH', 'TMPDIR', 'LANG'] as const
 
-/** A home folder that nobody has used yet. */
+/** A new home folder. */
 export const newHome = (env: Readonly<Record<string, string>> = {}): Home => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-home-'))
   const own: Record<string, string> = { HOME: folder, XDG_CONFIG_HOME: join(folder, '.config') }

@@ -2,8 +2,8 @@
 import { createServer } from 'node:net'
 
 /**
- * A port nobody listens on right now. The system hands them out in turn, so a second caller does not get the same
- * one soon; a server under test should still be given port 0 where it can report what it got.
+ * A free port. The system hands ports out in turn, so a second caller does not get the same one soon; a server under test
+ * should still be given port 0 where it can report its port.
  */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -108,7 +108,7 @@ export class ScreenModel extends PassThrough {
   }
 }
 
-/** Its keyboard, on which nobody types. */
+/** Its keyboard, without input. */
 export const silentKeyboard = () => {
   const keyboard = new PassThrough()
   const nothing = () => keyboard

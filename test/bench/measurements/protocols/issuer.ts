@@ -15,7 +15,7 @@ const ROUNDS = 18
 const ROUND_MS = 1_000
 const WARM_UP_MS = 6_000
 const CONNECTIONS = 32
-/** Codes are good for one use and a minute: they are fetched before each round, which ends when they do. */
+/** Codes are valid once and for a minute: they are fetched before each round, which ends with them. */
 const CODES = 1_000
 
 /** One of those that take turns. */

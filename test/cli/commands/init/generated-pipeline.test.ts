@@ -197,7 +197,7 @@ describe('the generated pipeline', () => {
         expect(`${commentOf()}${planned.output}`).not.toContain(secret)
       expect(await status('roles/shipper')).toBe(404)
 
-      // The credential of pull requests cannot apply, whatever the workflow of the branch says.
+      // The credential of pull requests cannot apply, also if the branch changes the workflow.
       const forged = await apply({
         IAMCTL_AUTH_REALM: realm,
         IAMCTL_CLIENT_ID: 'pull-requests',

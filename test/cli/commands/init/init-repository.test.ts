@@ -100,7 +100,7 @@ describe('what a pipeline installs', () => {
     expect(made.code, made.stderr).toBe(0)
     expect(yamlOf(root, '.gitlab-ci.yml').variables.IAMCTL_PACKAGE).toBe(`./${tarball}`)
     const packed = join(root, 'identity/shop', tarball)
-    // As large as the help says, whatever earlier builds have left behind.
+    // The size that the help states, also if earlier builds left files behind.
     const megabytes = Math.round(statSync(packed).size / 1_000_000)
     expect((await run('init', '--help')).stdout).toContain(`into .iamctl/ (${megabytes} MB)`)
     await execa('tar', ['-xzf', packed], { cwd: dirname(packed) })

@@ -47,7 +47,7 @@ describe('two estates', () => {
     expect(applied.code, applied.stderr).toBe(0)
     expect((await two.run('plan --detailed-exitcode')).code).toBe(0)
     expect((await one.run('plan --detailed-exitcode')).code).toBe(0)
-    // Without a server nobody knows of the other estate, unless the files say that there is one.
+    // Without a server the other estate is unknown, unless the files name it.
     expect((await two.run('validate')).code).toBe(3)
     two.write({ 'iamctl.yaml': `${estate}sharedRealms: [${realm}]\n` })
     expect((await two.run('validate')).code).toBe(0)

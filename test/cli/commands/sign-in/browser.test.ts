@@ -19,7 +19,7 @@ it('goes from the page of the realm over the second factor and the question back
   const running = home.run(args, { env: { BROWSER: `${opened.command} %s` } })
   const page = await browser.newPage()
   await page.goto(await opened.url())
-  // Who signs in is suggested.
+  // The form is filled with the username.
   expect(await page.inputValue('input[name="username"]')).toBe('dora')
   await page.fill('input[name="password"]', password)
   await page.click('button[type="submit"]:visible')

@@ -72,7 +72,7 @@ describe.each(backends)('the password grant and the flow of the realm on $name',
       }).toString(),
       { 'content-type': 'application/x-www-form-urlencoded' },
     )
-  /** With nothing but the name and the password, whatever is asked. */
+  /** Answers with the name and the password alone. */
   const signsIn = async (username: string): Promise<boolean> => {
     const browser = world.browser()
     await browser.open('/realms/shop/login')

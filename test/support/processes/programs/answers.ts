@@ -11,7 +11,7 @@ const answers = async (url: string): Promise<boolean> => {
   }
 }
 
-/** Resolves when the address answers, whatever it says; throws when the process ends before that. */
+/** Resolves when the address answers with any status; throws when the process ends before that. */
 export const untilAnswers = async (
   url: string,
   { child, stderr }: CliProcess,
