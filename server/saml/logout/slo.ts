@@ -118,7 +118,8 @@ export const sloRoutes = (parts: SloParts) => {
       sourceIp: request.ip,
       together: async (sids) => {
         const frames = (await Promise.all(sids.map((sid) => framesOf(issuer, sid)))).flat()
-        begun = await flow.begin(issuer, sids, { frames, by }, provider)
+        const after = { frames, by, application: provider.displayName }
+        begun = await flow.begin(issuer, sids, after, provider)
         return inBrowser ? (begun.rest?.statements ?? []) : []
       },
     })

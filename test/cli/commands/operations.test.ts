@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { askUrl } from '../../saml/fixture.ts'
 import { signIn } from '../../support/processes/browserless.ts'
 import { bundle, type Cli } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
@@ -230,6 +231,23 @@ describe('sessions', () => {
     expect(JSON.parse(rest.stdout).revoked).toHaveLength(2)
     expect(await list()).toEqual([])
     expect((await run(['sessions', 'revoke'])).code).toBe(1)
+  })
+
+  it('name the SAML service providers that they led to', async () => {
+    const { run } = world().home
+    const { url } = world().server
+    const entityId = 'https://sp.example/metadata'
+    const provider = { entityId, assertionConsumerServiceUrl: 'https://sp.example/acs' }
+    const { status } = await world().admin.send('POST', '/admin/realms/acme/saml-clients', provider)
+    expect(status).toBe(201)
+    const password = 'alice and her applications 6'
+    await run(['users', 'set-password', 'alice', '--new-password-file', '-'], { input: password })
+    const alice = await signIn(url, 'acme', 'alice', password)
+    const asked = await alice.send('GET', askUrl({ issuer: `${url}/realms/acme` }))
+    expect(asked.body).toContain('SAMLResponse')
+    const listed = await run(['sessions', 'list', '--user', 'alice', '-o', 'json'])
+    expect(Object.values(JSON.parse(listed.stdout)[0].clients)).toEqual([entityId])
+    expect((await run(['sessions', 'list', '--user', 'alice'])).stdout).toContain(entityId)
   })
 })
 

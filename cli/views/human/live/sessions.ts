@@ -13,13 +13,14 @@ export const showSessions = (
   if (sessions.length === 0) note(call, `realm ${realm} has no sessions`)
   else
     printTable(
-      ['session', 'user', 'address', 'since', 'last used'],
-      sessions.map(({ id, username, ipAddress, start, lastAccess }) => [
+      ['session', 'user', 'address', 'since', 'last used', 'applications'],
+      sessions.map(({ id, username, ipAddress, start, lastAccess, clients }) => [
         id,
         username,
         ipAddress,
         moment(start),
         ago(lastAccess, now),
+        Object.values(clients).join(', '),
       ]),
     )
 }

@@ -1,0 +1,51 @@
+/** Sessions at service providers where sessions are shown, counted and ended. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
+import { addPerson, newPerson, type Person } from '../oidc/relying-party.ts'
+import { put, remove, senderTo } from '../realm/changeset.ts'
+import { backends } from '../support/backends.ts'
+import { sender } from '../xml/keys.ts'
+import { acsUrl, addProvider, askUrl, entityId } from './fixture.ts'
+import { logoutRequest, logoutUrl, visitProvider } from './logout-fixture.ts'
+
+describe.each(backends)('sessions at service providers on $name', (backend) => {
+  let site: OidcSite
+  let alice: Person
+  beforeAll(async () => {
+    site = await openIssuer(backend)
+    await addProvider(site, { signingCertificate: sender.certificate })
+    await addPerson(site, 'alice')
+    alice = newPerson(site)
+    await alice.signIn(askUrl(site))
+  }, 60_000)
+  afterAll(() => site.close())
+
+  it('are in the sessions of the realm and of the user', async () => {
+    const { body } = await site.admin('GET', '/sessions')
+    const own = body.filter(({ username }: { username: string }) => username === 'alice')
+    expect(own.map((one: { clients: object }) => Object.values(one.clients))).toEqual([[entityId]])
+    const page = await alice.open(`${site.issuer}/account/sessions`)
+    expect([page.status, page.body.includes(entityId)]).toEqual([200, true])
+  })
+
+  it('are in the blast radius of a plan that changes or deletes the service provider', async () => {
+    const doc = { entityId, assertionConsumerServiceUrl: acsUrl, enabled: false }
+    for (const operation of [put('saml-client', entityId, doc), remove('saml-client', entityId)]) {
+      const { body } = await senderTo(site.server, 'acme').apply([operation], { dryRun: true })
+      expect(body.impacts).toEqual([
+        expect.objectContaining({ kind: 'saml-client', key: entityId, sessions: 1 }),
+      ])
+    }
+  })
+
+  it('are counted as logouts in the figures of the realm, as those of OIDC are', async () => {
+    const count = async (): Promise<number> => (await site.events('LOGOUT')).length
+    const before = await count()
+    const known = await visitProvider(site, alice)
+    await alice.open(logoutUrl(site, logoutRequest(site, known)))
+    expect(await count()).toBe(before + 1)
+    const { body } = await site.admin('GET', '/sessions')
+    expect(body.some(({ username }: { username: string }) => username === 'alice')).toBe(false)
+  })
+})
