@@ -147,6 +147,20 @@ describe('the pages in a browser', () => {
     120_000,
   )
 
+  it.each(['de', 'en', 'es', 'fr', 'nl'])(
+    'of single logout have no accessibility violation in %s',
+    async (locale) => {
+      const context = await judged({ viewport: phone })
+      const page = await context.newPage()
+      for (const example of ['logout', 'logout-partial', 'error-application', 'account']) {
+        await page.goto(`${base}/${example}?lang=${locale}`)
+        expect(await page.evaluate<string>('document.documentElement.lang')).toBe(locale)
+        expect(await violations(page), example).toEqual([])
+      }
+      await context.close()
+    },
+  )
+
   it.each(Object.keys(brandings))('can be read in the colours of the realm: %s', async (brand) => {
     const context = await judged({ viewport: desktop })
     const page = await context.newPage()
