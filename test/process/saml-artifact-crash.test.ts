@@ -3,9 +3,9 @@
 import { describe, expect, it } from 'vitest'
 import { askUrl, entityId, newRequestId, spaces } from '../saml/fixture.ts'
 import { backends } from '../support/backends.ts'
-import { isLong, randomFrom, seed } from '../support/chance.ts'
 import { signIn } from '../support/processes/browserless.ts'
 import { newInstallation, startServerProcess } from '../support/processes/server-process.ts'
+import { isLong, randomFrom, seed } from '../support/run/chance.ts'
 import { sender } from '../xml/keys.ts'
 import { signed } from '../xml/messages.ts'
 

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, newPerson, type Person } from '../oidc/relying-party.ts'
-import { put, remove, senderTo } from '../realm/changeset.ts'
+import { put, remove, senderTo } from '../realm/changesets/changeset.ts'
 import { backends } from '../support/backends.ts'
 import { sender } from '../xml/keys.ts'
 import { acsUrl, addProvider, askUrl, entityId } from './fixture.ts'
-import { logoutRequest, logoutUrl, visitProvider } from './logout-fixture.ts'
+import { logoutRequest, logoutUrl, visitProvider } from './logout/logout-fixture.ts'
 
 describe.each(backends)('sessions at service providers on $name', (backend) => {
   let site: OidcSite

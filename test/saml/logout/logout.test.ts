@@ -19,6 +19,7 @@ import { signed } from '../../xml/messages.ts'
 import {
   addProvider,
   askUrl,
+  authnRequest,
   entityId,
   newRequestId,
   providerPath,
@@ -230,6 +231,9 @@ describe.each(backends)('single logout on $name', (backend) => {
           .replaceAll('AuthnRequest', 'LogoutRequest')
           .replace('</samlp:LogoutRequest>', `${subjectOf(known)}</samlp:LogoutRequest>`),
       )
+      const id = newRequestId()
+      const attributes = { Destination: `${site.issuer}/saml/idp/slo` }
+      await post(signed(authnRequest(site, { id, attributes, inside: subjectOf(known) }), id))
     })
 
     it('refuses a signed assertion of ours inside a forged LogoutRequest (GHSA-63ch-w8pw-4mf2)', async () => {

@@ -7,12 +7,12 @@ import { text } from 'node:stream/consumers'
 import { inflateRawSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, password } from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
-import { openBrowser } from '../support/processes/browser.ts'
-import { sender } from '../xml/keys.ts'
-import { addProvider, askUrl } from './fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, password } from '../../oidc/relying-party.ts'
+import { backends } from '../../support/backends.ts'
+import { openBrowser } from '../../support/processes/browser.ts'
+import { sender } from '../../xml/keys.ts'
+import { addProvider, askUrl } from '../fixture.ts'
 import {
   type Known,
   logoutForm,
