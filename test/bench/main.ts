@@ -18,6 +18,7 @@ import { measureVersion } from './measurements/cli/version.ts'
 import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
 import { measureSaml } from './measurements/protocols/saml.ts'
+import { measureSamlSso } from './measurements/protocols/saml-sso.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
 import { measureGroupCommit } from './measurements/server/group-commit.ts'
@@ -42,6 +43,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   events: measureEvents,
   neighbours: measureNeighbours,
   saml: measureSaml,
+  'saml-sso': measureSamlSso,
   'sign-ins': measureSignIns,
   storm: measureStorm,
   pages: measurePages,

@@ -138,13 +138,17 @@ const authorize = async (connection: Connection, cookie: string): Promise<string
   return code
 }
 
-/** Signs the user in. */
-export const openVisit = async (url: string): Promise<Visitor> => {
+/** Signs the user in; the header of the session. */
+export const openSession = async (url: string): Promise<string> => {
   const connection = connect(url)
   const signIn = await openForm(connection, { realm, username, password })
   const session = cookiesOf(await connection.send(signIn, 303))
   await connection.close()
-  const cookie = [...session].map(([name, value]) => `${name}=${value}`).join('; ')
+  return [...session].map(([name, value]) => `${name}=${value}`).join('; ')
+}
+
+export const openVisit = async (url: string): Promise<Visitor> => {
+  const cookie = await openSession(url)
 
   const collect = async <T>(count: number, get: (one: Connection) => Promise<T>): Promise<T[]> => {
     const all: T[] = []

@@ -1,0 +1,134 @@
+/**
+ * A whole single sign-on of a user who has a session, from the AuthnRequest to the signed response, against
+ * client_credentials; and what it does to the p99 of client_credentials beside it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { deflateRawSync } from 'node:zlib'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import type { Areas } from '#server/run/open.ts'
+import { type Backend, system } from '../../backends.ts'
+import { type Load, type Request, sendLoad } from '../../load.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import * as party from '../../relying-party.ts'
+import { median, medianRatio, quantile } from '../../statistics.ts'
+
+const ROUNDS = 7
+const ROUND_MS = 2_000
+const WARM_UP_MS = 4_000
+const CONNECTIONS = 32
+/** Of each kind, where both run at once: they share the processors. */
+const BESIDE = CONNECTIONS / 2
+
+const { realm } = party.person
+const entityId = 'https://sp.example/metadata'
+const acs = 'https://sp.example/acs'
+
+const fill = async (areas: Areas): Promise<void> => {
+  await party.fillIssuer(areas)
+  await areas.realm.writer.write({
+    realm,
+    caller: system,
+    door: restDoor,
+    operations: [
+      {
+        op: 'put',
+        kind: SamlClient,
+        key: entityId,
+        doc: { entityId, assertionConsumerServiceUrl: acs },
+        secrets: {},
+      },
+    ],
+  })
+}
+
+/** Each is answered once: the ID is new every time. */
+const signOn = (cookie: string): Request => {
+  const request = `<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_${randomBytes(16).toString('hex')}" Version="2.0" IssueInstant="${new Date().toISOString()}" AssertionConsumerServiceURL="${acs}"><saml:Issuer>${entityId}</saml:Issuer><samlp:NameIDPolicy AllowCreate="true"/></samlp:AuthnRequest>`
+  const query = new URLSearchParams({ SAMLRequest: deflateRawSync(request).toString('base64') })
+  return { method: 'GET', path: `/realms/${realm}/saml/idp/sso?${query}`, headers: { cookie } }
+}
+
+const p99 = ({ times }: Load): number => quantile(times, 0.99)
+
+const measureOn = async (backend: Backend): Promise<Row[]> => {
+  const database = await backend.create()
+  try {
+    await database.withParts(fill)
+    const { url } = await database.serve()
+    const cookie = await party.openSession(url)
+    const credentials = party.clientCredentials()
+    const tokens = (connections: number, ms: number) =>
+      sendLoad(url, connections, { ms }, (one) => one.send(credentials, 200))
+    const signOns = (connections: number, ms: number) =>
+      sendLoad(url, connections, { ms }, async (one) => {
+        const { body } = await one.send(signOn(cookie), 200)
+        if (!body.includes('SAMLResponse')) throw new Error('no response came back')
+      })
+    const [alone, sso, half, beside]: [Load[], Load[], Load[], Load[]] = [[], [], [], []]
+    await tokens(CONNECTIONS, WARM_UP_MS)
+    await signOns(CONNECTIONS, WARM_UP_MS)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      alone.push(await tokens(CONNECTIONS, ROUND_MS))
+      sso.push(await signOns(CONNECTIONS, ROUND_MS))
+      half.push(
+        await Promise.all([tokens(BESIDE, ROUND_MS), tokens(BESIDE, ROUND_MS)]).then(
+          ([one]) => one,
+        ),
+      )
+      beside.push(
+        await Promise.all([tokens(BESIDE, ROUND_MS), signOns(BESIDE, ROUND_MS)]).then(
+          ([one]) => one,
+        ),
+      )
+    }
+    const rate = (loads: readonly Load[]) => loads.map(({ perSecond }) => perSecond)
+    return [
+      {
+        what: 'client_credentials',
+        on: backend.name,
+        'per second': median(rate(alone)),
+        'p99 ms': median(alone.map(p99)),
+      },
+      {
+        what: 'single sign-on with a session',
+        on: backend.name,
+        'per second': median(rate(sso)),
+        '× client_credentials': medianRatio(rate(sso), rate(alone)),
+        'p99 ms': median(sso.map(p99)),
+      },
+      {
+        what: 'client_credentials beside as many',
+        on: backend.name,
+        'per second': median(rate(half)),
+        'p99 ms': median(half.map(p99)),
+      },
+      {
+        what: 'client_credentials beside single sign-on',
+        on: backend.name,
+        'per second': median(rate(beside)),
+        'p99 ms': median(beside.map(p99)),
+        'p99 × alone': medianRatio(beside.map(p99), half.map(p99)),
+      },
+    ]
+  } finally {
+    await database.remove()
+  }
+}
+
+export const measureSamlSso: Measurement = async ({ backends, progress }) => {
+  const rows: Row[] = []
+  for (const backend of backends) {
+    progress(backend.name)
+    rows.push(...(await measureOn(backend)))
+  }
+  return {
+    title: 'single sign-on by SAML, both signatures, against client_credentials',
+    notes: [
+      `${ROUNDS} interleaved rounds of ${ROUND_MS} ms, ${CONNECTIONS} connections; beside each other ${BESIDE} of each kind`,
+      'goals: 0.5 of the rate of client_credentials; its p99 beside single sign-on within 2 of that beside as many of its own',
+    ],
+    rows,
+  }
+}
