@@ -91,14 +91,21 @@ export const serviceProviderById = async (
   return document && providerOf(document)
 }
 
-/** Its own options, with the realm's where it says nothing. */
-export const optionsOf = (
-  { settings }: Issuer,
-  { doc }: ServiceProvider,
-): Inherited & OwnOptions => {
-  const { metadataLifetimeSeconds: _, ...inherited } = settings.saml
-  const own = Object.entries(doc.options).filter(([, value]) => value !== undefined)
-  return { ...inherited, ...Object.fromEntries(own) } as Inherited & OwnOptions
-}
+export type SamlOptions = Readonly<Inherited & OwnOptions>
 
-export type SamlOptions = ReturnType<typeof optionsOf>
+/** Of the settings that a service provider was last asked with: a sign-in asks several times. */
+const asked = new WeakMap<
+  ServiceProvider,
+  { readonly settings: SettingsDoc; readonly options: SamlOptions }
+>()
+
+/** Its own options, with the realm's where it says nothing. */
+export const optionsOf = ({ settings }: Issuer, provider: ServiceProvider): SamlOptions => {
+  const before = asked.get(provider)
+  if (before?.settings === settings) return before.options
+  const { metadataLifetimeSeconds: _, ...inherited } = settings.saml
+  const own = Object.entries(provider.doc.options).filter(([, value]) => value !== undefined)
+  const options = { ...inherited, ...Object.fromEntries(own) } as SamlOptions
+  asked.set(provider, { settings, options })
+  return options
+}

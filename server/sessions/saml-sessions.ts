@@ -6,6 +6,7 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
@@ -28,6 +29,31 @@ export interface SamlSessionKey {
 /** Fails where no LogoutRequest of this ID waits for the service provider's answer. */
 export const answerGuard = 'saml-logout-answer'
 
+/** A name of before is replaced. */
+const nameAt = preparedStatement((db, row: Omit<SamlSessionRow, 'logout_request'>) =>
+  db
+    .insertInto('saml_sessions')
+    .values({
+      sid: row.sid,
+      client_id: row.client_id,
+      realm: row.realm,
+      user_id: row.user_id,
+      session_index: row.session_index,
+      name_id: row.name_id,
+      name_id_format: row.name_id_format,
+      expires_at: row.expires_at,
+      since: row.since,
+      logout_request: null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['sid', 'client_id']).doUpdateSet({
+        name_id: row.name_id,
+        name_id_format: row.name_id_format,
+        expires_at: row.expires_at,
+      }),
+    ),
+)
+
 export const createSamlSessions = ({
   storage: { db },
   clock,
@@ -35,20 +61,23 @@ export const createSamlSessions = ({
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }) => ({
-  /** The session led there, under this name; a name of before is replaced. */
+  /** The session led there, under this name. */
   visit: ({ session, providerId, nameId, sessionIndex }: SamlVisit): Statement[] => {
     const { sid, realm, user_id, expires_at } = session
     const now = clock.now()
-    const named = { name_id: nameId.value, name_id_format: nameId.format, expires_at }
-    const row = { sid, client_id: providerId, realm, user_id, session_index: sessionIndex }
     return [
       visitClient(db, { sid, clientId: providerId, userId: user_id, realm, now }),
-      statement(
-        db
-          .insertInto('saml_sessions')
-          .values({ ...row, ...named, since: now, logout_request: null })
-          .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doUpdateSet(named)),
-      ),
+      nameAt(db, {
+        sid,
+        client_id: providerId,
+        realm,
+        user_id,
+        session_index: sessionIndex,
+        name_id: nameId.value,
+        name_id_format: nameId.format,
+        expires_at,
+        since: now,
+      }),
     ]
   },
 

@@ -11,7 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { preparedStatement } from '#server/storage/prepared.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import {
@@ -122,6 +122,42 @@ const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: To
     .where('last_access', '<=', unlessSince),
 )
 
+type Alive = { realm: string; value: string; now: number; idleSince: number }
+
+const aliveBy = (name: string, column: 'sessions.id' | 'sessions.sid') =>
+  preparedQuery(name, (db, { realm, value, now, idleSince }: Alive) =>
+    db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .selectAll('users')
+      .select([
+        'sessions.id as session_id',
+        'sessions.sid',
+        'sessions.created_at as session_created_at',
+        'sessions.last_access',
+        'sessions.expires_at',
+        'sessions.remember_me',
+        'sessions.ip',
+        'sessions.user_agent',
+        'sessions.amr',
+        'sessions.acr',
+        'sessions.impersonator',
+        'sessions.organization_id',
+      ])
+      .where(column, '=', value)
+      .where('sessions.realm', '=', realm)
+      .where('users.realm', '=', realm)
+      .where('sessions.expires_at', '>', now)
+      .where('sessions.last_access', '>', idleSince)
+      .where('users.enabled', '=', 1)
+      .where('users.locked', '=', 0),
+  )
+
+const aliveSession = {
+  'sessions.id': aliveBy('session-by-id', 'sessions.id'),
+  'sessions.sid': aliveBy('session-by-sid', 'sessions.sid'),
+}
+
 export const openSessions = ({
   storage,
   clock,
@@ -147,37 +183,13 @@ export const openSessions = ({
 
   const findAlive = async (
     realm: string,
-    column: 'sessions.id' | 'sessions.sid',
+    column: keyof typeof aliveSession,
     value: string,
     settings: SessionSettings,
   ): Promise<FoundSession | undefined> => {
     const now = clock.now()
-    const row = await db
-      .selectFrom('sessions')
-      .innerJoin('users', 'users.id', 'sessions.user_id')
-      .selectAll('users')
-      .select([
-        'sessions.id as session_id',
-        'sessions.sid',
-        'sessions.created_at as session_created_at',
-        'sessions.last_access',
-        'sessions.expires_at',
-        'sessions.remember_me',
-        'sessions.ip',
-        'sessions.user_agent',
-        'sessions.amr',
-        'sessions.acr',
-        'sessions.impersonator',
-        'sessions.organization_id',
-      ])
-      .where(column, '=', value)
-      .where('sessions.realm', '=', realm)
-      .where('users.realm', '=', realm)
-      .where('sessions.expires_at', '>', now)
-      .where('sessions.last_access', '>', idleSince(settings, now))
-      .where('users.enabled', '=', 1)
-      .where('users.locked', '=', 0)
-      .executeTakeFirst()
+    const found = { realm, value, now, idleSince: idleSince(settings, now) }
+    const [row] = await aliveSession[column](db, found)
     if (row === undefined) return undefined
     const {
       session_id: id,

@@ -8,7 +8,8 @@ import {
 } from '#schemas/kinds/clients/saml-client-mapper.ts'
 import { own } from '#schemas/own.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type HeldRoles, rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -82,13 +83,27 @@ const plain = (user: UserRow): Attribute[] =>
     return values.length === 0 ? [] : [{ name, format: 'Basic' as const, values }]
   })
 
+type ByProvider = ReadonlyMap<string | null, readonly StoredDocument[]>
+
+/** A view stays the same as long as nothing of the realm changes. */
+const grouped = new WeakMap<RealmView, Promise<ByProvider>>()
+
+const mappersByProvider = (view: RealmView): Promise<ByProvider> => {
+  const before = grouped.get(view)
+  if (before !== undefined) return before
+  const made = view
+    .list(SamlClientMapper.kind)
+    .then((documents) => Map.groupBy(documents, ({ parentId }) => parentId))
+  grouped.set(view, made)
+  made.catch(() => grouped.delete(view))
+  return made
+}
+
 export const createAttributes =
   (storage: Pick<Storage, 'db'>) =>
   async ({ view }: Issuer, { id }: ServiceProvider, user: UserRow): Promise<Attribute[]> => {
-    const documents = (await view.list(SamlClientMapper.kind)).filter(
-      ({ parentId }) => parentId === id,
-    )
-    if (documents.length === 0) return plain(user)
+    const documents = (await mappersByProvider(view)).get(id)
+    if (!documents) return plain(user)
     let held: Promise<HeldRoles> | undefined
     const roles = () => (held ??= rolesOfUser(storage, view, user.id))
     const attributes: Attribute[] = []

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { type NameIdFormat, nameIdFormats } from '#schemas/drivers/saml.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -34,6 +35,16 @@ const vouchedAddress = ({ email, email_verified, managed }: UserRow): string | n
   return email
 }
 
+const persistentOf = preparedQuery(
+  'saml-name-id',
+  (db, { clientId, userId }: { clientId: string; userId: string }) =>
+    db
+      .selectFrom('saml_name_ids')
+      .select('value')
+      .where('client_id', '=', clientId)
+      .where('user_id', '=', userId),
+)
+
 export const createNameIds = ({
   storage: { db },
   clock,
@@ -50,12 +61,7 @@ export const createNameIds = ({
     user: UserRow,
     allowCreate: boolean,
   ): Promise<NameId> => {
-    const known = await db
-      .selectFrom('saml_name_ids')
-      .select('value')
-      .where('client_id', '=', provider.id)
-      .where('user_id', '=', user.id)
-      .executeTakeFirst()
+    const [known] = await persistentOf(db, { clientId: provider.id, userId: user.id })
     if (known) return { format: 'persistent', value: known.value, statements: [] }
     if (!allowCreate)
       throw new SamlStatusError(
