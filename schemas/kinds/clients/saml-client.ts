@@ -11,7 +11,12 @@ import { fields, flag, follows, name, oneOf, readOnly, realmId, setOf, text } fr
 
 /** Unset inherits the realm's `settings.saml`. */
 const inherited = (description: string) => Type.Optional(Type.Boolean({ description }))
-const endpoint = () => Type.String({ format: 'saml-endpoint', maxLength: 2000 })
+const endpoint = (description?: string) =>
+  Type.String({
+    format: 'saml-endpoint',
+    maxLength: 2000,
+    ...(description === undefined ? {} : { description }),
+  })
 const seconds = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, description }))
 const uri = () => Type.String({ minLength: 1, maxLength: 500, format: 'line' })
@@ -77,15 +82,17 @@ const fromMetadata = <T extends TSchema>(schema: T): T => follows('metadataRefre
 
 const spec = fields({
   realmId: realmId(),
-  entityId: name(),
+  entityId: name({ description: 'As in its metadata, to the byte.' }),
   name: text('Display name.', { maxLength: 255, format: 'line' }),
-  assertionConsumerServiceUrl: endpoint(),
+  assertionConsumerServiceUrl: endpoint(
+    'Where responses are sent to requests that name no other address.',
+  ),
   acs: fromMetadata(
     setOf(
       Type.Object(
         {
           index: Type.Integer({ minimum: 0, maximum: 65_535, description: 'As in its metadata.' }),
-          url: endpoint(),
+          url: endpoint('Where responses are sent.'),
           binding: oneOf(Object.keys(acsBindings) as [keyof typeof acsBindings], {
             default: 'HTTP-POST',
             description: 'How responses travel there.',
