@@ -11,11 +11,18 @@ import { moment } from '../../views/human/elements/values.ts'
 import { printJson } from '../../views/json/json.ts'
 import { keyFlags, ownerName } from './owner.ts'
 
-/** When the last token that a key signed expires, as the refusal to delete it tells. */
-const neededUntil = (error: unknown): number | null => {
+interface Kept {
+  readonly keyId: string
+  /** When the last token that it signed expires; null where it is kept for another reason. */
+  readonly validUntil: number | null
+  readonly reason: string
+}
+
+/** As the refusal to delete it tells. */
+const keptBecause = (keyId: string, error: unknown): Kept => {
   if (!isProblem(error, 409, 'key-in-use')) throw error
   const until = error.extra['validUntil']
-  return typeof until === 'number' ? until : null
+  return { keyId, validUntil: typeof until === 'number' ? until : null, reason: error.message }
 }
 
 export const pruneKeys = command({
@@ -33,13 +40,13 @@ export const pruneKeys = command({
         `Delete those of ${retained.length} retained keys of ${ownerName(owner)} whose tokens have all expired?`,
       )
     const deleted: string[] = []
-    const kept: { keyId: string; validUntil: number | null }[] = []
+    const kept: Kept[] = []
     for (const { keyId } of retained)
       try {
         await api.keys.remove(owner, keyId)
         deleted.push(keyId)
       } catch (error) {
-        kept.push({ keyId, validUntil: neededUntil(error) })
+        kept.push(keptBecause(keyId, error))
       }
     return { realm, deleted, kept }
   },
@@ -47,8 +54,13 @@ export const pruneKeys = command({
     human:
       () =>
       ({ deleted, kept }, call) => {
-        for (const { keyId, validUntil } of kept)
-          note(call, `key ${keyId} is kept: its tokens may be valid until ${moment(validUntil)}`)
+        for (const { keyId, validUntil, reason } of kept)
+          note(
+            call,
+            validUntil === null
+              ? `key ${keyId} is kept: ${reason}`
+              : `key ${keyId} is kept: its tokens may be valid until ${moment(validUntil)}`,
+          )
         note(call, `${deleted.length} keys are deleted, ${kept.length} kept`)
       },
     json: () => printJson,
