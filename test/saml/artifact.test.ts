@@ -34,6 +34,8 @@ interface Asked {
   readonly id?: string
   readonly at?: number
   readonly attributes?: string
+  /** What stands in front of the Body. */
+  readonly header?: string
   readonly spoil?: (xml: string) => string
 }
 
@@ -65,13 +67,13 @@ describe.each(backends)('artifacts on $name', (backend) => {
 
   const resolve = async (artifact: string, asked: Asked = {}, base = site.issuer) => {
     const { issuer = entityId, key = sender.privateKey, id = newRequestId() } = asked
-    const { at = clock.now(), attributes = '', spoil = (xml: string) => xml } = asked
+    const { at = clock.now(), attributes = '', header = '', spoil = (xml: string) => xml } = asked
     const xml = `<samlp:ArtifactResolve ${spaces} ID="${id}" Version="2.0" IssueInstant="${new Date(at).toISOString()}"${attributes}><saml:Issuer>${issuer}</saml:Issuer><samlp:Artifact>${artifact}</samlp:Artifact></samlp:ArtifactResolve>`
     const message = spoil(key ? signed(xml, id, { key }) : xml)
     const reply = await fetch(`${base}/saml/idp/artifact`, {
       method: 'POST',
       headers: { 'content-type': 'text/xml; charset=utf-8', soapaction: '"x"' },
-      body: `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${message}</s:Body></s:Envelope>`,
+      body: `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">${header}<s:Body>${message}</s:Body></s:Envelope>`,
     })
     return { status: reply.status, body: await reply.text(), id }
   }
@@ -120,6 +122,13 @@ describe.each(backends)('artifacts on $name', (backend) => {
     const path = [...around, xmlName('saml:Assertion')]
     const told = toldOf(readSigned(body, { root, path, keys }).element)
     expect(told.attributes['username']).toEqual(['alice'])
+  })
+
+  it('takes the envelope of SimpleSAMLphp, which has a stray backslash in front of its Header', async () => {
+    const { artifact } = await newArtifact()
+    expect(await isEmpty(await resolve(artifact, { header: '\\\n        <s:Header/>' }))).toBe(
+      false,
+    )
   })
 
   it('gives it once, however many ask at the same time', async () => {

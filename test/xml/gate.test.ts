@@ -9,6 +9,7 @@ import {
   readBase64,
   readDeflated,
   readElement,
+  xmlName,
 } from '#server/xml/index.ts'
 import { refusalOf } from './messages.ts'
 
@@ -62,6 +63,17 @@ describe('a received document', () => {
   ])('has no comment and no element inside a value (CVE-2017-11428): %s', (xml) =>
     expect(refusal(xml)).toBe('mixed-value'),
   )
+
+  it('may have text in a SOAP envelope, as SimpleSAMLphp writes it, and in nothing inside', () => {
+    const soap = (before: string, inside: string): string =>
+      `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">${before}<s:Body>${inside}</s:Body></s:Envelope>`
+    const ofEnvelope = (xml: string) =>
+      refusalOf(() => readElement(xml, { root: xmlName('soap:Envelope') }))
+    expect(ofEnvelope(soap('\\\n<s:Header/>', '<a/>'))).toBe(undefined)
+    expect(ofEnvelope(soap('', '\\<a/>'))).toBe('mixed-value')
+    expect(ofEnvelope(soap('', '<a>\\<b/></a>'))).toBe('mixed-value')
+    expect(refusal('<Envelope>\\<a/></Envelope>')).toBe('mixed-value')
+  })
 
   it('may have comments between elements, as metadata has', () => {
     expect(refusal('<!-- x --><a> <!-- y --> <b/> <!-- z --></a><!-- -->')).toBe(undefined)
