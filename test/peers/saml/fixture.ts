@@ -7,10 +7,10 @@ import { verify } from 'node:crypto'
 import type { BrowserContext, Page, Request } from 'playwright-core'
 import { expect } from 'vitest'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
-import { childrenOf, readDeflated, readElement, xmlName } from '#server/xml/index.ts'
+import { readDeflated } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
-import { addPerson, password } from '../../oidc/relying-party.ts'
-import { certificatesOf, only } from '../../saml/fixture.ts'
+import { addPerson, change, password } from '../../oidc/relying-party.ts'
+import { certificatesOf, providerPath } from '../../saml/fixture.ts'
 import type { Backend } from '../../support/backends.ts'
 import { openBrowser } from '../../support/processes/browser.ts'
 import { type Judges, openJudges } from './judges.ts'
@@ -29,6 +29,12 @@ export interface Visit {
   readonly messages: readonly Message[]
   /** Opens an address that wants a user, signs in where the sign-in page comes, and waits for the way back. */
   signIn(url: string, back?: string, username?: string): Promise<void>
+  /** Signs out at the identity provider, and waits until it has notified every application. */
+  signOut(): Promise<void>
+  /** Whether an address of a service provider leads to the sign-in page. */
+  isSignedOut(url: string): Promise<boolean>
+  /** Codes of the messages of a name, in their order: `identity provider Success`. */
+  statuses(name: string): string[]
   /** The page as JSON. */
   shown(): Promise<Record<string, unknown>>
   /** Judges every message that we wrote. */
@@ -43,8 +49,8 @@ export interface SamlSite {
   readonly metadata: () => Promise<string>
   /** Base64 of the DER. */
   readonly certificates: () => Promise<string[]>
-  /** Registers a service provider by its metadata. */
-  register(metadata: string, more?: object): Promise<string>
+  /** Imports a service provider from its metadata and changes fields of it; answers its entity ID. */
+  register(metadata: string, more?: { readonly options?: object }): Promise<string>
   visit(): Promise<Visit>
   close(): Promise<void>
 }
@@ -99,6 +105,14 @@ const expectRelayStates = (messages: readonly Message[]): void => {
   })
 }
 
+/** Without the prefix, which each software chooses. */
+const rootOf = (xml: string): string => /^(?:<\?xml[^>]*>\s*)?<(?:\w+:)?(\w+)/.exec(xml)?.[1] ?? ''
+
+const statusCodesOf = (xml: string): string[] =>
+  [...xml.matchAll(/StatusCode [^>]*Value="urn:oasis:names:tc:SAML:2.0:status:(\w+)"/g)].map(
+    ([, code]) => code ?? '',
+  )
+
 const judge = (judges: Judges, message: Message, certificates: readonly string[]): void => {
   const signed = judges.signedIn(message.xml, certificates)
   if (message.binding === 'HTTP-Redirect') {
@@ -107,34 +121,7 @@ const judge = (judges: Judges, message: Message, certificates: readonly string[]
     return
   }
   const hasAssertion = message.xml.includes('<saml:Assertion ')
-  const root = /^<samlp:(\w+)/.exec(message.xml)?.[1] ?? ''
-  expect(signed).toEqual([root, ...(hasAssertion ? ['Assertion'] : [])])
-}
-
-/** What the metadata of a service provider says, as a document. */
-const documentOf = (metadata: string): Record<string, unknown> => {
-  const root = readElement(metadata, { root: xmlName('md:EntityDescriptor'), limit: 1_000_000 })
-  const role = only(root, 'md:SPSSODescriptor')
-  const certificateFor = (use: string): string | undefined => {
-    const [key] = childrenOf(role, 'md:KeyDescriptor').filter(
-      ({ attributes }) => (attributes['use'] ?? use) === use,
-    )
-    return key && only(key, 'ds:KeyInfo', 'ds:X509Data', 'ds:X509Certificate').text
-  }
-  const services = childrenOf(role, 'md:AssertionConsumerService').flatMap(({ attributes }) => {
-    const binding = attributes['Binding']?.split(':').at(-1)
-    const isOffered = binding === 'HTTP-POST' || binding === 'HTTP-Artifact'
-    return isOffered
-      ? [{ index: Number(attributes['index']), url: attributes['Location'], binding }]
-      : []
-  })
-  return {
-    entityId: root.attributes['entityID'],
-    assertionConsumerServiceUrl: services.find(({ binding }) => binding === 'HTTP-POST')?.url,
-    acs: services,
-    signingCertificate: certificateFor('signing'),
-    encryptionCertificate: certificateFor('encryption'),
-  }
+  expect(signed).toEqual([rootOf(message.xml), ...(hasAssertion ? ['Assertion'] : [])])
 }
 
 export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {
@@ -168,6 +155,19 @@ export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {
         await page.getByRole('button', { name: 'Sign in' }).click()
         await page.waitForURL(back)
       },
+      signOut: async () => {
+        await page.goto(`${site.issuer}/logout`)
+        await page.getByRole('button', { name: 'Sign out' }).click()
+        await page.getByRole('heading', { name: 'You are signed out' }).waitFor()
+      },
+      isSignedOut: async (url) => {
+        await page.goto(url)
+        return (await page.getByLabel('Password').count()) === 1
+      },
+      statuses: (name) =>
+        messages
+          .filter(({ xml }) => rootOf(xml) === name)
+          .map(({ from, xml }) => [from, ...statusCodesOf(xml)].join(' ')),
       shown: async () => JSON.parse((await page.textContent('pre')) ?? ''),
       close: async () => {
         await context.close()
@@ -186,9 +186,17 @@ export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {
     metadata,
     certificates,
     register: async (text, more = {}) => {
-      const document = documentOf(text)
-      await site.admin('POST', '/saml-clients', { ...document, ...more })
-      return String(document['entityId'])
+      const { send } = await site.server.signedIn('master', 'admin')
+      const path = '/admin/realms/acme/saml-clients/import'
+      const type = { 'content-type': 'application/samlmetadata+xml' }
+      const { status, body } = await send('POST', path, text, type)
+      expect([status, body]).toEqual([201, body])
+      const { options = {}, ...others } = more
+      await change(site, providerPath(body.entityId), {
+        ...others,
+        options: { ...body.options, ...options },
+      })
+      return body.entityId
     },
     visit,
     close: async () => {
