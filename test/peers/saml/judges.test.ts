@@ -1,21 +1,37 @@
 /** Every kind of message that the identity provider writes, before the schemas of OASIS and xmlsec1. */
 
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logoutJobs } from '#server/run/background.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
-import { addPerson, change, newPerson, type Person } from '../../oidc/relying-party.ts'
+import {
+  addPerson,
+  change,
+  hiddenFields,
+  newPerson,
+  type Person,
+} from '../../oidc/relying-party.ts'
 import {
   type AskedRequest,
   addProvider,
   askUrl,
   certificatesOf,
   entityId,
+  newRequestId,
   providerPath,
   sentOf,
+  spaces,
   statusOf,
 } from '../../saml/fixture.ts'
 import { privateKeyOf } from '../../saml/keys.ts'
+import { logoutRequest, logoutUrl, visitProvider } from '../../saml/logout-fixture.ts'
 import { backends } from '../../support/backends.ts'
+import { runJobs } from '../../support/jobs.ts'
 import { sender } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
 import { type Judges, openJudges } from './judges.ts'
 
 const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
@@ -29,8 +45,14 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
 
   beforeAll(async () => {
     judges = openJudges()
-    site = await openIssuer(backend)
-    await addProvider(site, { encryptionCertificate: sender.certificate })
+    site = await openIssuer(backend, {
+      env: { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' },
+    })
+    await addProvider(site, {
+      signingCertificate: sender.certificate,
+      encryptionCertificate: sender.certificate,
+      acs: [{ index: 1, url: 'https://sp.example/artifact', binding: 'HTTP-Artifact' }],
+    })
     await addPerson(site, 'alice')
     alice = newPerson(site)
     await alice.signIn(askUrl(site))
@@ -75,9 +97,9 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
     [{ signAssertion: false, signResponse: true }, ['Response']],
     [{ includeAttributes: false }, ['Response', 'Assertion']],
     [{ audienceRestrictions: ['https://b.example', 'urn:c'] }, ['Response', 'Assertion']],
-  ])('a response is valid with %j', async (fields, signed) => {
+  ])('a response is valid with %j', async (fields, elements) => {
     await options(fields)
-    expect(judges.signedIn((await answerTo()).xml, certificates)).toEqual(signed)
+    expect(judges.signedIn((await answerTo()).xml, certificates)).toEqual(elements)
   })
 
   it.each(['persistent', 'transient', 'email', 'unspecified'])(
@@ -142,5 +164,70 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
     const sent = await answerTo(asked)
     expect(statusOf(sent)).toBe(status)
     expect(judges.signedIn(sent.xml, certificates)).toEqual(['Response'])
+  })
+
+  /** Everything we write is canonical: an element stands in its envelope as it would stand alone. */
+  const inEnvelope = (body: string, name: string): string =>
+    new RegExp(`<samlp:${name} .*</samlp:${name}>`, 's').exec(body)?.[0] ?? ''
+
+  const soap = (message: string): string =>
+    `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${message}</s:Body></s:Envelope>`
+
+  it('an answer to ArtifactResolve is valid, and so is the response inside', async () => {
+    await options({})
+    const ProtocolBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact'
+    const { away = '' } = await alice.open(askUrl(site, { attributes: { ProtocolBinding } }))
+    const id = newRequestId()
+    const issued = new Date().toISOString()
+    const resolve = `<samlp:ArtifactResolve ${spaces} ID="${id}" Version="2.0" IssueInstant="${issued}"><saml:Issuer>${entityId}</saml:Issuer><samlp:Artifact>${new URL(away).searchParams.get('SAMLart')}</samlp:Artifact></samlp:ArtifactResolve>`
+    const reply = await fetch(`${site.issuer}/saml/idp/artifact`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/xml' },
+      body: soap(signed(resolve, id)),
+    })
+    const answer = inEnvelope(await reply.text(), 'ArtifactResponse')
+    const expected = ['ArtifactResponse', 'Response', 'Assertion']
+    expect(judges.signedIn(answer, certificates)).toEqual(expected)
+  })
+
+  it('a LogoutResponse is valid: Success, and a request that is refused', async () => {
+    await change(site, providerPath(), {
+      singleLogoutServiceUrl: 'https://sp.example/slo',
+      singleLogoutServiceBinding: 'HTTP-POST',
+    })
+    const leaving = newPerson(site)
+    const known = await visitProvider(site, leaving)
+    for (const nameId of ['nobody', known.nameId]) {
+      const url = logoutUrl(site, logoutRequest(site, { ...known, nameId }), {})
+      const { SAMLResponse = '' } = hiddenFields((await leaving.open(url)).body)
+      const xml = Buffer.from(SAMLResponse, 'base64').toString()
+      expect(judges.signedIn(xml, certificates)).toEqual(['LogoutResponse'])
+      expect(xml.includes('status:Success')).toBe(nameId === known.nameId)
+    }
+  })
+
+  it('a LogoutRequest over SOAP is valid', async () => {
+    const received: string[] = []
+    const receiver = createServer(async (request, response) => {
+      received.push(await text(request))
+      response.writeHead(500).end()
+    })
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    const { port } = receiver.address() as AddressInfo
+    await change(site, providerPath(), {
+      singleLogoutServiceSoapUrl: `http://127.0.0.1:${port}/slo`,
+      options: { backChannelSloEnabled: true },
+    })
+    await visitProvider(site, newPerson(site))
+    const { body: sessions } = await site.admin('GET', '/sessions')
+    for (const { id } of sessions) await site.admin('DELETE', `/sessions/${id}`)
+    const { parts } = site.server
+    await runJobs(parts.jobs, logoutJobs(parts))
+    receiver.close()
+    expect(received).not.toEqual([])
+    for (const body of received)
+      expect(judges.signedIn(inEnvelope(body, 'LogoutRequest'), certificates)).toEqual([
+        'LogoutRequest',
+      ])
   })
 })
