@@ -121,4 +121,24 @@ describe.each(backends.slice(-1))('mellon and the identity provider on $name', (
     expect(await visit.shown()).toMatchObject({ 'mellon-username': 'alice' })
     await visit.close()
   })
+
+  it('signs its user out at the identity provider, and is led back', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    const bye = `${apache.url}/bye`
+    await visit.page.goto(`${apache.url}/mellon/logout?ReturnTo=${encodeURIComponent(bye)}`)
+    await visit.page.waitForURL(bye)
+    expect(visit.statuses('LogoutResponse')).toEqual(['identity provider Success'])
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
+    await visit.close()
+  })
+
+  it('signs its user out when the identity provider says so', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    await visit.signOut()
+    expect(visit.statuses('LogoutResponse')).toEqual(['service provider Success'])
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
+    await visit.close()
+  })
 })

@@ -19,9 +19,9 @@ export const shibbolethConfig = (options: ShibbolethOptions): string => {
   const credential = (use: string): string =>
     `<CredentialResolver type="File" use="${use}" key="${key}" certificate="${certificate}"/>`
   return `<SPConfig xmlns="${config}" clockSkew="30">
-  <OutOfProcess logger="console.logger"/>
+  <OutOfProcess logger="${folder}/shibd.logger"/>
   <UnixListener address="${folder}/shibd.sock"/>
-  <ApplicationDefaults entityID="${url}/shibboleth" REMOTE_USER="persistent-id" signing="true" encryption="true">
+  <ApplicationDefaults entityID="${url}/shibboleth" REMOTE_USER="persistent-id" signing="true" encryption="false" requireConfidentiality="false">
     <Sessions lifetime="28800" timeout="3600" relayState="ss:mem" checkAddress="false" handlerSSL="false" cookieProps="http">
       <SSO entityID="${issuer}">SAML2</SSO>
       <Logout>SAML2 Local</Logout>
@@ -54,4 +54,12 @@ export const attributeMap = `<Attributes xmlns="urn:mace:shibboleth:2.0:attribut
   <Attribute name="groups" nameFormat="${basic}" id="groups"/>
   <Attribute name="roles" nameFormat="${basic}" id="roles"/>
 </Attributes>
+`
+
+/** Into a file, which a test that fails shows. */
+export const loggerOf = (folder: string): string => `log4j.rootCategory=INFO, file
+log4j.appender.file=org.apache.log4j.FileAppender
+log4j.appender.file.fileName=${folder}/shibd.log
+log4j.appender.file.layout=org.apache.log4j.PatternLayout
+log4j.appender.file.layout.ConversionPattern=%p %c: %m%n
 `

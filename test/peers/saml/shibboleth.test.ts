@@ -4,18 +4,21 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { logoutJobs } from '#server/run/background.ts'
 import { addPerson, change } from '../../oidc/relying-party.ts'
 import { certificatesOf, providerPath } from '../../saml/fixture.ts'
 import { certificateOf, pemOf, privateKeyOf } from '../../saml/keys.ts'
 import { backends } from '../../support/backends.ts'
+import { runJobs } from '../../support/jobs.ts'
 import { type Apache, startApache } from '../../support/processes/programs/apache.ts'
 import { type Shibd, startShibd } from '../../support/processes/programs/shibd.ts'
 import { sender } from '../../xml/keys.ts'
 import { type Application, openApplication } from '../application.ts'
 import { openSamlSite, type SamlSite } from './fixture.ts'
-import { attributeMap, shibbolethConfig } from './shibboleth-config.ts'
+import { attributeMap, loggerOf, shibbolethConfig } from './shibboleth-config.ts'
 
 const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
+const options = { wantAuthnRequestsSigned: true, encryptAssertion: true }
 const mfa = 'https://refeds.org/profile/mfa'
 
 const mapper = (name: string, protocolMapper: string, config: Record<string, string>) => ({
@@ -30,6 +33,7 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
   let shibd: Shibd
   let apache: Apache
   let entityId: string
+  let acs: readonly { readonly index: number; readonly binding: string }[]
   let totp: TOTP
 
   const prepareUsers = async (): Promise<void> => {
@@ -78,6 +82,7 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
         return join(folder, name)
       }
       file('attribute-map.xml', attributeMap)
+      file('shibd.logger', loggerOf(folder))
       const configuration = file(
         'shibboleth2.xml',
         shibbolethConfig({
@@ -90,7 +95,7 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
           metadataCertificate: file('idp.crt', pemOf('CERTIFICATE', certificate)),
         }),
       )
-      shibd = await startShibd(configuration, join(folder, 'shibd.sock'), join(folder, 'shibd.pid'))
+      shibd = await startShibd(folder)
       return [
         `ShibConfig ${configuration}`,
         'ProxyPass /Shibboleth.sso !',
@@ -109,8 +114,9 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
     apache = await startApache({ module: 'mod_shib', configure })
     const metadata = await fetch(`${apache.url}/Shibboleth.sso/Metadata`)
     entityId = await saml.register(await metadata.text(), {
-      options: { wantAuthnRequestsSigned: true, encryptAssertion: true },
+      options,
     })
+    acs = (await site.admin('GET', providerPath(entityId))).body.acs
     const urn = { 'attribute.nameformat': 'URI Reference' }
     for (const one of [
       mapper('urn:oid:0.9.2342.19200300.100.1.3', 'saml-user-property-mapper', {
@@ -184,6 +190,52 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
     await visit.page.goto(login({ authnContextClassRef: `${ac}:Kerberos` }))
     await visit.page.waitForURL(`${apache.url}/Shibboleth.sso/SAML2/POST`)
     expect(visit.messages.at(-1)?.xml).toContain('NoAuthnContext')
+    await visit.close()
+  })
+
+  it('signs a user in by an artifact, which it resolves over SOAP', async () => {
+    const visit = await saml.visit()
+    const index = acs.find(({ binding }) => binding === 'HTTP-Artifact')?.index
+    await visit.signIn(login({ acsIndex: String(index) }), `${apache.url}/secure/page`)
+    expect(await visit.shown()).toMatchObject({ mail: 'alice@acme.example' })
+    expect(visit.statuses('Response')).toEqual([])
+    await visit.close()
+  })
+
+  it('signs its user out at the identity provider, and is led back', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    const bye = `${apache.url}/bye`
+    const query = new URLSearchParams({ return: bye })
+    await visit.page.goto(`${apache.url}/Shibboleth.sso/Logout?${query}`)
+    await visit.page.waitForURL(bye)
+    expect(visit.statuses('LogoutResponse')).toEqual(['identity provider Success'])
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
+    await visit.close()
+  })
+
+  it('signs its user out when the identity provider says so, in the browser', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    await visit.signOut()
+    expect(visit.statuses('LogoutResponse')).toEqual(['service provider Success'])
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
+    await visit.close()
+  })
+
+  it('signs its user out when the identity provider says so over SOAP', async () => {
+    const { site } = saml
+    await change(site, providerPath(entityId), {
+      singleLogoutServiceSoapUrl: `${apache.url}/Shibboleth.sso/SLO/SOAP`,
+      options: { ...options, backChannelSloEnabled: true },
+    })
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    await visit.signOut()
+    expect(visit.statuses('LogoutResponse')).toEqual([])
+    const { parts } = site.server
+    await runJobs(parts.jobs, logoutJobs(parts))
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
     await visit.close()
   })
 })

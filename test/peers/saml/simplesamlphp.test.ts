@@ -25,14 +25,14 @@ describe.each(backends.slice(-1))('simplesamlphp and the identity provider on $n
       privateKey: privateKeyOf(sender),
       certificate: certificateOf(sender),
     })
-    await saml.register(await metadataOf('by-post'), {
-      options: {
-        wantAuthnRequestsSigned: true,
-        encryptAssertion: true,
-        // The only transport that its library knows.
-        keyTransportAlgorithm: 'rsa-oaep-mgf1p',
-      },
-    })
+    const options = {
+      wantAuthnRequestsSigned: true,
+      encryptAssertion: true,
+      // The only transport that its library knows.
+      keyTransportAlgorithm: 'rsa-oaep-mgf1p',
+    }
+    for (const source of ['by-post', 'by-artifact'])
+      await saml.register(await metadataOf(source), { options })
   })
   afterAll(async () => {
     await php?.close()
@@ -56,6 +56,40 @@ describe.each(backends.slice(-1))('simplesamlphp and the identity provider on $n
     expect(answered?.xml).toContain('http://www.w3.org/2009/xmlenc11#aes256-gcm')
     const assertion = saml.judges.decrypted(answered?.xml ?? '', privateKeyOf(sender))
     expect(saml.judges.signedIn(assertion, await saml.certificates())).toEqual(['Assertion'])
+    await visit.close()
+  })
+
+  it('signs a user in by an artifact, which it resolves over SOAP', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${php.url}/app.php?as=by-artifact`)
+    expect(await visit.shown()).toMatchObject({ attributes: { username: ['alice'] } })
+    // The browser has carried no response.
+    expect(visit.statuses('Response')).toEqual([])
+    await visit.close()
+  })
+
+  it('signs its user out at the identity provider, and at the other application of the session', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${php.url}/app.php?as=by-artifact`)
+    await visit.page.goto(`${php.url}/app.php?as=by-post`)
+    await visit.page.waitForURL(`${php.url}/app.php?as=by-post`)
+    await visit.page.goto(`${php.url}/app.php?as=by-post&logout`)
+    await visit.page.waitForURL(`${php.url}/bye.php`)
+    expect(visit.statuses('LogoutResponse')).toEqual([
+      'service provider Success',
+      'identity provider Success',
+    ])
+    for (const source of ['by-post', 'by-artifact'])
+      expect(await visit.isSignedOut(`${php.url}/app.php?as=${source}`)).toBe(true)
+    await visit.close()
+  })
+
+  it('signs its user out when the identity provider says so', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${php.url}/app.php?as=by-post`)
+    await visit.signOut()
+    expect(visit.statuses('LogoutResponse')).toEqual(['service provider Success'])
+    expect(await visit.isSignedOut(`${php.url}/app.php?as=by-post`)).toBe(true)
     await visit.close()
   })
 })

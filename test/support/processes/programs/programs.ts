@@ -60,6 +60,7 @@ const programs = {
   php_xml: { files: ['/var/lib/dpkg/info/php-xml.list'], packages: ['php-xml'] },
   php_mbstring: { files: ['/var/lib/dpkg/info/php-mbstring.list'], packages: ['php-mbstring'] },
   php_curl: { files: ['/var/lib/dpkg/info/php-curl.list'], packages: ['php-curl'] },
+  php_soap: { files: ['/var/lib/dpkg/info/php-soap.list'], packages: ['php-soap'] },
   php_sqlite3: { files: ['/var/lib/dpkg/info/php-sqlite3.list'], packages: ['php-sqlite3'] },
   python: { files: ['/usr/bin/python3'], packages: ['python3'] },
   pysaml2: {
