@@ -53,7 +53,8 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
       encryptionCertificate: sender.certificate,
       acs: [{ index: 1, url: 'https://sp.example/artifact', binding: 'HTTP-Artifact' }],
     })
-    await addPerson(site, 'alice')
+    const aliceId = await addPerson(site, 'alice')
+    await change(site, `/users/${aliceId}`, { emailVerified: true })
     alice = newPerson(site)
     await alice.signIn(askUrl(site))
     metadata = (await site.get('/saml/idp/metadata')).body
