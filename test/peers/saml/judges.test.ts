@@ -27,7 +27,7 @@ import {
   statusOf,
 } from '../../saml/fixture.ts'
 import { privateKeyOf } from '../../saml/keys.ts'
-import { logoutRequest, logoutUrl, visitProvider } from '../../saml/logout-fixture.ts'
+import { logoutRequest, logoutUrl, visitProvider } from '../../saml/logout/logout-fixture.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { sender } from '../../xml/keys.ts'
@@ -222,8 +222,8 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
     await visitProvider(site, newPerson(site))
     const { body: sessions } = await site.admin('GET', '/sessions')
     for (const { id } of sessions) await site.admin('DELETE', `/sessions/${id}`)
-    const { parts } = site.server
-    await runJobs(parts.jobs, logoutJobs(parts))
+    const { areas } = site.server
+    await runJobs(areas.jobs, logoutJobs(areas))
     receiver.close()
     expect(received).not.toEqual([])
     for (const body of received)

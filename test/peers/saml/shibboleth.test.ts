@@ -233,8 +233,8 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
     await visit.signIn(`${apache.url}/secure/page`)
     await visit.signOut()
     expect(visit.statuses('LogoutResponse')).toEqual([])
-    const { parts } = site.server
-    await runJobs(parts.jobs, logoutJobs(parts))
+    const { areas } = site.server
+    await runJobs(areas.jobs, logoutJobs(areas))
     expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
     await visit.close()
   })
