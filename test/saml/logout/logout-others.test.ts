@@ -241,7 +241,15 @@ describe.each(backends)('the other applications of a session on $name', (backend
     ])(
       'give answers that are verified: one %s counts for nothing',
       async (_what, options, more) => {
-        await visitProvider(site, alice, wiki)
+        // With no session there but this one.
+        const own = `https://own.example/${newRequestId()}`
+        await addProvider(site, {
+          entityId: own,
+          name: 'Own',
+          singleLogoutServiceUrl: wikiSlo,
+          signingCertificate: sender.certificate,
+        })
+        await visitProvider(site, alice, own)
         const page = await askAtShop()
         const told = await sentTo(
           site,
@@ -249,10 +257,10 @@ describe.each(backends)('the other applications of a session on $name', (backend
           'samlp:LogoutRequest',
         )
         const id = told.message.attributes['ID'] ?? ''
-        const answer = logoutResponse(site, id, { issuer: wiki, ...more })
+        const answer = logoutResponse(site, id, { issuer: own, ...more })
         const url = logoutUrl(site, answer, { parameter: 'SAMLResponse', ...options })
         expect((await alice.open(url)).status).toBe(400)
-        expect(statesIn(await alice.open(page.url))).toEqual({ Wiki: 'Signing out' })
+        expect(statesIn(await alice.open(page.url))).toEqual({ Own: 'Signing out' })
       },
     )
 
