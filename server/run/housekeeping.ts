@@ -4,11 +4,13 @@
  * round, but several may at once.
  */
 
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { JobHandler } from '#server/jobs/job.ts'
 import { recurring } from '#server/jobs/recurring.ts'
 import { forgetRequests } from '#server/oidc/expired-requests.ts'
 import { forgetDevices } from '#server/sign-in/known-devices.ts'
 import { forgetWaitingRequests } from '#server/sign-in/waiting/waiting-requests.ts'
+import { realmsWith } from '#server/storage/documents/reads.ts'
 import type { Areas } from './open.ts'
 
 const intervalMs = 5 * 60_000
@@ -54,10 +56,10 @@ export const tidy = async (areas: Areas): Promise<void> => {
 
 /** Metadata of service providers that is due, of all realms. Apart from the rest, since it waits for others. */
 export const refreshMetadata = async (
-  { copy, realm, saml }: Pick<Areas, 'copy' | 'realm' | 'saml'>,
+  { storage, copy, saml }: Pick<Areas, 'storage' | 'copy' | 'saml'>,
   signal: AbortSignal,
 ): Promise<void> => {
-  for (const { name } of await realm.realms.list()) {
+  for (const name of await realmsWith(storage.db, SamlClient.kind)) {
     if (signal.aborted) return
     const view = await copy.fresh(name)
     if (view) await saml.refreshMetadata(view, signal)

@@ -70,6 +70,18 @@ export const isAnyOfKind = async (db: Kysely<Tables>, kind: string): Promise<boo
   return (await query.execute(db)).rows.length > 0
 }
 
+/** Realms that have documents of the kind. */
+export const realmsWith = async (db: Kysely<Tables>, kind: string): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('documents')
+    .select('realm')
+    .distinct()
+    .where('kind', '=', kind)
+    .orderBy('realm')
+    .execute()
+  return rows.map(({ realm }) => realm)
+}
+
 export const countOfKind = async (
   db: Kysely<Tables>,
   realm: string,
