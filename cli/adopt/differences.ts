@@ -8,6 +8,7 @@ import { seedOf } from '#schemas/realm/seeds.ts'
 import type { Place } from '#schemas/wire/wire.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
 import type { Actual, ActualDocument } from '../planning/actual.ts'
+import { withoutUnstated } from '../planning/followed.ts'
 import { lineage, placeKey } from '../planning/names.ts'
 import type { DesiredRealm } from '../planning/plan-realm.ts'
 
@@ -79,7 +80,8 @@ export const differencesIn = (
   const differences: Difference[] = []
   for (const [place, one] of desired) {
     if (named.size > 0 && !isNamed(one)) continue
-    const document = actual.documents.get(place)
+    const found = actual.documents.get(place)
+    const document = found && withoutUnstated(one, found)
     const { kind, renamedFrom } = one
     const isRenamed = renamedFrom !== null && actual.documents.has(placeKey(kind.kind, renamedFrom))
     if (!document) differences.push({ type: 'gone', desired: one, isRenamed })

@@ -7,6 +7,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kind } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
+import type { Desired } from '#schemas/realm/desired.ts'
+import type { ActualDocument } from './actual.ts'
 import { byPlace, namesOf } from './names.ts'
 import type { PlanWarning } from './plan.ts'
 import type { Match } from './renames/match.ts'
@@ -18,7 +20,7 @@ const followersOf = ({ spec }: Kind): [field: string, followed: string][] =>
   })
 
 /** Fields whose value is the server's, in a document that both have. */
-const leftAlone = ({ desired, actual }: Match): string[] =>
+const leftAlone = ({ desired, actual }: Pick<Match, 'desired' | 'actual'>): string[] =>
   actual === null
     ? []
     : followersOf(desired.kind)
@@ -40,6 +42,19 @@ export const withFollowed = (match: Match, which: 'all' | 'unstated'): Match => 
   const read = Object.fromEntries(fields.map((field) => [field, actual.body[field]]))
   const body = compact(desired.kind, { ...desired.body, ...read })
   return { ...match, desired: { ...desired, body, hash: contentHash(body) } }
+}
+
+/** The document without what the server has read and the entry does not state: what is left is the files' concern. */
+export const withoutUnstated = (desired: Desired, actual: ActualDocument): ActualDocument => {
+  if (desired.hash === actual.hash) return actual
+  const fields = leftAlone({ desired, actual }).filter(
+    (field) => desired.body[field] === undefined && actual.body[field] !== undefined,
+  )
+  if (fields.length === 0) return actual
+  const body = Object.fromEntries(
+    Object.entries(actual.body).filter(([field]) => !fields.includes(field)),
+  )
+  return { ...actual, body, hash: contentHash(body) }
 }
 
 const statesOther = (match: Match): boolean => {
