@@ -6,9 +6,10 @@
 import type { Outcome } from '#server/jobs/job.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TellLogout } from '#server/sessions/logout-queue.ts'
-import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
+import type { SamlSessionKey, SamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
+import { userById } from '#server/users/user-rows.ts'
 import {
   childOf,
   isSigned,
@@ -28,7 +29,7 @@ import { statusCodesOf } from './logout-request.ts'
 import { channelOf, soapUrlOf } from './participants.ts'
 
 export interface SoapLogoutParts {
-  readonly storage: Pick<Storage, 'append'>
+  readonly storage: Pick<Storage, 'db' | 'append'>
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly samlSessions: SamlSessions
   readonly messages: LogoutMessages
@@ -98,12 +99,21 @@ export const createSoapLogout = (parts: SoapLogoutParts): TellLogout => {
     return { kind: 'done' }
   }
 
-  return async ({ target, payload: { sid } }, issuer, signal) => {
+  /** The page of a logout still needs the name, unless the user was erased: then nothing of the user is kept. */
+  const forgetErased = async (key: SamlSessionKey, user: string | null): Promise<void> => {
+    if (user !== null && (await userById(storage, user))) return
+    await storage.append([samlSessions.ended(key)])
+  }
+
+  return async ({ target, payload: { sid, user } }, issuer, signal) => {
     const provider = await serviceProviderById(issuer, target)
     if (!provider) return undefined
     const url = soapUrlOf(provider)
     // The others are told in the browser, if at all.
-    if (channelOf(issuer, provider) !== 'back' || url === undefined) return { kind: 'done' }
+    if (channelOf(issuer, provider) !== 'back' || url === undefined) {
+      await forgetErased({ sid, providerId: provider.id }, user)
+      return { kind: 'done' }
+    }
     return tell(issuer, provider, { sid, url, signal })
   }
 }

@@ -355,13 +355,16 @@ describe.each(backends)('the other applications of a session on $name', (backend
       expect(last).toContain(`>${nameId}</saml:NameID>`)
     })
 
-    it('are told when the user is erased, under the name that they know', async () => {
+    it('are told when the user is erased, under the name that they know, which is then forgotten', async () => {
       const id = await addPerson(site, 'carol')
       const carol = newPerson(site)
       const { nameId } = await visitProvider(site, carol, mail, 'carol')
+      await visitProvider(site, carol)
       await site.admin('DELETE', `/users/${id}`)
       await jobs()
       expect(peer.envelopes.at(-1)).toContain(`>${nameId}</saml:NameID>`)
+      const kept = site.server.areas.storage.db.selectFrom('saml_sessions').selectAll()
+      expect(await kept.where('user_id', '=', id).execute()).toEqual([])
     })
 
     it.each([
