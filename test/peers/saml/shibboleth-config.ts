@@ -9,15 +9,19 @@ export interface ShibbolethOptions {
   /** Files in PEM. */
   readonly key: string
   readonly certificate: string
-  readonly metadataCertificate: string
+  /** Each may have signed the metadata: the key that signs now, and the next one. */
+  readonly metadataCertificates: readonly string[]
 }
 
 const config = 'urn:mace:shibboleth:3.0:native:sp:config'
 
 export const shibbolethConfig = (options: ShibbolethOptions): string => {
-  const { url, folder, issuer, metadataUrl, key, certificate, metadataCertificate } = options
+  const { url, folder, issuer, metadataUrl, key, certificate, metadataCertificates } = options
   const credential = (use: string): string =>
     `<CredentialResolver type="File" use="${use}" key="${key}" certificate="${certificate}"/>`
+  const trusted = metadataCertificates
+    .map((file) => `<CredentialResolver type="File" certificate="${file}"/>`)
+    .join('')
   return `<SPConfig xmlns="${config}" clockSkew="30">
   <OutOfProcess logger="${folder}/shibd.logger"/>
   <UnixListener address="${folder}/shibd.sock"/>
@@ -27,9 +31,9 @@ export const shibbolethConfig = (options: ShibbolethOptions): string => {
       <Logout>SAML2 Local</Logout>
       <Handler type="MetadataGenerator" Location="/Metadata" signing="false"/>
     </Sessions>
-    <MetadataProvider type="XML" validate="true" url="${metadataUrl}" backingFilePath="${folder}/idp.xml" maxRefreshDelay="3600">
+    <MetadataProvider type="XML" validate="true" url="${metadataUrl}" backingFilePath="${folder}/idp.xml" minRefreshDelay="1" maxRefreshDelay="1">
       <MetadataFilter type="RequireValidUntil" maxValidityInterval="2419200"/>
-      <MetadataFilter type="Signature" certificate="${metadataCertificate}"/>
+      <MetadataFilter type="Signature"><CredentialResolver type="Chaining">${trusted}</CredentialResolver></MetadataFilter>
     </MetadataProvider>
     <AttributeExtractor type="XML" validate="true" reloadChanges="false" path="${folder}/attribute-map.xml"/>
     <AttributeFilter type="XML" validate="true" path="attribute-policy.xml"/>

@@ -1,12 +1,12 @@
 /** Apache with Shibboleth's service provider, the one of the federations: metadata by URL, signed and encrypted messages. */
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { logoutJobs } from '#server/run/background.ts'
 import { addPerson, change } from '../../oidc/relying-party.ts'
-import { certificatesOf, providerPath } from '../../saml/fixture.ts'
+import { providerPath } from '../../saml/fixture.ts'
 import { certificateOf, pemOf, privateKeyOf } from '../../saml/keys.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
@@ -31,6 +31,8 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
   let saml: SamlSite
   let application: Application
   let shibd: Shibd
+  /** What shibd keeps of the metadata that it read. */
+  let metadataFile: string
   let apache: Apache
   let entityId: string
   let acs: readonly { readonly index: number; readonly binding: string }[]
@@ -75,7 +77,7 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
   beforeAll(async () => {
     ;[saml, application] = await Promise.all([openSamlSite(backend), openApplication()])
     const { site } = saml
-    const [certificate = ''] = certificatesOf(await saml.metadata())
+    const certificates = await saml.certificates()
     const configure = async (url: string, folder: string): Promise<string[]> => {
       const file = (name: string, text: string): string => {
         writeFileSync(join(folder, name), text)
@@ -92,9 +94,12 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
           metadataUrl: `${site.issuer}/saml/idp/metadata`,
           key: file('sp.key', privateKeyOf(sender)),
           certificate: file('sp.crt', certificateOf(sender)),
-          metadataCertificate: file('idp.crt', pemOf('CERTIFICATE', certificate)),
+          metadataCertificates: certificates.map((one, index) =>
+            file(`idp-${index}.crt`, pemOf('CERTIFICATE', one)),
+          ),
         }),
       )
+      metadataFile = join(folder, 'idp.xml')
       shibd = await startShibd(folder)
       return [
         `ShibConfig ${configuration}`,
@@ -237,5 +242,24 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
     await runJobs(areas.jobs, logoutJobs(areas))
     expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
     await visit.close()
+  })
+
+  it('follows a rotation of the signing key by the metadata that it reads again and again', async () => {
+    const signer = async (): Promise<string> => {
+      const visit = await saml.visit()
+      await visit.signIn(`${apache.url}/secure/page`)
+      expect(await visit.shown()).toMatchObject({ mail: 'alice@acme.example' })
+      const response = visit.messages.find(({ parameter }) => parameter === 'SAMLResponse')
+      await visit.close()
+      return /<ds:X509Certificate>([^<]*)/.exec(response?.xml ?? '')?.[1] ?? ''
+    }
+    const [first, second] = await saml.certificates()
+    expect(await signer()).toBe(first)
+    await saml.site.admin('POST', '/keys/rotate')
+    // At once: the next key has been in the metadata all the time.
+    expect(await signer()).toBe(second)
+    const third = (await saml.certificates()).find((one) => one !== first && one !== second)
+    // Metadata that the second key has signed is accepted, and brings the third.
+    await expect.poll(() => readFileSync(metadataFile, 'utf8')).toContain(third)
   })
 })
