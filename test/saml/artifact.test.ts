@@ -195,6 +195,15 @@ describe.each(backends)('artifacts on $name', (backend) => {
     expect(await isEmpty(await resolve(artifact))).toBe(false)
   })
 
+  it('gives nothing to a service provider that is disabled', async () => {
+    const { artifact } = await newArtifact()
+    await change(site, providerPath(), { enabled: false })
+    const { status, body } = await resolve(artifact)
+    await change(site, providerPath(), { enabled: true })
+    expect([status, body.includes('<soap:Fault>')]).toEqual([403, true])
+    expect(await isEmpty(await resolve(artifact))).toBe(false)
+  })
+
   it('is chosen by the index, by the binding, or as the default, and tells errors the same way', async () => {
     const index = { attributes: { AssertionConsumerServiceIndex: '1' } }
     expect((await alice.open(askUrl(site, index))).away).toContain('SAMLart=')

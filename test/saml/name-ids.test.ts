@@ -88,6 +88,20 @@ describe.each(backends)('names of users at service providers on $name', (backend
     expect(Object.keys(attributes)).not.toContain('role')
   })
 
+  it('do not keep a user from signing in where an attribute cannot be written in XML', async () => {
+    const entityId = 'https://odd.example'
+    await addPerson(site, 'mallory')
+    await change(site, '/users/mallory', { attributes: { note: ['a\u0001b\ufffe', 'c'] } })
+    await addProvider(site, { entityId })
+    await site.admin('POST', `${providerPath(entityId)}/mappers`, {
+      name: 'note',
+      protocolMapper: 'saml-user-attribute-mapper',
+      config: { 'attribute.name': 'note', 'user.attribute': 'note' },
+    })
+    const { attributes } = await told('mallory', entityId)
+    expect(attributes).toEqual({ note: ['a\ufffdb\ufffd', 'c'] })
+  })
+
   it('are counted in the blast radius of a service provider that goes or is disabled', async () => {
     const counted = { entityId: 'https://counted.example' }
     await addProvider(site, counted)

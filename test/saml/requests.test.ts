@@ -2,6 +2,7 @@
 
 import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
@@ -23,6 +24,7 @@ import {
   statusOf,
   verifiedOf,
 } from './fixture.ts'
+import { keysOf } from './logout/logout-fixture.ts'
 
 const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
 const format = (name: string) =>
@@ -178,6 +180,59 @@ describe.each(backends)('requests of service providers on $name', (backend) => {
     ['better', [`${ac}:Password`], 'Responder/NoPassive'],
   ])('meets the authentication context %s %s with %s', async (comparison, classes, status) => {
     expect(statusOf(await ask(context(comparison, ...classes), { IsPassive: 'true' }))).toBe(status)
+  })
+
+  it.each([
+    ['a flag that is neither true nor false', '', { ForceAuthn: 'yes' }, 'RequestUnsupported'],
+    ['a Comparison that there is not', context('stronger', `${ac}:Password`), {}, 'NoAuthnContext'],
+    ['no class', context('exact'), {}, 'NoAuthnContext'],
+    [
+      'more than 50 classes',
+      context('exact', ...Array.from({ length: 51 }, () => `${ac}:Password`)),
+      {},
+      'NoAuthnContext',
+    ],
+  ])('tells the service provider what is wrong with %s', async (_what, inside, more, status) => {
+    expect(statusOf(await ask(inside, more))).toMatch(new RegExp(`/${status}$`))
+  })
+
+  it('may be limited to authentication contexts, and to requests with a page', async () => {
+    const options = {
+      allowedAuthnContextClassRefs: ['https://refeds.org/profile/sfa'],
+      allowPassive: false,
+    }
+    await change(site, providerPath(), { options })
+    const statuses = [
+      statusOf(await ask(context('exact', `${ac}:Password`))),
+      statusOf(await ask(context('exact', 'https://refeds.org/profile/sfa'))),
+      statusOf(await ask('', { IsPassive: 'true' })),
+    ]
+    await change(site, providerPath(), { options: {} })
+    expect(statuses).toEqual(['Responder/NoAuthnContext', 'Success', 'Responder/NoPassive'])
+  })
+
+  it('may name the user, and get an answer about no other', async () => {
+    await addPerson(site, 'bob')
+    const subject = (name: string, kind = 'unspecified') =>
+      `<saml:Subject><saml:NameID Format="${format(kind)}">${name}</saml:NameID></saml:Subject>`
+    expect(statusOf(await ask(subject('alice')))).toBe('Success')
+    const passive = { IsPassive: 'true' }
+    expect(statusOf(await ask(subject('bob'), passive))).toBe('Responder/NoPassive')
+    expect(statusOf(await ask(subject('_1', 'transient')))).toBe('Responder/UnknownPrincipal')
+    expect(statusOf(await ask('<saml:Subject/>'))).toBe('Responder/UnknownPrincipal')
+    const other = await newPerson(site).signIn(askUrl(site, { inside: subject('bob') }), 'alice')
+    expect(statusOf(sentOf(other))).toBe('Responder/UnknownPrincipal')
+  })
+
+  it('are told a status under a signature, also where responses have none', async () => {
+    await change(site, providerPath(), { options: { signResponse: false } })
+    const { xml, response } = await ask('', { IsPassive: 'true', ForceAuthn: 'true' })
+    await change(site, providerPath(), { options: {} })
+    expect(only(response, 'samlp:Status', 'samlp:StatusCode').attributes['Value']).toMatch(
+      /Responder$/,
+    )
+    const keys = await keysOf(site)
+    expect(readSigned(xml, { root: xmlName('samlp:Response'), keys }).element.name).toBe('Response')
   })
 
   it('encrypts assertions to the encryption certificate', async () => {

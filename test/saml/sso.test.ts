@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
+import { addPerson, change, newPerson, type Person, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
 import { sender } from '../xml/keys.ts'
 import {
@@ -169,6 +169,48 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     expect((await site.post('/saml/idp/sso', twice)).status).toBe(400)
   })
 
+  it('answers once under the address that waits for a user', async () => {
+    const person = newPerson(site)
+    const page = await person.signIn(askUrl(site))
+    expect([statusOf(sentOf(page)), page.url]).toEqual([
+      'Success',
+      expect.stringContaining('/sso/'),
+    ])
+    const again = await person.open(page.url)
+    expect([again.status, again.body.includes('SAMLResponse')]).toEqual([403, false])
+  })
+
+  it('ends on a page where the address of the answer goes while the user signs in', async () => {
+    const url = 'https://sp.example/short-lived'
+    const acs = [{ index: 9, url, binding: 'HTTP-POST' }]
+    await addProvider(site, { entityId: 'https://moves.example', acs })
+    const person = newPerson(site)
+    const attributes = { AssertionConsumerServiceIndex: '9' }
+    const asked = await person.open(askUrl(site, { issuer: 'https://moves.example', attributes }))
+    await change(site, providerPath('https://moves.example'), { acs: [] })
+    const late = await person.submit(asked, { username: 'bob', password })
+    expect([late.status, late.away, late.body.includes(url)]).toEqual([400, undefined, false])
+    expect(late.body).not.toContain('SAMLResponse')
+  })
+
+  it('ends on a page where sign-in may no longer start here while the user signs in', async () => {
+    const issuer = 'https://portal.example'
+    await addProvider(site, { entityId: issuer, options: { idpInitiatedSsoEnabled: true } })
+    const person = newPerson(site)
+    const url = `${site.issuer}/saml/idp/initiate?entityId=${encodeURIComponent(issuer)}`
+    const asked = await person.open(url)
+    expect(asked.body).toContain('name="password"')
+    await change(site, providerPath(issuer), { options: {} })
+    const late = await person.submit(asked, { username: 'bob', password })
+    expect([late.status, late.body.includes('SAMLResponse')]).toEqual([403, false])
+    await change(site, providerPath(issuer), {
+      enabled: false,
+      options: { idpInitiatedSsoEnabled: true },
+    })
+    const dead = await alice.open(url)
+    expect([dead.status, dead.body.includes('SAMLResponse')]).toEqual([400, false])
+  })
+
   it('writes one event for each answer, with the service provider and the user', async () => {
     await alice.open(askUrl(site))
     const [event] = await site.events('SAML_SSO')
@@ -198,7 +240,7 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     expect((await alice.open(askUrl(site))).status).toBe(400)
     const late = await begun.submit(waiting, {
       username: 'bob',
-      password: 'a long enough passphrase 7',
+      password,
     })
     expect([late.status, late.body.includes('SAMLResponse')]).toEqual([400, false])
     await change(site, providerPath(), { enabled: true })

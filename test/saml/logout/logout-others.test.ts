@@ -213,6 +213,19 @@ describe.each(backends)('the other applications of a session on $name', (backend
       expect(framesIn(await alice.open(page.url))).toEqual([])
     })
 
+    it('are listed for ten minutes, in the realm of the session alone', async () => {
+      await visitProvider(site, alice, wiki)
+      const page = await askAtShop()
+      await site.server.createRealm('elsewhere')
+      const elsewhere = page.url.replace('/realms/acme/', '/realms/elsewhere/')
+      expect((await alice.open(elsewhere)).status).toBe(400)
+      expect((await alice.open(`${elsewhere}/status`)).status).toBe(400)
+      expect((await alice.open(page.url)).status).toBe(200)
+      ahead = 10 * 60_000 + 1
+      expect((await alice.open(page.url)).status).toBe(400)
+      expect((await alice.open(`${page.url}/status`)).status).toBe(400)
+    })
+
     it('may refuse, which is shown at once and recorded', async () => {
       await visitProvider(site, alice, wiki)
       const page = await askAtShop()
@@ -371,6 +384,7 @@ describe.each(backends)('the other applications of a session on $name', (backend
       ['503', () => ({ status: 503, body: '' })],
       ['what is no XML', () => ({ status: 200, body: 'ok' })],
       ['another request', () => success('_other')],
+      ['with an HTTP error', (id: string) => ({ ...success(id), status: 500 })],
       [
         'without a signature',
         (id: string) => ({

@@ -75,6 +75,7 @@ describe.each(backends)('single logout on $name', (backend) => {
     const answer = await sentTo(site, page)
     expect([answer.url, answer.relayState, answer.status]).toEqual([sloUrl, relayState, 'Success'])
     expect(answer.message.attributes).toMatchObject({ InResponseTo: id, Destination: sloUrl })
+    expect(page.headers.getSetCookie().join()).toMatch(/Expires=Thu, 01 Jan 1970/i)
     expect(await isSignedIn(site, alice)).toBe(false)
   })
 
@@ -179,11 +180,23 @@ describe.each(backends)('single logout on $name', (backend) => {
       const { status } = await sentTo(site, page)
       expect([what, status]).toEqual([what, 'Responder/UnknownPrincipal'])
     }
-    const qualified = `<saml:NameID SPNameQualifier="https://x.example">${known.nameId}</saml:NameID>`
-    const page = await alice.open(
-      logoutUrl(site, logoutRequest(site, known, { inside: qualified })),
-    )
-    expect((await sentTo(site, page)).status).toBe('Responder/UnknownPrincipal')
+    for (const [inside, wanted] of [
+      [
+        `<saml:NameID SPNameQualifier="https://x.example">${known.nameId}</saml:NameID>`,
+        'Responder/UnknownPrincipal',
+      ],
+      [
+        `<saml:NameID NameQualifier="https://x.example">${known.nameId}</saml:NameID>`,
+        'Responder/UnknownPrincipal',
+      ],
+      [
+        `<samlp:SessionIndex>${known.sessionIndex}</samlp:SessionIndex>`,
+        'Requester/RequestUnsupported',
+      ],
+    ] as const) {
+      const page = await alice.open(logoutUrl(site, logoutRequest(site, known, { inside })))
+      expect([inside, (await sentTo(site, page)).status]).toEqual([inside, wanted])
+    }
     expect(await isSignedIn(site, alice)).toBe(true)
     const [event] = await site.events('LOGOUT')
     expect(event).toMatchObject({ outcome: 'FAILURE' })

@@ -233,6 +233,18 @@ describe.each(backends)('metadata of service providers on $name', (backend) => {
       'index',
     ],
     [
+      'an index that no xs:unsignedShort has',
+      sp('a', acs('https://a.example', 65_536)),
+      `${role}/AssertionConsumerService/@index`,
+      'index',
+    ],
+    [
+      'two roles, of which readers may take either',
+      sp('a', post).replace(/<md:SPSSODescriptor.*<\/md:SPSSODescriptor>/s, '$&$&'),
+      role,
+      'duplicate',
+    ],
+    [
       'an index twice',
       sp('a', post + post),
       `${role}/AssertionConsumerService[2]/@index`,
