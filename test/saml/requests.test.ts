@@ -2,6 +2,7 @@
 
 import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { statement } from '#server/storage/statements.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
@@ -180,6 +181,35 @@ describe.each(backends)('requests of service providers on $name', (backend) => {
     ['better', [`${ac}:Password`], 'Responder/NoPassive'],
   ])('meets the authentication context %s %s with %s', async (comparison, classes, status) => {
     expect(statusOf(await ask(context(comparison, ...classes), { IsPassive: 'true' }))).toBe(status)
+  })
+
+  it('asserts a password only of a session that began with one', async () => {
+    const person = newPerson(site)
+    await person.signIn(askUrl(site))
+    const told = async (asked: string) => {
+      const attributes = { IsPassive: 'true' }
+      const inside = context('exact', asked)
+      return statusOf(sentOf(await person.open(askUrl(site, { inside, attributes }))))
+    }
+    const { storage } = site.server.areas
+    const [last] = await storage.db
+      .selectFrom('sessions')
+      .select('sid')
+      .orderBy('created_at', 'desc')
+      .execute()
+    expect(await told(`${ac}:Password`)).toBe('Success')
+    // As a passkey would have made it.
+    const passkey = { amr: JSON.stringify(['hwk', 'user']) }
+    await storage.commit([
+      statement(
+        storage.db
+          .updateTable('sessions')
+          .set(passkey)
+          .where('sid', '=', last?.sid ?? ''),
+      ),
+    ])
+    expect(await told(`${ac}:Password`)).toBe('Responder/NoPassive')
+    expect(await told('https://refeds.org/profile/sfa')).toBe('Success')
   })
 
   it.each([
