@@ -247,6 +247,16 @@ describe.each(backends)('attacks on the identity provider on $name', (backend) =
         expectOwnPage(await alice.open(redirectUrl(site, authnRequest(site, { id }))))
     })
 
+    it('refuses an ID that two elements have, whatever they are', async () => {
+      const ask = (other: string) => {
+        const id = newRequestId()
+        const inside = `<samlp:Extensions><x ID="${other || id}"/></samlp:Extensions>`
+        return alice.open(redirectUrl(site, authnRequest(site, { id, inside })))
+      }
+      expect(statusOf(sentOf(await ask('_other')))).toBe('Success')
+      expectOwnPage(await ask(''))
+    })
+
     it('refuses parameters that stand twice, also where both are good (CVE-2026-18217)', async () => {
       const SAMLRequest = base64(authnRequest(site))
       const form = (more: string) =>
