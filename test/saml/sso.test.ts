@@ -1,6 +1,7 @@
 /** Single sign-on for a SAML service provider, over HTTP (SAML Profiles §4.1). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { statement } from '#server/storage/statements.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person, password } from '../oidc/relying-party.ts'
 import { backends } from '../support/backends.ts'
@@ -81,6 +82,18 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     const index = (told: typeof one) =>
       only(told.assertion, 'saml:AuthnStatement').attributes['SessionIndex']
     expect(index(one)).toBe(index(two))
+  })
+
+  it('gives each service provider a SessionIndex of its own, so that they cannot compare users', async () => {
+    const issuer = 'https://second.example'
+    await addProvider(site, { entityId: issuer })
+    const indexAt = async (asked: object) =>
+      only(
+        (await verifiedOf(site, await alice.open(askUrl(site, asked)))).assertion,
+        'saml:AuthnStatement',
+      ).attributes['SessionIndex']
+    expect(await indexAt({})).toMatch(/^_/)
+    expect(await indexAt({ issuer })).not.toBe(await indexAt({}))
   })
 
   it('takes a signed request as a form from another site, whose cookies do not come along', async () => {
@@ -233,6 +246,23 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     )
   })
 
+  it('tells nothing of a disabled user, also where the session is still there', async () => {
+    const bob = newPerson(site)
+    expect(statusOf(sentOf(await bob.signIn(askUrl(site), 'bob')))).toBe('Success')
+    const { storage } = site.server.areas
+    const set = (enabled: 0 | 1) =>
+      storage.commit([
+        statement(storage.db.updateTable('users').set({ enabled }).where('username', '=', 'bob')),
+      ])
+    await set(0)
+    const page = await bob.open(askUrl(site))
+    await set(1)
+    expect([page.body.includes('name="password"'), page.body.includes('SAMLResponse')]).toEqual([
+      true,
+      false,
+    ])
+  })
+
   it('is dead where the service provider, the user or the realm is disabled', async () => {
     const begun = newPerson(site)
     const waiting = await begun.open(askUrl(site))
@@ -248,6 +278,8 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     await change(site, `/users/${aliceId}`, { enabled: false })
     const page = await alice.open(askUrl(site))
     expect(page.body).toContain('name="password"')
+    const refused = await alice.submit(page, { username: 'alice', password })
+    expect(refused.body).not.toContain('SAMLResponse')
     await change(site, `/users/${aliceId}`, { enabled: true })
 
     await site.admin('PUT', '/settings', { enabled: false })
