@@ -1,4 +1,4 @@
-/** Sessions at service providers where sessions are shown, counted and ended. */
+/** Sessions at service providers, where sessions are listed and ended. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
@@ -39,7 +39,7 @@ describe.each(backends)('sessions at service providers on $name', (backend) => {
     }
   })
 
-  it('are counted as logouts in the figures of the realm, as those of OIDC are', async () => {
+  it('are LOGOUT events of the realm when they end, as those of OIDC are', async () => {
     const count = async (): Promise<number> => (await site.events('LOGOUT')).length
     const before = await count()
     const known = await visitProvider(site, alice)
