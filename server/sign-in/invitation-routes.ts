@@ -177,7 +177,7 @@ const createHandlers = (parts: InvitationRouteParts) => {
     if (!isInvited(current, invitation) || !mayAccept(current)) {
       const { organization_id: id } = invitation
       const actor = { realm, id: current.session.impersonator ?? current.user.id }
-      const event = joined(actor, id, request.ip, 'invitation of somebody else', 'FAILURE')
+      const event = joined(actor, id, request.ip, 'invitation of another person', 'FAILURE')
       await recorder.append([], [event])
       return tell(request, reply, visit, found)
     }

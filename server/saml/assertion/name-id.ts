@@ -24,7 +24,7 @@ export interface NameId {
 
 /**
  * The address that the realm vouches for: a verified one, or that of a managed user, who cannot change it. Any other may
- * be the address of somebody else, whose account at the service provider it would open.
+ * be the address of another person, whose account at the service provider it would open.
  */
 const vouchedAddress = ({ email, email_verified, managed }: UserRow): string | null => {
   if (email && email_verified === 0 && managed === 0)

@@ -11,7 +11,7 @@ export const skewMs = 60_000
 /** So long a request may be under way. */
 export const freshMs = 5 * 60_000
 
-/** An xs:ID, and no longer than anybody needs. */
+/** An xs:ID of at most 256 characters. */
 const idForm = /^[A-Za-z_][A-Za-z0-9._-]{0,255}$/
 export interface HeaderRules {
   readonly issuer: Issuer
