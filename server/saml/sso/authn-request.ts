@@ -110,7 +110,10 @@ const nameIdOf = (
   if (!policy) return { format: own, allowCreate: true }
   const { Format: asked, SPNameQualifier } = policy.attributes
   if (SPNameQualifier !== undefined && SPNameQualifier !== entityId)
-    throw new SamlStatusError('InvalidNameIDPolicy', 'the SPNameQualifier names another service provider')
+    throw new SamlStatusError(
+      'InvalidNameIDPolicy',
+      'the SPNameQualifier names another service provider',
+    )
   // Unspecified leaves the choice to the identity provider (SAML Core §3.4.1.1).
   const isOpen = asked === undefined || asked === nameIdFormats.unspecified
   const format = isOpen ? own : nameIdFormatOf(asked)
