@@ -1,7 +1,9 @@
 /**
- * How the tests run. Four projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
- * whole run, see test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and starts it.
- * `npm test` runs these. `peers` needs programs that npm does not have, such as a browser: `npm run test:peers`.
+ * How the tests run. Five projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
+ * whole run, see test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and runs its commands.
+ * `npm test` runs these, in less than ten minutes on two cores. `operations` runs whole servers: kills, backups, key
+ * rotations, several nodes, terminals (`npm run test:operations`). `peers` needs programs that npm does not have, such
+ * as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
@@ -15,7 +17,9 @@ const unit = [
   'test/architecture*.test.ts',
   'test/{architecture,cli,config,platform,schemas,support,xml}/**/*.test.ts',
 ]
-const processes = ['test/process/**/*.test.ts', 'test/cli/commands/**/*.test.ts']
+const commands = 'test/cli/commands/**/*.test.ts'
+const operations = 'test/process/**/*.test.ts'
+const processes = [commands, operations]
 const peers = ['test/peers/**/*.test.ts', 'test/**/*browser.test.ts']
 const never = ['test/bench/**']
 const chance = 'test/support/run/setup-chance.ts'
@@ -54,11 +58,13 @@ export default defineConfig({
           setupFiles: [chance, 'test/support/run/setup-server.ts'],
         },
       },
-      {
-        extends: true,
+      ...[
+        { name: 'process', include: [commands] },
+        { name: 'operations', include: [operations] },
+      ].map((project) => ({
+        extends: true as const,
         test: {
-          name: 'process',
-          include: processes,
+          ...project,
           exclude: [...peers, ...never],
           globalSetup: 'test/support/run/global-setup.ts',
           setupFiles: [chance, 'test/support/processes/end-processes.ts'],
@@ -67,7 +73,7 @@ export default defineConfig({
           // After the others: a spawned server wants the cores that in-process tests would take.
           sequence: { groupOrder: 1 },
         },
-      },
+      })),
       {
         extends: true,
         test: {
