@@ -34,18 +34,20 @@ const keyFindings = ({ signingKeys, serviceProviders }: SamlStatus): Finding[] =
     (one) => lastKey(one) ?? '',
   )
   const statusOf = (kid: string) => signingKeys.find((key) => key.kid === kid)?.status
-  return [...used].map(([kid, providers]) => {
-    const names = named(providers.map(({ entityId }) => entityId))
-    const told = `key ${kid} signed last for ${providers.length} service providers in the last 30 days: ${names}`
+  return [...used].flatMap(([kid, providers]) => {
+    const told = (some: readonly Provider[]): string =>
+      `key ${kid} signed last for ${some.length} service providers in the last 30 days: ${named(some.map(({ entityId }) => entityId))}`
     const status = statusOf(kid)
-    if (status === 'ACTIVE') return ok('saml-keys', told)
-    const isPinned = providers.some(({ pinned }) => pinned?.kid === kid)
-    return warning(
-      'saml-keys',
-      `${told}; it is ${status === 'PASSIVE' ? 'an old key' : 'not a key of the realm any more'}`,
-      isPinned
-        ? 'give them the active certificate, then remove pinnedKey from their entries'
-        : 'the next sign-in at each uses the active key; check that they trust its certificate',
+    if (status === 'ACTIVE') return [ok('saml-keys', told(providers))]
+    const byPin = Map.groupBy(providers, ({ pinned }) => pinned?.kid === kid)
+    return [...byPin].map(([isPinned, some]) =>
+      warning(
+        'saml-keys',
+        `${told(some)}; it is ${status === 'PASSIVE' ? 'an old key' : 'not a key of the realm any more'}`,
+        isPinned
+          ? 'give them the active certificate, then remove pinnedKey from their entries'
+          : 'the next sign-in at each uses the active key; check that they trust its certificate',
+      ),
     )
   })
 }
@@ -85,9 +87,9 @@ const certificateFindings = (
         'run `iamctl keys rotate --publish-ahead 7d`',
       ),
     ),
-  ...serviceProviders.flatMap(({ entityId, enabled, certificates }) =>
+  ...serviceProviders.flatMap(({ entityId, certificates }) =>
     certificates
-      .filter((one) => enabled && isEnding(one, now))
+      .filter((one) => isEnding(one, now))
       .map(({ field, subject, expires, sha256 }) =>
         warning(
           'saml-certificates',
@@ -98,9 +100,27 @@ const certificateFindings = (
   ),
 ]
 
-const metadataFindings = ({ serviceProviders }: SamlStatus): Finding[] =>
+/** It is published anew long before, where its publisher works. */
+const validityFindings = (
+  entityId: string,
+  { url, validUntil }: NonNullable<Provider['metadata']>,
+  now: number,
+): Finding[] => {
+  if (validUntil === null || validUntil - now > dayMs) return []
+  const end = validUntil <= now ? 'expired' : 'expires'
+  return [
+    warning(
+      'saml-metadata',
+      `the metadata of ${entityId} that was read last ${end} on ${dateOf(validUntil)}`,
+      `ask the operator of the service provider to publish it anew at ${url}; the stored addresses and certificates stay in use`,
+    ),
+  ]
+}
+
+const metadataFindings = ({ serviceProviders }: SamlStatus, now: number): Finding[] =>
   serviceProviders.flatMap(({ entityId, metadata }): Finding[] => {
-    if (!metadata?.failedAt) return []
+    if (!metadata) return []
+    if (!metadata.failedAt) return validityFindings(entityId, metadata, now)
     const last = metadata.readAt === null ? 'never' : `last on ${dateOf(metadata.readAt)}`
     return [
       warning(
@@ -108,18 +128,22 @@ const metadataFindings = ({ serviceProviders }: SamlStatus): Finding[] =>
         `the metadata of ${entityId} cannot be read (${last}): ${metadata.failure ?? 'unknown'}`,
         `check ${metadata.url}; until then the stored addresses and certificates are used`,
       ),
+      ...validityFindings(entityId, metadata, now),
     ]
   })
 
 export const checkSaml = async ({ api, target }: Connection, now: number): Promise<Finding[]> => {
   if (target.realm === undefined) return []
   try {
-    const status = await api.saml.status(target.realm)
+    const told = await api.saml.status(target.realm)
+    // A disabled one gets no assertions: nothing about it is urgent.
+    const enabled = told.serviceProviders.filter((one) => one.enabled)
+    const status = { ...told, serviceProviders: enabled }
     return [
       ...keyFindings(status),
       ...pinFindings(status, now),
       ...certificateFindings(status, now),
-      ...metadataFindings(status),
+      ...metadataFindings(status, now),
     ]
   } catch (cause) {
     // Missing permissions and a missing realm are findings of their own; an older server has no such route.

@@ -142,6 +142,55 @@ describe('doctor, of service providers', () => {
     ])
   })
 
+  it('warns of metadata whose validity is over or ends within a day', async () => {
+    const until = (validUntil: number | null) => ({
+      metadata: {
+        url: 'https://a.example/metadata',
+        readAt: now - day,
+        validUntil,
+        failedAt: null,
+        failure: null,
+      },
+    })
+    const found = await examined(
+      status([
+        provider('over', until(now)),
+        provider('soon', until(now + day)),
+        provider('later', until(now + day + 1)),
+        provider('open', until(null)),
+        provider('off', { ...until(now), enabled: false }),
+      ]),
+    )
+    expect(found.map(({ check, message }) => [check, message])).toEqual([
+      ['saml-metadata', 'the metadata of over that was read last expired on 2026-06-01'],
+      ['saml-metadata', 'the metadata of soon that was read last expires on 2026-06-02'],
+    ])
+  })
+
+  it('advises those with a pin and those without apart, and looks at no disabled ones', async () => {
+    const used = { keysUsed: [{ kid: old, usedAt: now }] }
+    const pinned = { kid: old, until: null, isKnown: true }
+    const gone = { kid: 'x', until: now + day, isKnown: false }
+    const found = await examined(
+      status([
+        provider('plain', used),
+        provider('pinned', { ...used, pinned }),
+        provider('off', { ...used, pinned: gone, enabled: false }),
+        provider('ending', { pinned: { ...pinned, until: now + day }, enabled: false }),
+      ]),
+    )
+    expect(found).toMatchObject([
+      {
+        message: expect.stringMatching(/ 1 service providers .*: plain; it is an old key/),
+        remedy: expect.stringContaining('the next sign-in at each uses the active key'),
+      },
+      {
+        message: expect.stringMatching(/ 1 service providers .*: pinned; it is an old key/),
+        remedy: expect.stringContaining('remove pinnedKey'),
+      },
+    ])
+  })
+
   it('finds nothing at a server that does not tell, and passes other errors on', async () => {
     const problem = (code: number) =>
       new ProblemError({ status: code } as ConstructorParameters<typeof ProblemError>[0])
