@@ -28,11 +28,12 @@ export type ImportedFields = FollowedFields &
 /** PEM, which people can compare and files can hold on lines of their own. */
 const pem = (certificate: X509Certificate): string => certificate.toString()
 
-/** A browser can be sent to the first two; a service provider that has SOAP alone is asked over it. */
-const logoutOf = ({ logout }: SpMetadata) =>
+/** Where a browser can be sent to. */
+const browserLogoutOf = ({ logout }: SpMetadata) =>
   logout.find(({ binding }) => binding === 'HTTP-Redirect') ??
-  logout.find(({ binding }) => binding === 'HTTP-POST') ??
-  logout[0]
+  logout.find(({ binding }) => binding === 'HTTP-POST')
+
+const soapLogoutOf = ({ logout }: SpMetadata) => logout.find(({ binding }) => binding === 'SOAP')
 
 /** A member that is undefined is not set. */
 type Loose<T> = { [K in keyof T]: T[K] | undefined }
@@ -41,12 +42,11 @@ const set = <T extends object>(given: Loose<T>): T =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 
 const logoutFields = (metadata: SpMetadata) => {
-  const chosen = logoutOf(metadata)
-  const soap = metadata.logout.find(({ binding }) => binding === 'SOAP')
+  const chosen = browserLogoutOf(metadata)
   return {
     singleLogoutServiceUrl: chosen?.url,
     singleLogoutServiceBinding: chosen?.binding === 'HTTP-POST' ? chosen.binding : undefined,
-    singleLogoutServiceSoapUrl: soap?.url === chosen?.url ? undefined : soap?.url,
+    singleLogoutServiceSoapUrl: soapLogoutOf(metadata)?.url,
   }
 }
 
@@ -70,7 +70,9 @@ const optionsOf = (metadata: SpMetadata): ImportedFields['options'] =>
     nameIdFormat: metadata.nameIdFormats.flatMap((urn) => nameIdFormatOf(urn) ?? [])[0],
     signAssertion: metadata.wantAssertionsSigned || undefined,
     wantAuthnRequestsSigned: metadata.authnRequestsSigned || undefined,
-    backChannelSloEnabled: logoutOf(metadata)?.binding === 'SOAP' || undefined,
+    // One that has SOAP alone is asked over it.
+    backChannelSloEnabled:
+      (!browserLogoutOf(metadata) && soapLogoutOf(metadata) !== undefined) || undefined,
   })
 
 /** Everything that the metadata says about a new service provider. */

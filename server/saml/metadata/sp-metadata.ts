@@ -115,7 +115,16 @@ const logoutOf = (role: Placed): SpMetadata['logout'] =>
     const binding = logoutBindings.find(
       (one) => uri === `urn:oasis:names:tc:SAML:2.0:bindings:${one}`,
     )
-    return binding === undefined ? [] : [{ binding, url: locationOf(service) }]
+    if (binding === undefined) return []
+    const url = locationOf(service)
+    // SAML Metadata §2.2.2: responses would have to go there, and requests to Location.
+    if ((service.element.attributes['ResponseLocation']?.trim() ?? url) !== url)
+      refuseAt(
+        `${service.place}/@ResponseLocation`,
+        'unsupported',
+        'must be the Location: logout requests and responses are sent to one address',
+      )
+    return [{ binding, url }]
   })
 
 const certificateIn = ({ element, place }: Placed): X509Certificate => {

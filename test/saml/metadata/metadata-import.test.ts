@@ -111,6 +111,25 @@ describe.each(backends)('metadata of service providers on $name', (backend) => {
     expect(fingerprint(body.encryptionCertificate)).toBe(sender.x509.fingerprint256)
   })
 
+  it('takes a logout service over SOAP for what it is, and for all that there is where it is alone', async () => {
+    const slo = (binding: string) =>
+      `<md:SingleLogoutService Binding="${bindings}:${binding}" Location="https://slo.example" ResponseLocation="https://slo.example"/>`
+    const alone = (await send(sp('https://soap.example', slo('SOAP') + post))).body
+    expect(alone).toMatchObject({
+      singleLogoutServiceUrl: null,
+      singleLogoutServiceBinding: null,
+      singleLogoutServiceSoapUrl: 'https://slo.example',
+      options: { backChannelSloEnabled: true },
+    })
+    const both = slo('SOAP') + slo('HTTP-POST')
+    expect((await send(sp('https://slos.example', both + post))).body).toMatchObject({
+      singleLogoutServiceUrl: 'https://slo.example',
+      singleLogoutServiceBinding: 'HTTP-POST',
+      singleLogoutServiceSoapUrl: 'https://slo.example',
+      options: { backChannelSloEnabled: null },
+    })
+  })
+
   it('takes what node-saml writes', async () => {
     const saml = new SAML({
       issuer: 'node-saml',
@@ -264,6 +283,15 @@ describe.each(backends)('metadata of service providers on $name', (backend) => {
       ),
       `${role}/SingleLogoutService/@Location`,
       'saml-endpoint',
+    ],
+    [
+      'another address for responses of logout',
+      sp(
+        'a',
+        `<md:SingleLogoutService Binding="${bindings}:HTTP-POST" Location="https://a.example/slo" ResponseLocation="https://a.example/done"/>${post}`,
+      ),
+      `${role}/SingleLogoutService/@ResponseLocation`,
+      'unsupported',
     ],
     [
       'a use that does not exist',
