@@ -56,13 +56,18 @@ export const tidy = async (areas: Areas): Promise<void> => {
 
 /** Metadata of service providers that is due, of all realms. Apart from the rest, since it waits for others. */
 export const refreshMetadata = async (
-  { storage, copy, saml }: Pick<Areas, 'storage' | 'copy' | 'saml'>,
+  { given, storage, copy, saml }: Pick<Areas, 'given' | 'storage' | 'copy' | 'saml'>,
   signal: AbortSignal,
 ): Promise<void> => {
   for (const name of await realmsWith(storage.db, SamlClient.kind)) {
     if (signal.aborted) return
-    const view = await copy.fresh(name)
-    if (view) await saml.refreshMetadata(view, signal)
+    try {
+      const view = await copy.fresh(name)
+      if (view) await saml.refreshMetadata(view, signal)
+    } catch (error) {
+      // The other realms do not wait for this one to be mended.
+      given.logger.warn({ err: error, realm: name }, 'metadata of service providers was not read')
+    }
   }
 }
 

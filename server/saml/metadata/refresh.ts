@@ -5,6 +5,7 @@
  * changes nothing: it is told as an event and by `GET …/saml/status`, and tried again.
  */
 
+import type { Doc } from '#schemas/json-schema.ts'
 import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
@@ -14,6 +15,7 @@ import { systemCaller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Door } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
+import { ConstraintError } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { FetchMetadata } from './fetch-metadata.ts'
@@ -45,6 +47,12 @@ interface Followed {
   readonly certificate: string | undefined
 }
 
+/** Whether a document still asks for the read that was made for it. */
+const asksFor = ({ document }: Followed, now: Doc): boolean =>
+  (['metadataUrl', 'metadataRefresh', 'metadataCertificate'] as const).every(
+    (field) => now[field] === document.body[field],
+  )
+
 const followedIn = (document: StoredDocument): Followed[] => {
   const { enabled, metadataUrl, metadataRefresh, metadataCertificate } =
     contentOf<SamlClientDoc>(document)
@@ -55,7 +63,7 @@ const followedIn = (document: StoredDocument): Followed[] => {
 
 const messageOf = (error: unknown): string | undefined => {
   if (error instanceof MetadataRefused) return `${error.place}: ${error.message}`
-  return error instanceof Problem && error.code === 'validation' ? error.message : undefined
+  return error instanceof Problem ? error.message : undefined
 }
 
 export const createMetadataRefresh = (parts: RefreshParts) => {
@@ -91,7 +99,7 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
     const { document, url, everyMs } = followed
     const { realm, id, key } = document
     const fields = followedFields(metadata)
-    const now = clock.now()
+    let isAsked = true
     await writer.write({
       realm,
       caller: systemCaller,
@@ -103,22 +111,26 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
           kind: SamlClient,
           key,
           id,
-          // Another address may have been written meanwhile.
-          doc: (before) => (before['metadataUrl'] === url ? mergedFields(before, fields) : before),
+          // Another address or certificate may have been written meanwhile: it is due still.
+          doc: (before) => {
+            isAsked = asksFor(followed, before)
+            return isAsked ? mergedFields(before, fields) : before
+          },
           secrets: {},
           expect: { exists: true },
         },
       ],
-      alongside: (effects) => ({
-        statements: reads.succeeded({
-          document,
-          url,
-          readAt: now,
-          validUntil: metadata.validUntil,
-          nextAt: now + everyMs,
-        }),
-        events: effects.length === 0 ? [] : [eventOf(document, 'SUCCESS', url)],
-      }),
+      alongside: (effects) => {
+        if (!isAsked) return { statements: [], events: [] }
+        // Not before the time of its own change, which would make it due again.
+        const now = clock.now()
+        const { validUntil } = metadata
+        const nextAt = Math.min(now + everyMs, validUntil)
+        return {
+          statements: reads.succeeded({ document, url, readAt: now, validUntil, nextAt }),
+          events: effects.length === 0 ? [] : [eventOf(document, 'SUCCESS', url)],
+        }
+      },
     })
   }
 
@@ -135,26 +147,37 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
       const { document, url, everyMs } = followed
       const now = clock.now()
       const nextAt = now + Math.min(everyMs, retryMs)
-      await recorder.commit(reads.failed({ document, url, failure, failedAt: now, nextAt }), [
-        eventOf(document, 'FAILURE', `${url}: ${failure}`),
-      ])
+      try {
+        await recorder.commit(reads.failed({ document, url, failure, failedAt: now, nextAt }), [
+          eventOf(document, 'FAILURE', `${url}: ${failure}`),
+        ])
+      } catch (cause) {
+        // Deleted meanwhile.
+        if (!(cause instanceof ConstraintError && cause.table === 'saml_metadata_reads'))
+          throw cause
+      }
     }
   }
 
-  /** Everything of a realm that is due. */
+  /** Everything of a realm that is due. One that fails does not keep the others from being read. */
   return async (view: RealmView, signal: AbortSignal): Promise<void> => {
     const followed = (await view.list(SamlClient.kind)).flatMap(followedIn)
     if (followed.length === 0) return
     const known = new Map((await reads.of(view.realm)).map((row) => [row.client_id, row]))
     const due = followed.filter(({ document, url }) => {
       const row = known.get(document.id)
-      return row === undefined || row.url !== url || row.next_at <= clock.now()
+      if (row === undefined || row.url !== url || row.next_at <= clock.now()) return true
+      // Changed since: it may be asked for more often, or by another certificate.
+      return document.updatedAt > Math.max(row.read_at ?? 0, row.failed_at ?? 0)
     })
     const work = due.values()
+    const errors: unknown[] = []
     const worker = async (): Promise<void> => {
-      for (const one of work) if (!signal.aborted) await refresh(one, signal)
+      for (const one of work)
+        if (!signal.aborted) await refresh(one, signal).catch((error) => errors.push(error))
     }
     await Promise.all(Array.from({ length: Math.min(atOnce, due.length) }, worker))
+    if (errors.length > 0) throw new AggregateError(errors, 'metadata could not be refreshed')
   }
 }
 

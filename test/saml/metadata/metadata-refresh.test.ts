@@ -1,7 +1,7 @@
 /** Metadata at an address: imported from there, and read again (SAML Metadata §4; keycloak#52106). */
 
 import { X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { refreshMetadata } from '#server/run/housekeeping.ts'
 import { METADATA_LIMIT } from '#server/xml/index.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
@@ -258,6 +258,103 @@ describe.each(backends)('metadata at an address on $name', (backend) => {
     await round()
     expect((await state()).failedAt).toBeNull()
     expect(fingerprint((await doc()).signingCertificate)).toBe(stranger.x509.fingerprint256)
+  })
+
+  it('is read before its time when a shorter one or another certificate is written', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    await send('PUT', providerPath(), { ...own, metadataRefresh: '4w' })
+    now += 24 * hour
+    await round()
+    const { readAt } = await state()
+    now += 2 * hour
+    await round()
+    expect((await state()).readAt).toBe(readAt)
+    await send('PUT', providerPath(), { ...own, metadataRefresh: '1h' })
+    await round()
+    expect((await state()).readAt).toBe(now)
+    now += 1
+    await send('PUT', providerPath(), { ...own, metadataCertificate: stranger.certificate })
+    await round()
+    expect((await state()).failedAt).toBe(now)
+  })
+
+  it('is not read again because it has changed the service provider itself', async () => {
+    publish(metadata(stranger.certificate))
+    now += 24 * hour
+    // A clock that goes on while the change is written.
+    let ticks = 0
+    clock.now = () => now + ticks++
+    try {
+      await round()
+      const reads = outside.at('/metadata').length
+      await round()
+      expect(outside.at('/metadata').length).toBe(reads)
+    } finally {
+      now += ticks
+      clock.now = () => now
+    }
+    expect(fingerprint((await doc()).signingCertificate)).toBe(stranger.x509.fingerprint256)
+  })
+
+  it('changes nothing where another certificate is asked for meanwhile', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    now += 24 * hour
+    outside.answer(async (response) => {
+      now += 1
+      await send('PUT', providerPath(), { ...own, metadataCertificate: sender.certificate })
+      response.end(metadata(stranger.certificate))
+    })
+    await round()
+    expect(fingerprint((await doc()).signingCertificate)).toBe(sender.x509.fingerprint256)
+    publish(metadata(stranger.certificate))
+    now += 1
+    await round()
+    expect((await state()).failedAt).toBe(now)
+  })
+
+  it('is read again when what was read ends, if that is earlier', async () => {
+    const until = (ms: number) => ` validUntil="${new Date(now + ms).toISOString()}"`
+    now += 24 * hour
+    publish(metadata(sender.certificate, { more: until(2 * hour) }))
+    await round()
+    now += 2 * hour - 1
+    const reads = outside.at('/metadata').length
+    await round()
+    expect(outside.at('/metadata').length).toBe(reads)
+    now += 1
+    await round()
+    expect(outside.at('/metadata').length).toBe(reads + 1)
+  })
+
+  it('ends no round where it cannot be read and the service provider is deleted meanwhile', async () => {
+    now += 24 * hour
+    const warned = vi.spyOn(site.server.areas.given.logger, 'warn')
+    outside.answer(async (response) => {
+      await send('DELETE', providerPath())
+      response.writeHead(500).end()
+    })
+    await round()
+    expect(warned).not.toHaveBeenCalled()
+    warned.mockRestore()
+  })
+
+  it('is read in the other realms where one realm fails', async () => {
+    const { areas } = site.server
+    const seen: string[] = []
+    const admin = await site.server.signedIn('master', 'admin')
+    await admin.send('POST', '/admin/realms', { realm: 'zoo' })
+    const zoo = { entityId, assertionConsumerServiceUrl: acsUrl }
+    const { status } = await admin.send('POST', '/admin/realms/zoo/saml-clients', zoo)
+    expect(status).toBe(201)
+    const saml = {
+      ...areas.saml,
+      refreshMetadata: async ({ realm }: { realm: string }) => {
+        seen.push(realm)
+        throw new Error('no disk')
+      },
+    }
+    await refreshMetadata({ ...areas, saml }, new AbortController().signal)
+    expect(seen.toSorted()).toEqual(['acme', 'zoo'])
   })
 
   it('is not read for a service provider that is disabled or does not follow it', async () => {
