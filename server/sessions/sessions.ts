@@ -80,6 +80,12 @@ export interface Sessions {
     sid: string,
     settings: SessionSettings,
   ): Promise<FoundSession | undefined>
+  /** As `findBySid`, of many; those that are not alive are left out. */
+  findBySids(
+    realm: string,
+    sids: readonly string[],
+    settings: SessionSettings,
+  ): Promise<FoundSession[]>
   /** Remembers that the session is used; writes at most once a minute. */
   touch(session: SessionRow, settings: SessionSettings): Promise<void>
   /** As `touch`, of the session that tokens name, for a write that happens anyway. */
@@ -122,36 +128,63 @@ const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: To
     .where('last_access', '<=', unlessSince),
 )
 
-type Alive = { realm: string; value: string; now: number; idleSince: number }
+type Alive = { realm: string; now: number; idleSince: number }
+
+/** Sessions with their users, where both may be used. */
+const withUsers = (db: Storage['db'], { realm, now, idleSince }: Alive) =>
+  db
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .selectAll('users')
+    .select([
+      'sessions.id as session_id',
+      'sessions.sid',
+      'sessions.created_at as session_created_at',
+      'sessions.last_access',
+      'sessions.expires_at',
+      'sessions.remember_me',
+      'sessions.ip',
+      'sessions.user_agent',
+      'sessions.amr',
+      'sessions.acr',
+      'sessions.impersonator',
+      'sessions.organization_id',
+    ])
+    .where('sessions.realm', '=', realm)
+    .where('users.realm', '=', realm)
+    .where('sessions.expires_at', '>', now)
+    .where('sessions.last_access', '>', idleSince)
+    .where('users.enabled', '=', 1)
+    .where('users.locked', '=', 0)
+
+type AliveRow = Awaited<ReturnType<ReturnType<typeof withUsers>['execute']>>[number]
 
 const aliveBy = (name: string, column: 'sessions.id' | 'sessions.sid') =>
-  preparedQuery(name, (db, { realm, value, now, idleSince }: Alive) =>
-    db
-      .selectFrom('sessions')
-      .innerJoin('users', 'users.id', 'sessions.user_id')
-      .selectAll('users')
-      .select([
-        'sessions.id as session_id',
-        'sessions.sid',
-        'sessions.created_at as session_created_at',
-        'sessions.last_access',
-        'sessions.expires_at',
-        'sessions.remember_me',
-        'sessions.ip',
-        'sessions.user_agent',
-        'sessions.amr',
-        'sessions.acr',
-        'sessions.impersonator',
-        'sessions.organization_id',
-      ])
-      .where(column, '=', value)
-      .where('sessions.realm', '=', realm)
-      .where('users.realm', '=', realm)
-      .where('sessions.expires_at', '>', now)
-      .where('sessions.last_access', '>', idleSince)
-      .where('users.enabled', '=', 1)
-      .where('users.locked', '=', 0),
+  preparedQuery(name, (db, values: Alive & { value: string }) =>
+    withUsers(db, values).where(column, '=', values.value),
   )
+
+const foundOf = (realm: string, row: AliveRow): FoundSession => {
+  const {
+    session_id: id,
+    session_created_at: created_at,
+    sid,
+    last_access,
+    expires_at,
+    remember_me,
+    ip,
+    user_agent,
+    amr,
+    acr,
+    impersonator,
+    organization_id,
+    ...user
+  } = row
+  const times = { created_at, last_access, expires_at }
+  const origin = { remember_me, ip, user_agent, amr, acr, impersonator, organization_id }
+  const session = { id, sid, realm, user_id: user.id, ...times, ...origin }
+  return { session, user }
+}
 
 const aliveSession = {
   'sessions.id': aliveBy('session-by-id', 'sessions.id'),
@@ -190,26 +223,7 @@ export const openSessions = ({
     const now = clock.now()
     const found = { realm, value, now, idleSince: idleSince(settings, now) }
     const [row] = await aliveSession[column](db, found)
-    if (row === undefined) return undefined
-    const {
-      session_id: id,
-      session_created_at: created_at,
-      sid,
-      last_access,
-      expires_at,
-      remember_me,
-      ip,
-      user_agent,
-      amr,
-      acr,
-      impersonator,
-      organization_id,
-      ...user
-    } = row
-    const times = { created_at, last_access, expires_at }
-    const origin = { remember_me, ip, user_agent, amr, acr, impersonator, organization_id }
-    const session = { id, sid, realm, user_id: user.id, ...times, ...origin }
-    return { session, user }
+    return row && foundOf(realm, row)
   }
 
   const clientsOf = async (
@@ -315,6 +329,17 @@ export const openSessions = ({
       findAlive(realm, 'sessions.id', sha256(cookieValue), settings),
 
     findBySid: (realm, sid, settings) => findAlive(realm, 'sessions.sid', sid, settings),
+
+    async findBySids(realm, sids, settings) {
+      const now = clock.now()
+      const alive = { realm, now, idleSince: idleSince(settings, now) }
+      const found: FoundSession[] = []
+      for (const part of inSlices(sids)) {
+        const rows = await withUsers(db, alive).where('sessions.sid', 'in', part).execute()
+        found.push(...rows.map((row) => foundOf(realm, row)))
+      }
+      return found
+    },
 
     async touch({ id, last_access }, settings) {
       const now = clock.now()

@@ -25,7 +25,7 @@ export interface EndParts {
   readonly clock: Clock
   readonly recorder: Recorder
   readonly jobs: Pick<Jobs, 'wake'>
-  readonly sessions: Pick<Sessions, 'findBySid' | 'revokeStatements'>
+  readonly sessions: Pick<Sessions, 'findBySids' | 'revokeStatements'>
   readonly samlSessions: SamlSessions
   readonly grantsStore: Pick<GrantsStore, 'once'>
 }
@@ -64,10 +64,8 @@ export const createEndSessions = (parts: EndParts) => {
     )
     if (known.length === 0)
       throw new SamlStatusError('UnknownPrincipal', 'the user has no such session there')
-    const found = await Promise.all(
-      known.map(({ sid }) => sessions.findBySid(realm, sid, settings)),
-    )
-    const alive = found.filter((one) => one !== undefined)
+    const sids = known.map(({ sid }) => sid)
+    const alive = await sessions.findBySids(realm, sids, settings)
     const event = { type: 'LOGOUT', realm, sourceIp, outcome: 'SUCCESS' } as const
     const resource = { resourceType: SamlClient.resourceType, resourceId: provider.id }
     const events: AuditEvent[] = alive.map(({ user, session }) => ({
