@@ -78,14 +78,23 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     const { issuer } = visit
     const { singleLogoutServiceUrl: url } = provider.doc
     if (url === undefined) {
-      if (outcome && outcome.code !== 'PartialLogout')
-        throw new SamlRefused(outcome.message, { provider })
+      // Recorded already: without the service provider, it is not recorded again.
+      if (outcome && outcome.code !== 'PartialLogout') throw new SamlRefused(outcome.message)
       return signedOut(visit, provider)
     }
     const message = messages.response(issuer, { id, destination: url }, outcome)
     const parameter = 'SAMLResponse'
     const carried = await messages.carry(issuer, provider, { url, message, parameter, relayState })
     return send(visit, provider, carried, { parameter, relayState })
+  }
+
+  /** The service providers of these sessions but one. */
+  const othersOf = async (issuer: Issuer, sids: readonly string[], except?: ServiceProvider) => {
+    const participants = (await samlSessions.ofSessions(sids))
+      .filter(({ client_id }) => client_id !== except?.id)
+      .map(({ sid, client_id: providerId }) => ({ sid, providerId }))
+    const progress = await progressOf(issuer, { participants, begunAt: null }, clock.now())
+    return { participants, all: progress.participants }
   }
 
   /** Whom the end of these sessions leaves to be told in the browser. */
@@ -95,14 +104,7 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     { by, ...after }: Omit<Logout, 'participants'>,
     except?: ServiceProvider,
   ): Promise<{ readonly rest: Rest | undefined; readonly isPartial: boolean }> => {
-    const participants = (await samlSessions.ofSessions(sids))
-      .filter(({ client_id }) => client_id !== except?.id)
-      .map(({ sid, client_id: providerId }) => ({ sid, providerId }))
-    const { participants: all } = await progressOf(
-      issuer,
-      { participants, begunAt: null },
-      clock.now(),
-    )
+    const { participants, all } = await othersOf(issuer, sids, except)
     const has = (channel: Participant['channel']) => all.some((one) => one.channel === channel)
     const isPartial = has('none')
     // Jobs tell the back channel; only a service provider that asked has to hear how it went.
@@ -210,6 +212,9 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
   return {
     answer,
     begin,
+    /** Whether the sessions led to other service providers, which cannot have confirmed anything yet. */
+    hasOthers: async (issuer: Issuer, sids: readonly string[], except: ServiceProvider) =>
+      (await othersOf(issuer, sids, except)).all.length > 0,
     show,
     signedOut,
 

@@ -6,7 +6,7 @@ import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { entityIdOf, sloPath } from '../addresses.ts'
 import { checkHeader, skewMs } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
-import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { SamlRefused, SamlStatusError, secondLevelCode, successCode } from '../errors.ts'
 import { instantOf } from '../instant.ts'
 
 export interface LogoutRequest {
@@ -70,3 +70,7 @@ export const statusCodesOf = (message: XmlElement): readonly string[] => {
   const second = top && childOf(top, 'samlp:StatusCode')
   return [top, second].flatMap((one) => one?.attributes['Value'] ?? [])
 }
+
+/** Whether these codes of a LogoutResponse say that the session there is over: an unknown user has none. */
+export const isOver = ([top, second]: readonly string[]): boolean =>
+  top === successCode || second === secondLevelCode('UnknownPrincipal')

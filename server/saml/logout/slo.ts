@@ -27,11 +27,11 @@ import {
 } from '../bindings/receive.ts'
 import { envelopeOf, sendFault, sendSoap } from '../bindings/soap.ts'
 import { describePage, describeStatus } from '../description.ts'
-import { SamlRefused, SamlStatusError, successCode } from '../errors.ts'
+import { SamlRefused, SamlStatusError } from '../errors.ts'
 import type { EndSessions } from './end-sessions.ts'
-import { type LogoutFlow, partial } from './logout-flow.ts'
+import { type LogoutFlow, partial, type Rest } from './logout-flow.ts'
 import type { LogoutMessages } from './logout-messages.ts'
-import { checkLogoutRequest, logoutHeaderOf, statusCodesOf } from './logout-request.ts'
+import { checkLogoutRequest, isOver, logoutHeaderOf, statusCodesOf } from './logout-request.ts'
 
 export interface SloParts {
   readonly clock: Clock
@@ -110,7 +110,9 @@ export const sloRoutes = (parts: SloParts) => {
     const { provider, relayState } = received
     const own = await ownSession(visit)
     const by = inBrowser ? { entityId: provider.entityId, id, relayState } : undefined
-    let begun: Awaited<ReturnType<LogoutFlow['begin']>> | undefined
+    let left: { readonly rest?: Rest | undefined; readonly isPartial: boolean } = {
+      isPartial: false,
+    }
     const ended = await endSessions({
       issuer,
       provider,
@@ -118,13 +120,18 @@ export const sloRoutes = (parts: SloParts) => {
       sourceIp: request.ip,
       together: async (sids) => {
         const frames = (await Promise.all(sids.map((sid) => framesOf(issuer, sid)))).flat()
+        if (!by) {
+          // The answer goes out before any other application can have confirmed it.
+          left = { isPartial: frames.length > 0 || (await flow.hasOthers(issuer, sids, provider)) }
+          return []
+        }
         const after = { frames, by, application: provider.displayName }
-        begun = await flow.begin(issuer, sids, after, provider)
-        return inBrowser ? (begun.rest?.statements ?? []) : []
+        left = await flow.begin(issuer, sids, after, provider)
+        return left.rest?.statements ?? []
       },
     })
     if (ended.some(({ session }) => session.sid === own)) browser.signOut(visit.reply, issuer.name)
-    return { rest: begun?.rest, isPartial: begun?.isPartial ?? false }
+    return left
   }
 
   /** In the browser. */
@@ -154,7 +161,7 @@ export const sloRoutes = (parts: SloParts) => {
     checkHeader(received, { issuer, path: sloPath, now: clock.now(), needsDestination: true })
     const { InResponseTo: requestId = '' } = message.attributes
     const codes = statusCodesOf(message)
-    const outcome = codes[0] === successCode ? 'done' : 'failed'
+    const outcome = isOver(codes) ? 'done' : 'failed'
     try {
       await recorder.append([samlSessions.answered(provider.id, requestId, outcome)], [])
     } catch (error) {
@@ -205,8 +212,8 @@ export const sloRoutes = (parts: SloParts) => {
           await messages.signed(issuer, provider, messages.response(issuer, { id }, outcome)),
         )
       try {
-        const { rest, isPartial } = await end(visit, received, { id, inBrowser: false })
-        return await answer(isPartial || rest ? partial() : undefined)
+        const { isPartial } = await end(visit, received, { id, inBrowser: false })
+        return await answer(isPartial ? partial() : undefined)
       } catch (error) {
         if (!(error instanceof SamlStatusError)) throw error
         await recordFailure(visit, provider, `${error.code}: ${error.message}`)

@@ -22,10 +22,9 @@ import {
 } from '#server/xml/index.ts'
 import { newMessageId } from '../assertion/assertion.ts'
 import { envelope, soapAction, soapType } from '../bindings/soap.ts'
-import { secondLevelCode, successCode } from '../errors.ts'
 import { type ServiceProvider, serviceProviderById } from '../service-provider.ts'
 import type { LogoutMessages } from './logout-messages.ts'
-import { statusCodesOf } from './logout-request.ts'
+import { isOver, statusCodesOf } from './logout-request.ts'
 import { channelOf, soapUrlOf } from './participants.ts'
 
 export interface SoapLogoutParts {
@@ -57,9 +56,7 @@ const problemOf = (
   if (InResponseTo !== id) return 'its LogoutResponse is to another request'
   if (childOf(answer, 'saml:Issuer')?.text !== provider.entityId)
     return 'its LogoutResponse is of another Issuer'
-  // A service provider that does not know the session has none.
-  const isOver = codes[0] === successCode || codes[1] === secondLevelCode('UnknownPrincipal')
-  return isOver ? undefined : `it answers ${codes.join(' ')}`
+  return isOver(codes) ? undefined : `it answers ${codes.join(' ')}`
 }
 
 export const createSoapLogout = (parts: SoapLogoutParts): TellLogout => {

@@ -108,8 +108,17 @@ export const logoutForm = (xml: string, parameter = 'SAMLRequest'): Record<strin
   return { [parameter]: Buffer.from(signed(xml, id)).toString('base64') }
 }
 
-export const statusText = (status: string): string =>
-  `<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${status}"/></samlp:Status>`
+/** Codes with slashes between them, from the top level down. */
+export const statusText = (status: string): string => {
+  const codes = status
+    .split('/')
+    .reduceRight(
+      (inner, code) =>
+        `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${code}">${inner}</samlp:StatusCode>`,
+      '',
+    )
+  return `<samlp:Status>${codes}</samlp:Status>`
+}
 
 export const logoutResponse = (
   site: OidcSite,

@@ -204,10 +204,14 @@ describe.each(backends)('single logout on $name', (backend) => {
 
   it("does not end a session for a service provider that it is not at (another one's session)", async () => {
     const xml = logoutRequest(site, known, { issuer: other })
+    const [before] = await site.events('LOGOUT')
     const page = await alice.open(logoutUrl(site, xml, { key: stranger.privateKey }))
     // It has no single logout service: the page tells it, and no address of the request is used.
     expect([page.status, page.away]).toEqual([400, undefined])
     expect(await isSignedIn(site, alice)).toBe(true)
+    const after = await site.events('LOGOUT')
+    expect(after[0]).toMatchObject({ outcome: 'FAILURE' })
+    expect(after[1]).toEqual(before)
   })
 
   it('answers a request once (replay)', async () => {
