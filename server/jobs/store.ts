@@ -183,6 +183,11 @@ export const enqueueSelected = (
   return statement({ compile: () => query.compile(db) })
 }
 
+/** A condition: the job of this key has still to be done. */
+export const isKeyWaiting = (queue: string, key: RawBuilder<unknown>): RawBuilder<boolean> =>
+  sql<boolean>`exists (select 1 from jobs where jobs.queue = ${queue}
+    and jobs.idempotency_key = ${key} and jobs.state = 'waiting')`
+
 /** Whether a job waits that has not started. */
 export const isJobWaiting = async (
   { db }: Pick<Storage, 'db'>,

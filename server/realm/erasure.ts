@@ -7,6 +7,7 @@
 import type { PersonalKeys } from '#server/audit/personal-keys.ts'
 import { forgetGuards, guardSubjectsOf } from '#server/credentials/guessing/guard-rows.ts'
 import { deleteJobsFor } from '#server/jobs/store.ts'
+import { forgetNamesOf } from '#server/sessions/saml-sessions.ts'
 import { forgetClientsOf } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { forgetChanges } from '#server/storage/documents/changes.ts'
@@ -34,6 +35,7 @@ export const erasureStatements = (
     ]),
     deleteInvitationsTo(storage, realm, email_key ?? ''),
     forgetGuards(storage, realm, guardSubjectsOf(id, [username, email ?? username])),
+    forgetNamesOf(storage, id),
     forgetClientsOf(storage, id),
     statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
     // Both hold keys of documents.

@@ -17,9 +17,12 @@ export interface EndedSession {
   readonly user: string | null
 }
 
+/** The key of the job that tells a client of the end of a session; the columns are those of a table with `sid` and `client_id`. */
+export const logoutKey = sql`sid || '/' || client_id`
+
 const tell = (db: Kysely<Tables>, which: RawBuilder<unknown>, now: number): Statement[] => [
   enqueueSelected(db, logoutQueue, now, {
-    key: sql`sid || '/' || client_id`,
+    key: logoutKey,
     realm: sql`realm`,
     target: sql`client_id`,
     // All of them ids of ours, which need no escaping.

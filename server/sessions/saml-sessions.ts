@@ -4,12 +4,15 @@
  * would have expired.
  */
 
+import { sql } from 'kysely'
+import { isKeyWaiting } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
-import { guarded, statement } from '#server/storage/statements.ts'
+import { guarded, inSlices, statement } from '#server/storage/statements.ts'
 import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
+import { logoutKey, logoutQueue } from './endings.ts'
 import { visitClient } from './session-clients.ts'
 
 export interface SamlVisit {
@@ -54,6 +57,18 @@ const nameAt = preparedStatement((db, row: Omit<SamlSessionRow, 'logout_request'
     ),
 )
 
+/** A job that tells the service provider still needs the name. */
+const isNeeded = isKeyWaiting(logoutQueue, logoutKey)
+
+/** For an erasure, after the statements that end the sessions; the jobs of these remove the other names. */
+export const forgetNamesOf = ({ db }: Pick<Storage, 'db'>, userId: string): Statement =>
+  statement(
+    db
+      .deleteFrom('saml_sessions')
+      .where('user_id', '=', userId)
+      .where((eb) => eb.not(isNeeded)),
+  )
+
 export const createSamlSessions = ({
   storage: { db },
   clock,
@@ -93,16 +108,19 @@ export const createSamlSessions = ({
       .execute(),
 
   /** Those of sessions, at all service providers. */
-  ofSessions: async (sids: readonly string[]): Promise<SamlSessionRow[]> =>
-    sids.length === 0
-      ? []
-      : db
+  ofSessions: async (sids: readonly string[]): Promise<SamlSessionRow[]> => {
+    const rows: SamlSessionRow[] = []
+    for (const part of inSlices(sids))
+      rows.push(
+        ...(await db
           .selectFrom('saml_sessions')
           .selectAll()
-          .where('sid', 'in', sids)
+          .where('sid', 'in', part)
           .where('expires_at', '>', clock.now())
-          .orderBy('since')
-          .execute(),
+          .execute()),
+      )
+    return rows.toSorted((a, b) => a.since - b.since)
+  },
 
   at: ({ sid, providerId }: SamlSessionKey): Promise<SamlSessionRow | undefined> =>
     db
@@ -145,9 +163,22 @@ export const createSamlSessions = ({
       db.deleteFrom('saml_sessions').where('sid', '=', sid).where('client_id', '=', providerId),
     ),
 
-  /** Removes what has expired, of all realms. */
+  /** Removes what has expired, and names of deleted users that no service provider is told by any more; of all realms. */
   forgetStatements: (): Statement[] => [
     statement(db.deleteFrom('saml_sessions').where('expires_at', '<=', clock.now())),
+    statement(
+      db
+        .deleteFrom('saml_sessions')
+        .where(
+          sql<boolean>`not exists (select 1 from users where users.id = saml_sessions.user_id)`,
+        )
+        // Of these the job is still to be made.
+        .where(
+          sql<boolean>`not exists (select 1 from session_clients as led
+            where led.sid = saml_sessions.sid and led.client_id = saml_sessions.client_id)`,
+        )
+        .where((eb) => eb.not(isNeeded)),
+    ),
   ],
 })
 

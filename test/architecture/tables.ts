@@ -167,6 +167,11 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'a session with its user in one query; lists of sessions with the names in them',
   },
   {
+    path: 'server/sessions/saml-sessions.ts',
+    tables: ['users'],
+    purpose: 'names at service providers outlive their user until the logout has been told',
+  },
+  {
     path: 'server/realm/changesets/compare.ts',
     tables: ['credentials'],
     purpose: 'which users a rollback brought back without their credentials',

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { logoutJobs } from '#server/run/background.ts'
+import { tidy } from '#server/run/housekeeping.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import {
@@ -243,6 +244,18 @@ describe.each(backends)('the other applications of a session on $name', (backend
       expect(event?.detail).toContain('Responder')
     })
 
+    it('may not know the user, who then has no session there', async () => {
+      await visitProvider(site, alice, wiki)
+      const page = await askAtShop()
+      const frame = await alice.open(framesIn(page)[0] ?? '')
+      const told = await sentTo(site, frame, 'samlp:LogoutRequest')
+      const status = 'Responder/UnknownPrincipal'
+      const id = told.message.attributes['ID'] ?? ''
+      const answer = logoutResponse(site, id, { issuer: wiki, status })
+      await alice.open(logoutUrl(site, answer, { parameter: 'SAMLResponse' }))
+      expect((await sentTo(site, await alice.open(page.url))).status).toBe('Success')
+    })
+
     it.each([
       ['unsigned', { key: null }, {}],
       ['by another key', { key: stranger.privateKey }, {}],
@@ -380,6 +393,63 @@ describe.each(backends)('the other applications of a session on $name', (backend
       expect(await kept.where('user_id', '=', id).execute()).toEqual([])
     })
 
+    describe('of an erased user', () => {
+      const namesOf = (id: string) =>
+        site.server.areas.storage.db
+          .selectFrom('saml_sessions')
+          .selectAll()
+          .where('user_id', '=', id)
+          .execute()
+      const visitor = async (...providers: string[]) => {
+        const name = `dora-${newRequestId()}`
+        const id = await addPerson(site, name)
+        const person = newPerson(site)
+        for (const one of providers) await visitProvider(site, person, one, name)
+        return { id, person }
+      }
+      const eraseUser = (id: string) => site.admin('DELETE', `/users/${id}/gdpr`)
+
+      it('keep no name of a session that had ended before', async () => {
+        const { id, person } = await visitor(wiki)
+        await person.submit(await person.open(`${site.issuer}/logout`), {})
+        await jobs()
+        expect(await namesOf(id)).toHaveLength(1)
+        await eraseUser(id)
+        expect(await namesOf(id)).toEqual([])
+      })
+
+      it('keep no name of a session that was idle for too long', async () => {
+        const { id } = await visitor(wiki)
+        ahead = 40 * 60_000
+        await tidy(site.server.areas)
+        ahead = 0
+        expect(await namesOf(id)).toHaveLength(1)
+        await eraseUser(id)
+        expect(await namesOf(id)).toEqual([])
+      })
+
+      it.each([
+        ['erased', '/gdpr'],
+        ['deleted', ''],
+      ])('keep a name until they were told as often as is tried (%s)', async (_how, path) => {
+        const { id } = await visitor(mail)
+        peer.answer = () => ({ status: 503, body: '' })
+        await site.admin('DELETE', `/users/${id}${path}`)
+        await jobs()
+        await tidy(site.server.areas)
+        expect(await namesOf(id)).toHaveLength(1)
+        for (const hour of [1, 2, 3, 6, 10, 20, 40]) {
+          ahead = hour * 3_600_000
+          await jobs()
+        }
+        expect(await waiting()).toEqual([])
+        // Before it would have expired.
+        ahead = 0
+        await tidy(site.server.areas)
+        expect(await namesOf(id)).toEqual([])
+      })
+    })
+
     it.each([
       ['503', () => ({ status: 503, body: '' })],
       ['what is no XML', () => ({ status: 200, body: 'ok' })],
@@ -462,6 +532,16 @@ describe.each(backends)('the other applications of a session on $name', (backend
 
     it('says PartialLogout where another application can be told in a browser alone', async () => {
       await visitProvider(site, alice, wiki)
+      expect(await statusIn((await soap(ask())).body)).toBe('Success/PartialLogout')
+    })
+
+    it('says PartialLogout where another application has still to confirm it over SOAP', async () => {
+      await visitProvider(site, alice, mail)
+      expect(await statusIn((await soap(ask())).body)).toBe('Success/PartialLogout')
+    })
+
+    it('says PartialLogout where a page of an OIDC client would have to be framed', async () => {
+      await visitPortal()
       expect(await statusIn((await soap(ask())).body)).toBe('Success/PartialLogout')
     })
 
