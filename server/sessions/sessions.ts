@@ -11,7 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import {
@@ -21,6 +21,7 @@ import {
 } from '#server/tokens/grants/grant-endings.ts'
 import { idleSince, touchInterval } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
+import { aliveSession, foundOf, withUsers } from './alive-sessions.ts'
 import { tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<
@@ -127,69 +128,6 @@ const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: To
     .where('realm', '=', realm)
     .where('last_access', '<=', unlessSince),
 )
-
-type Alive = { realm: string; now: number; idleSince: number }
-
-/** Sessions with their users, where both may be used. */
-const withUsers = (db: Storage['db'], { realm, now, idleSince }: Alive) =>
-  db
-    .selectFrom('sessions')
-    .innerJoin('users', 'users.id', 'sessions.user_id')
-    .selectAll('users')
-    .select([
-      'sessions.id as session_id',
-      'sessions.sid',
-      'sessions.created_at as session_created_at',
-      'sessions.last_access',
-      'sessions.expires_at',
-      'sessions.remember_me',
-      'sessions.ip',
-      'sessions.user_agent',
-      'sessions.amr',
-      'sessions.acr',
-      'sessions.impersonator',
-      'sessions.organization_id',
-    ])
-    .where('sessions.realm', '=', realm)
-    .where('users.realm', '=', realm)
-    .where('sessions.expires_at', '>', now)
-    .where('sessions.last_access', '>', idleSince)
-    .where('users.enabled', '=', 1)
-    .where('users.locked', '=', 0)
-
-type AliveRow = Awaited<ReturnType<ReturnType<typeof withUsers>['execute']>>[number]
-
-const aliveBy = (name: string, column: 'sessions.id' | 'sessions.sid') =>
-  preparedQuery(name, (db, values: Alive & { value: string }) =>
-    withUsers(db, values).where(column, '=', values.value),
-  )
-
-const foundOf = (realm: string, row: AliveRow): FoundSession => {
-  const {
-    session_id: id,
-    session_created_at: created_at,
-    sid,
-    last_access,
-    expires_at,
-    remember_me,
-    ip,
-    user_agent,
-    amr,
-    acr,
-    impersonator,
-    organization_id,
-    ...user
-  } = row
-  const times = { created_at, last_access, expires_at }
-  const origin = { remember_me, ip, user_agent, amr, acr, impersonator, organization_id }
-  const session = { id, sid, realm, user_id: user.id, ...times, ...origin }
-  return { session, user }
-}
-
-const aliveSession = {
-  'sessions.id': aliveBy('session-by-id', 'sessions.id'),
-  'sessions.sid': aliveBy('session-by-sid', 'sessions.sid'),
-}
 
 export const openSessions = ({
   storage,

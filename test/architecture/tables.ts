@@ -162,9 +162,14 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'tokens name the organization that was chosen in their session',
   },
   {
+    path: 'server/sessions/alive-sessions.ts',
+    tables: ['users'],
+    purpose: 'a session with its user in one query',
+  },
+  {
     path: 'server/sessions/sessions.ts',
     tables: ['users', 'documents'],
-    purpose: 'a session with its user in one query; lists of sessions with the names in them',
+    purpose: 'lists of sessions with the names in them',
   },
   {
     path: 'server/sessions/saml-sessions.ts',

@@ -1,11 +1,8 @@
 /** The other applications of a session that ends: told in frames of a page, or over SOAP (SAML Profiles §4.4). */
 
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { logoutJobs } from '#server/run/background.ts'
-import { tidy } from '#server/run/housekeeping.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import {
@@ -37,6 +34,7 @@ import {
   sloUrl,
   visitProvider,
 } from './logout-fixture.ts'
+import { envelope, openPeer, type Peer } from './peer.ts'
 
 const env = { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' }
 const wiki = 'https://wiki.example'
@@ -53,40 +51,6 @@ const statesIn = ({ body }: Page): Record<string, string> =>
   )
 const continueIn = (page: Page): string =>
   new URL(/class="button" href="([^"]*)"/.exec(page.body)?.[1] ?? '', page.url).href
-
-interface Peer {
-  readonly url: string
-  /** LogoutRequests that came, as they were sent. */
-  readonly envelopes: string[]
-  readonly headers: IncomingMessage['headers'][]
-  /** What is answered to the LogoutRequest of an ID. */
-  answer: (id: string) => { status: number; body: string }
-  close(): void
-}
-
-const envelope = (message: string): string =>
-  `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${message}</s:Body></s:Envelope>`
-
-const openPeer = async (): Promise<Peer> => {
-  const server: Server = createServer(async (request, response) => {
-    const parts: Buffer[] = []
-    for await (const part of request) parts.push(part as Buffer)
-    const text = Buffer.concat(parts).toString()
-    peer.envelopes.push(text)
-    peer.headers.push(request.headers)
-    const { status, body } = peer.answer(/ ID="([^"]*)"/.exec(text)?.[1] ?? '')
-    response.writeHead(status, { 'content-type': 'text/xml' }).end(body)
-  })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const peer: Peer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/soap`,
-    envelopes: [],
-    headers: [],
-    answer: () => ({ status: 503, body: '' }),
-    close: () => server.close(),
-  }
-  return peer
-}
 
 describe.each(backends)('the other applications of a session on $name', (backend) => {
   let ahead = 0
@@ -379,75 +343,6 @@ describe.each(backends)('the other applications of a session on $name', (backend
       await jobs()
       const last = peer.envelopes.at(-1) ?? ''
       expect(last).toContain(`>${nameId}</saml:NameID>`)
-    })
-
-    it('are told when the user is erased, under the name that they know, which is then forgotten', async () => {
-      const id = await addPerson(site, 'carol')
-      const carol = newPerson(site)
-      const { nameId } = await visitProvider(site, carol, mail, 'carol')
-      await visitProvider(site, carol)
-      await site.admin('DELETE', `/users/${id}`)
-      await jobs()
-      expect(peer.envelopes.at(-1)).toContain(`>${nameId}</saml:NameID>`)
-      const kept = site.server.areas.storage.db.selectFrom('saml_sessions').selectAll()
-      expect(await kept.where('user_id', '=', id).execute()).toEqual([])
-    })
-
-    describe('of an erased user', () => {
-      const namesOf = (id: string) =>
-        site.server.areas.storage.db
-          .selectFrom('saml_sessions')
-          .selectAll()
-          .where('user_id', '=', id)
-          .execute()
-      const visitor = async (...providers: string[]) => {
-        const name = `dora-${newRequestId()}`
-        const id = await addPerson(site, name)
-        const person = newPerson(site)
-        for (const one of providers) await visitProvider(site, person, one, name)
-        return { id, person }
-      }
-      const eraseUser = (id: string) => site.admin('DELETE', `/users/${id}/gdpr`)
-
-      it('keep no name of a session that had ended before', async () => {
-        const { id, person } = await visitor(wiki)
-        await person.submit(await person.open(`${site.issuer}/logout`), {})
-        await jobs()
-        expect(await namesOf(id)).toHaveLength(1)
-        await eraseUser(id)
-        expect(await namesOf(id)).toEqual([])
-      })
-
-      it('keep no name of a session that was idle for too long', async () => {
-        const { id } = await visitor(wiki)
-        ahead = 40 * 60_000
-        await tidy(site.server.areas)
-        ahead = 0
-        expect(await namesOf(id)).toHaveLength(1)
-        await eraseUser(id)
-        expect(await namesOf(id)).toEqual([])
-      })
-
-      it.each([
-        ['erased', '/gdpr'],
-        ['deleted', ''],
-      ])('keep a name until they were told as often as is tried (%s)', async (_how, path) => {
-        const { id } = await visitor(mail)
-        peer.answer = () => ({ status: 503, body: '' })
-        await site.admin('DELETE', `/users/${id}${path}`)
-        await jobs()
-        await tidy(site.server.areas)
-        expect(await namesOf(id)).toHaveLength(1)
-        for (const hour of [1, 2, 3, 6, 10, 20, 40]) {
-          ahead = hour * 3_600_000
-          await jobs()
-        }
-        expect(await waiting()).toEqual([])
-        // Before it would have expired.
-        ahead = 0
-        await tidy(site.server.areas)
-        expect(await namesOf(id)).toEqual([])
-      })
     })
 
     it.each([
