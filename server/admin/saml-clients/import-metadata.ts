@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Doc } from '#schemas/json-schema.ts'
-import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { readView } from '#schemas/views.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -21,9 +21,11 @@ import {
   importedFields,
   mergedFields,
 } from '#server/saml/metadata/metadata-fields.ts'
+import { metadataKeys } from '#server/saml/metadata/metadata-keys.ts'
 import { MetadataRefused } from '#server/saml/metadata/metadata-refused.ts'
 import { readSpMetadata } from '#server/saml/metadata/sp-metadata.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { METADATA_LIMIT, readBytes, XmlRefused } from '#server/xml/index.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 
@@ -33,6 +35,13 @@ export interface ImportMetadataParts {
   readonly copy: Copy
   readonly clock: Clock
   readonly outgoing: Pick<Outgoing, 'request'>
+}
+
+/** What metadata says, verified for the service provider that it would change. */
+interface Imported {
+  readonly existing: StoredDocument | undefined
+  readonly certificate: string | undefined
+  readonly fields: ImportedFields
 }
 
 const mediaTypes = ['application/samlmetadata+xml', 'application/xml', 'text/xml'] as const
@@ -84,18 +93,34 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
   const { writer, presenter, copy, clock } = parts
   const fetchMetadata = createFetchMetadata(parts.outgoing)
 
-  const write = async (
-    { realm, view, caller, reply, request }: ActionContext,
-    fields: ImportedFields,
-    { more, isUpdate }: { readonly more: Doc; readonly isUpdate: boolean },
-  ): Promise<unknown> => {
-    const { entityId: key } = fields
+  /** The certificate of a service provider that is there holds for every way that its metadata comes. */
+  const read = async (
+    { view, query }: ActionContext,
+    received: string,
+    wanted: string | undefined,
+  ): Promise<Imported> => {
+    const now = clock.now()
+    const metadata = readSpMetadata(received, { now, entityId: wanted })
+    const { entityId: key } = metadata
     const existing = await view.get(SamlClient.kind, key)
-    if (existing && !isUpdate)
+    if (existing && query['update'] !== true)
       throw new Problem(
         'conflict',
         `there is a service provider "${key}" already; change it with ?update=true`,
       )
+    const certificate = existing && contentOf<SamlClientDoc>(existing).metadataCertificate
+    const keys = metadataKeys(certificate)
+    // What the signature covers, and nothing else of the document.
+    const trusted = keys ? readSpMetadata(received, { now, entityId: key, keys }) : metadata
+    return { existing, certificate, fields: importedFields(trusted) }
+  }
+
+  const write = async (
+    { realm, caller, reply, request }: ActionContext,
+    { existing, certificate, fields }: Imported,
+    moreOf: (before: Doc) => Doc,
+  ): Promise<unknown> => {
+    const { entityId: key } = fields
     const { effects } = await writer.write({
       realm,
       caller,
@@ -106,7 +131,12 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
           kind: SamlClient,
           key,
           ...(existing ? { id: existing.id } : {}),
-          doc: (before) => ({ ...mergedFields(before, fields), ...more }),
+          doc: (before) => {
+            // Another one may have been written since the signature was verified.
+            if (existing && before['metadataCertificate'] !== certificate)
+              throw new Problem('conflict', 'metadataCertificate has changed; try again')
+            return { ...mergedFields(before, fields), ...moreOf(before) }
+          },
           secrets: {},
           expect: { exists: existing !== undefined },
         },
@@ -145,13 +175,8 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
       streams: mediaTypes,
       handle: (context) =>
         taken(async () => {
-          const query = context.query as { entityId?: string; update?: boolean }
-          const metadata = readSpMetadata(await documentIn(context), {
-            now: clock.now(),
-            entityId: query.entityId,
-          })
-          const fields = importedFields(metadata)
-          return write(context, fields, { more: {}, isUpdate: query.update === true })
+          const { entityId: wanted } = context.query as { entityId?: string }
+          return write(context, await read(context, await documentIn(context), wanted), () => ({}))
         }),
     },
     {
@@ -176,11 +201,10 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
         taken(async () => {
           const { url, entityId: wanted } = context.body as { url: string; entityId?: string }
           const received = await fetchMetadata(url)
-          const fields = importedFields(
-            readSpMetadata(received, { now: clock.now(), entityId: wanted }),
-          )
-          const more = { metadataUrl: url, metadataRefresh: '1d' }
-          return write(context, fields, { more, isUpdate: context.query['update'] === true })
+          return write(context, await read(context, received, wanted), (before) => ({
+            metadataUrl: url,
+            metadataRefresh: before['metadataRefresh'] ?? '1d',
+          }))
         }),
     },
   ]

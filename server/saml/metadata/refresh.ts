@@ -8,7 +8,6 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { Problem } from '#schemas/problems.ts'
-import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { systemCaller } from '#server/http/caller.ts'
@@ -20,6 +19,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { FetchMetadata } from './fetch-metadata.ts'
 import { followedFields, mergedFields } from './metadata-fields.ts'
+import { metadataKeys } from './metadata-keys.ts'
 import type { MetadataReads } from './metadata-reads.ts'
 import { MetadataRefused } from './metadata-refused.ts'
 import { readSpMetadata, type SpMetadata } from './sp-metadata.ts'
@@ -88,9 +88,7 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
     { document, url, certificate }: Followed,
     signal: AbortSignal,
   ): Promise<SpMetadata> => {
-    const key = certificate === undefined ? undefined : readCertificate(certificate)?.publicKey
-    // A certificate that cannot be read must not mean that none is needed.
-    const keys = certificate === undefined ? undefined : key ? [key] : []
+    const keys = metadataKeys(certificate)
     const received = await fetchMetadata(url, signal)
     return readSpMetadata(received, { now: clock.now(), entityId: document.key, keys })
   }

@@ -105,6 +105,18 @@ describe.each(backends)('metadata at an address on $name', (backend) => {
       expect((await send('POST', '/saml-clients/import-url', body)).status).toBe(400)
   })
 
+  it('is not read over http, imported or refreshed, unless the server allows it', async () => {
+    const plain = url.replace('https:', 'http:')
+    const { status, body } = await send('POST', '/saml-clients/import-url?update=true', {
+      url: plain,
+    })
+    expect([status, body.errors[0].code]).toEqual([400, 'outgoing.scheme'])
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    await send('PUT', providerPath(), { ...own, metadataUrl: plain })
+    await round()
+    expect((await state()).failure).toContain('the URL must begin with https')
+  })
+
   it('is read when it is due, and not before', async () => {
     const reads = outside.at('/metadata').length
     await round()
@@ -355,6 +367,32 @@ describe.each(backends)('metadata at an address on $name', (backend) => {
     }
     await refreshMetadata({ ...areas, saml }, new AbortController().signal)
     expect(seen.toSorted()).toEqual(['acme', 'zoo'])
+  })
+
+  it('must be signed by it when it is imported again too, by body and by address', async () => {
+    const { applicationId: _, realmId: __, ...own } = await doc()
+    const asked = { metadataCertificate: sender.certificate, metadataRefresh: '1h' }
+    expect((await send('PUT', providerPath(), { ...own, ...asked })).status).toBe(200)
+    const admin = await site.server.signedIn('master', 'admin')
+    const imports = (xml: string) => [
+      () => {
+        publish(xml)
+        return send('POST', '/saml-clients/import-url?update=true', { url })
+      },
+      () =>
+        admin.send('POST', '/admin/realms/acme/saml-clients/import?update=true', xml, {
+          'content-type': 'application/samlmetadata+xml',
+        }),
+    ]
+    const withId = metadata(stranger.certificate, { more: ' ID="_md"' })
+    for (const xml of [withId, signed(withId, '_md', { ...first, key: stranger.privateKey })])
+      for (const attempt of imports(xml)) expect((await attempt()).status).toBe(400)
+    expect(fingerprint((await doc()).signingCertificate)).toBe(sender.x509.fingerprint256)
+    for (const attempt of imports(signed(withId, '_md', first)))
+      expect((await attempt()).status).toBe(200)
+    // How often it is read stays the operator's choice.
+    expect(await doc()).toMatchObject(asked)
+    expect(fingerprint((await doc()).signingCertificate)).toBe(stranger.x509.fingerprint256)
   })
 
   it('is not read for a service provider that is disabled or does not follow it', async () => {
