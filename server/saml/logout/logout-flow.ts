@@ -93,7 +93,11 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     const participants = (await samlSessions.ofSessions(sids))
       .filter(({ client_id }) => client_id !== except?.id)
       .map(({ sid, client_id: providerId }) => ({ sid, providerId }))
-    const progress = await progressOf(issuer, { participants, begunAt: null }, clock.now())
+    const progress = await progressOf(
+      issuer,
+      { participants, frames: [], begunAt: null },
+      clock.now(),
+    )
     return { participants, all: progress.participants }
   }
 

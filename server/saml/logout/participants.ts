@@ -47,6 +47,8 @@ export interface Progress {
 
 /** Milliseconds that the applications have to answer before the browser goes on. */
 export const patienceMs = 5000
+/** Milliseconds that the framed pages of other protocols have, which give no answer. */
+const framedMs = 2000
 
 export const createParticipants = (samlSessions: Pick<SamlSessions, 'ofSessions'>) => {
   const stateOf = (
@@ -64,7 +66,7 @@ export const createParticipants = (samlSessions: Pick<SamlSessions, 'ofSessions'
 
   return async (
     issuer: Issuer,
-    { participants, begunAt }: Pick<StoredLogout, 'participants' | 'begunAt'>,
+    { participants, frames, begunAt }: Pick<StoredLogout, 'participants' | 'frames' | 'begunAt'>,
     now: number,
   ): Promise<Progress> => {
     const rows = await samlSessions.ofSessions([...new Set(participants.map(({ sid }) => sid))])
@@ -81,9 +83,10 @@ export const createParticipants = (samlSessions: Pick<SamlSessions, 'ofSessions'
       }),
     )
     const all = found.flat()
+    const isFraming = frames.length > 0 && (begunAt === null || now - begunAt < framedMs)
     return {
       participants: all,
-      isPending: all.some(({ state }) => state === 'waiting'),
+      isPending: isFraming || all.some(({ state }) => state === 'waiting'),
       isPartial: all.some(({ state }) => state !== 'done'),
     }
   }

@@ -293,7 +293,25 @@ describe.each(backends)('the other applications of a session on $name', (backend
       await visitPortal()
       const page = await askAtShop()
       expect(page.body).toContain('https://app.example/frame?')
+      // The page goes on by itself, once the frame had time to load.
+      expect(page.body).toContain('data-status=')
+      expect((await alice.open(`${page.url}/status`)).body).toContain('PENDING')
+      ahead = 2000
+      expect((await alice.open(`${page.url}/status`)).body).toContain('DONE')
       expect((await sentTo(site, await alice.open(page.url))).status).toBe('Success')
+    })
+
+    it('of OIDC are not said to have confirmed anything', async () => {
+      await visitPortal()
+      const page = await alice.submit(await alice.open(`${site.issuer}/logout`), {})
+      const frame = framesIn(page).find((url) => url.startsWith(site.issuer)) ?? ''
+      const told = await sentTo(site, await alice.open(frame), 'samlp:LogoutRequest')
+      const answer = logoutResponse(site, told.message.attributes['ID'] ?? '')
+      await alice.open(logoutUrl(site, answer, { parameter: 'SAMLResponse' }))
+      ahead = 2000
+      const over = await alice.open(page.url)
+      expect(over.body).toContain('have been notified')
+      expect(over.body).not.toContain('have confirmed')
     })
   })
 
