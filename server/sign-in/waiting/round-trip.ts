@@ -126,9 +126,8 @@ export const createRoundTrip = <Client extends { readonly id: string }, Request>
     if (!found) throw expired()
     const client = await clientOf(issuer, found)
     if (found.browser === undefined) return { client, request: found.request }
-    const waiting = await waitingRequests.findOf(http, issuer.name, handle)
-    if (!waiting) throw expired()
-    return { client, request: waiting.request, waiting }
+    if (!waitingRequests.isOf(http, issuer.name, found)) throw expired()
+    return { client, request: found.request, waiting: found }
   }
 
   const pageOf = (

@@ -55,6 +55,8 @@ export interface WaitingRequests<Request> {
     realm: string,
     handle: string,
   ): Promise<WaitingRequest<Request> | undefined>
+  /** Whether the request is bound to this browser. */
+  isOf(request: FastifyRequest, realm: string, waiting: Waiting<Request>): boolean
   change(waiting: WaitingRequest<Request>): Statement[]
   end(handle: string): Statement[]
   /** The digest that binds a request to this browser; sets the cookie where there is none. */
@@ -92,6 +94,12 @@ export const createWaitingRequests = <Request>(
     return row && { ...(JSON.parse(row.data) as Waiting<Request>), handle }
   }
 
+  const isOf: WaitingRequests<Request>['isOf'] = (request, realm, { browser }) => {
+    const cookie = cookieOf(request, realm)
+    if (browser === undefined || cookie === undefined) return false
+    return constantTimeEqual(browser, sha256(cookie))
+  }
+
   return {
     find,
     create: (realm, clientDocumentId, waiting) => {
@@ -105,10 +113,10 @@ export const createWaitingRequests = <Request>(
       }
       return { handle, statements: insertRows(db, table, [row]) }
     },
+    isOf,
     findOf: async (request, realm, handle) => {
-      const [found, cookie] = [await find(realm, handle), cookieOf(request, realm)]
-      if (found?.browser === undefined || cookie === undefined) return undefined
-      return constantTimeEqual(found.browser, sha256(cookie)) ? found : undefined
+      const found = await find(realm, handle)
+      return found && isOf(request, realm, found) ? found : undefined
     },
     change: ({ handle, ...waiting }) => [
       statement(
