@@ -1,4 +1,4 @@
-/** The page of the identity provider: a response sent by a form. */
+/** The pages of the identity provider: messages sent by a form, and the state of a logout. */
 
 import type { PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'

@@ -30,7 +30,7 @@ export interface SamlSessionKey {
 }
 
 /** Fails where no LogoutRequest of this ID waits for the service provider's answer. */
-export const answerGuard = 'saml-logout-answer'
+const answerGuard = 'saml-logout-answer'
 
 /** A name of before is replaced. */
 const nameAt = preparedStatement((db, row: Omit<SamlSessionRow, 'logout_request'>) =>

@@ -14,7 +14,7 @@ const lifetimeMs = 10 * 60_000
 const made = /^[A-Za-z0-9_-]{43}$/
 
 /** Fails when the service providers are being told already. */
-export const begunGuard = 'saml-logout-begun'
+const begunGuard = 'saml-logout-begun'
 
 /** A LogoutRequest that is still to be answered. */
 export interface Asking {
