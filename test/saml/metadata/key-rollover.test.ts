@@ -117,6 +117,21 @@ describe.each(backends)('a new signing key on $name', (backend) => {
     expect(signingKeys[0]).toMatchObject({ kid: next, status: 'ACTIVE', subject: 'CN=acme' })
   }, 60_000)
 
+  it('does not keep a prepared key for a pin when a fresh one is asked for, and says so', async () => {
+    await site.server.areas.keys.policies.prepare('acme', 1)
+    const prepared = (await keys()).find((key) => key.status === 'NEXT' && key.signsFrom === null)
+    const kid = prepared?.keyId
+    const { applicationId: _, realmId: __, ...doc } = (await send('GET', providerPath(other))).body
+    expect((await send('PUT', providerPath(other), { ...doc, pinnedKey: { kid } })).status).toBe(
+      200,
+    )
+    expect((await send('POST', '/keys/rotate?fresh=true')).status).toBe(200)
+    expect((await keys()).map(({ keyId }) => keyId)).not.toContain(kid)
+    expect((await status()).serviceProviders).toContainEqual(
+      expect.objectContaining({ pinned: { kid, until: null, isKnown: false } }),
+    )
+  })
+
   it('shows which service providers wait for a key that is gone', async () => {
     const { applicationId: _, realmId: __, ...doc } = (await send('GET', providerPath(other))).body
     await send('PUT', providerPath(other), { ...doc, pinnedKey: { kid: old } })

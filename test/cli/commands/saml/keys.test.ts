@@ -34,6 +34,14 @@ describe('keys of a realm with service providers', () => {
     const { status, signsFrom } = JSON.parse(ahead.stdout)
     expect(status).toBe('NEXT')
     expect(signsFrom - before).toBeGreaterThanOrEqual(7 * 86_400_000)
+    const date = `${new Date(signsFrom).toISOString().slice(0, 19)}Z`
+    const asked = await run('keys', 'rotate')
+    expect([asked.code, asked.stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`from ${date} on.*Pending .*--fresh signs at once`, 's')),
+    ])
+    expect(asked.stderr).not.toMatch(/realm acme from now on|changes at once/)
+    expect((await run('keys', 'rotate', '--fresh')).stderr).toMatch(/realm acme from now on/)
     const wrong = await run('keys', 'rotate', '--publish-ahead', 'soon', '--auto-approve')
     expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('publishAhead')])
 
