@@ -24,24 +24,27 @@ export const createKeyUses = ({
   const known = new Map<string, number>()
 
   return {
-    /** The key signed for the service provider now; nothing to write where that was told within the hour. */
-    statements: (realm: string, providerId: string, kid: string): Statement[] => {
+    /** The key signs for the service provider now; nothing to write where that was written within the hour. */
+    use: (
+      realm: string,
+      providerId: string,
+      kid: string,
+    ): { readonly statements: Statement[]; readonly written: () => void } => {
       const usedAt = Math.floor(clock.now() / hourMs) * hourMs
       const pair = `${providerId} ${kid}`
-      if (known.get(pair) === usedAt) return []
-      if (known.size >= mostKnown) known.clear()
-      known.set(pair, usedAt)
+      if (known.get(pair) === usedAt) return { statements: [], written: () => undefined }
       const row = { client_id: providerId, kid, realm, used_at: usedAt }
-      return [
-        statement(
-          db
-            .insertInto('saml_key_uses')
-            .values(row)
-            .onConflict((conflict) =>
-              conflict.columns(['client_id', 'kid']).doUpdateSet({ used_at: usedAt }),
-            ),
-        ),
-      ]
+      const written = (): void => {
+        if (known.size >= mostKnown) known.clear()
+        known.set(pair, usedAt)
+      }
+      const upsert = db
+        .insertInto('saml_key_uses')
+        .values(row)
+        .onConflict((conflict) =>
+          conflict.columns(['client_id', 'kid']).doUpdateSet({ used_at: usedAt }),
+        )
+      return { statements: [statement(upsert)], written }
     },
     /** Uses of the last 30 days, the latest first. */
     of: (realm: string): Promise<SamlKeyUseRow[]> =>

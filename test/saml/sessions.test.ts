@@ -39,6 +39,20 @@ describe.each(backends)('sessions at service providers on $name', (backend) => {
     }
   })
 
+  it('tell of a key that signs for them, also where the first message by it was not stored', async () => {
+    const keys = async (): Promise<number> =>
+      (await site.server.areas.storage.db.selectFrom('saml_key_uses').select('kid').execute())
+        .length
+    const once = askUrl(site)
+    await alice.open(once)
+    expect(await keys()).toBe(1)
+    expect((await site.admin('POST', '/keys/rotate')).status).toBeLessThan(300)
+    await alice.open(once)
+    expect(await keys()).toBe(1)
+    await alice.open(askUrl(site))
+    expect(await keys()).toBe(2)
+  })
+
   it('are LOGOUT events of the realm when they end, as those of OIDC are', async () => {
     const count = async (): Promise<number> => (await site.events('LOGOUT')).length
     const before = await count()

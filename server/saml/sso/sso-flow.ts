@@ -42,7 +42,7 @@ export interface FlowParts {
   readonly deliver: Deliver
   readonly interaction: ReturnType<typeof createInteraction>
   readonly signerFor: SignerFor
-  readonly keyUses: Pick<KeyUses, 'statements'>
+  readonly keyUses: Pick<KeyUses, 'use'>
 }
 
 /** One request is answered with one assertion. */
@@ -128,6 +128,7 @@ export const createSsoFlow = (parts: FlowParts) => {
       now,
     })
     const { kid } = await signerFor(issuer, provider)
+    const keyUse = keyUses.use(issuer.name, provider.id, kid)
     const response = await respond(issuer, provider, request, assertion)
     const delivery = deliver(issuer, provider, request, response)
     try {
@@ -143,7 +144,7 @@ export const createSsoFlow = (parts: FlowParts) => {
                 now + 2 * waitingMs,
               )),
           ...nameId.statements,
-          ...keyUses.statements(issuer.name, provider.id, kid),
+          ...keyUse.statements,
           ...delivery.statements,
           ...samlSessions.visit({ session, providerId: provider.id, nameId, sessionIndex }),
         ],
@@ -155,6 +156,7 @@ export const createSsoFlow = (parts: FlowParts) => {
         return tell(visit, provider, request, usedBefore, found)
       throw error
     }
+    keyUse.written()
     metrics.tokenIssued(issuer.name)
     await sessions.touch(session, issuer.settings)
     return delivery.send(visit)
