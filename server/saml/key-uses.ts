@@ -1,5 +1,5 @@
 /**
- * Which keys signed for which service providers of late, so that an old key is not removed while one still depends on it. To
+ * Which keys signed for which service providers recently, so that an old key is not removed while one still depends on it. To
  * the hour, so that almost no sign-in writes it.
  */
 
@@ -9,7 +9,7 @@ import { statement } from '#server/storage/statements.ts'
 import type { SamlKeyUseRow } from '#server/storage/tables/saml-tables.ts'
 
 const hourMs = 3_600_000
-/** So long a use is told of. */
+/** Uses within this time are reported. */
 const keptMs = 30 * 24 * hourMs
 /** Pairs that a node remembers; a larger installation writes some of them again. */
 const mostKnown = 10_000

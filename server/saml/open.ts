@@ -197,7 +197,7 @@ export const openSaml = (needs: SamlNeeds) => {
       ...logouts.forgetStatements(),
       ...artifacts.forgetStatements(),
     ],
-    /** Errors are told on pages. The frames are those of OIDC clients of a session that ends here. */
+    /** Errors become pages. The frames are those of OIDC clients of a session that ends here. */
     routes:
       (framesOf: FramesOf): FastifyPluginAsync =>
       async (app) => {

@@ -163,7 +163,7 @@ export const createSamlSessions = ({
       db.deleteFrom('saml_sessions').where('sid', '=', sid).where('client_id', '=', providerId),
     ),
 
-  /** Removes what has expired, and names of deleted users that no service provider is told by any more; of all realms. */
+  /** Removes what has expired, and names of deleted users for which no logout waits; of all realms. */
   forgetStatements: (): Statement[] => [
     statement(db.deleteFrom('saml_sessions').where('expires_at', '<=', clock.now())),
     statement(

@@ -50,7 +50,7 @@ export interface ReceiveOptions {
   readonly signedOnly?: boolean
 }
 
-/** What the gate refuses is told on a page: nothing of it may be acted on. */
+/** What the gate refuses ends on a page: nothing of it may be acted on. */
 const gated = <T>(read: () => T, provider?: ServiceProvider): T => {
   try {
     return read()

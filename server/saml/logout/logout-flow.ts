@@ -101,7 +101,7 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     return { participants, all: progress.participants }
   }
 
-  /** Whom the end of these sessions leaves to be told in the browser. */
+  /** The service providers that are to be notified in the browser after the end of these sessions. */
   const begin = async (
     issuer: Issuer,
     sids: readonly string[],

@@ -38,7 +38,7 @@ const nameIdOf = (
   }
 }
 
-/** Who it is from counts before this; a SamlRefused is told on a page. */
+/** The sender has been checked before; a SamlRefused becomes a page. */
 export const logoutHeaderOf = (
   issuer: Issuer,
   received: ReceivedRequest,

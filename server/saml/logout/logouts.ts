@@ -1,6 +1,6 @@
 /**
  * Single logouts that the browser takes part in, from the end of the session until every application has been told. The handle
- * travels through the browser, its digest is stored; it ends nothing and signs nobody in.
+ * travels through the browser, its digest is stored; it ends nothing and is no sign-in.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** The service providers of a logout: by which channel each is told, and how far it has come. */
+/** The service providers of a logout: the channel by which each is notified, and its state. */
 
 import type { SamlSessionKey, SamlSessions } from '#server/sessions/saml-sessions.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

@@ -87,7 +87,7 @@ export const sloRoutes = (parts: SloParts) => {
     )
   }
 
-  /** Nothing of what it says was trusted; who is named in it is known. */
+  /** Nothing in the message was trusted; the service provider that it names is known. */
   const recordRefusal = async (visit: ProtocolVisit, error: unknown): Promise<never> => {
     if (error instanceof SamlRefused && error.provider)
       await recordFailure(visit, error.provider, error.message)

@@ -106,7 +106,7 @@ export const createSoapLogout = (parts: SoapLogoutParts): TellLogout => {
     const provider = await serviceProviderById(issuer, target)
     if (!provider) return undefined
     const url = soapUrlOf(provider)
-    // The others are told in the browser, if at all.
+    // The others are notified in the browser, if at all.
     if (channelOf(issuer, provider) !== 'back' || url === undefined) {
       await forgetErased({ sid, providerId: provider.id }, user)
       return { kind: 'done' }

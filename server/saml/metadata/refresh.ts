@@ -2,7 +2,7 @@
  * Reads the metadata of service providers again: of those with `metadataRefresh`, when it is due. The fields that follow the
  * metadata (metadata-fields.ts) are written by the system as a revision of its own, so that drift names it; a key that left the
  * metadata is trusted no longer on any node. A document that cannot be read, is not signed as it must be or has expired
- * changes nothing: it is told as an event and by `GET …/saml/status`, and tried again.
+ * changes nothing: it is reported as an event and by `GET …/saml/status`, and tried again.
  */
 
 import type { Doc } from '#schemas/json-schema.ts'

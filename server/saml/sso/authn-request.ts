@@ -1,6 +1,6 @@
 /**
  * The rules of an AuthnRequest (SAML Core §3.4.1). What is wrong before the assertion consumer service is known to be the
- * sender's own is told on a page; what is wrong afterwards is told to the service provider as a status.
+ * sender's own ends on a page; what is wrong afterwards is a status for the service provider.
  */
 
 import {

@@ -41,7 +41,7 @@ export interface SsoParts {
   readonly flow: SsoFlow
 }
 
-/** Nothing of what it says was trusted; who is named in it is known. */
+/** Nothing in the message was trusted; the service provider that it names is known. */
 const recordRefusal = async (
   recorder: Recorder,
   { request, issuer }: ProtocolVisit,
