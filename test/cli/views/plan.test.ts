@@ -153,6 +153,7 @@ describe('a plan for programs', () => {
       hasChanges: true,
       isApplicable: true,
       summary: { add: 1, change: 0, destroy: 2, adopt: 0, along: 0 },
+      certificates: [],
     })
     expect(planOutput(together(unchanged))).toMatchObject({ hasChanges: false })
   })
