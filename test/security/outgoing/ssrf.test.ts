@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { type Door, openDoors } from './outgoing-doors.ts'
 
 /** Counts who connects. */
@@ -55,7 +55,7 @@ const hosts = [
   '192.168.1.1',
 ]
 
-describe.each(backends)('addresses that the server calls on $name', (backend) => {
+describe.each(anyBackend)('addresses that the server calls on $name', (backend) => {
   describe('with nothing allowed', () => {
     let site: OidcSite
     let doors: Readonly<Record<string, Door>>

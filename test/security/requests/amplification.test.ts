@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 
 /** Of a problem document; some have names of the caller in them. */
@@ -16,7 +16,7 @@ const fields = (count: number, value: unknown = 1): Record<string, unknown> =>
 
 const half = '\ud800'
 
-describe.each(backends)('refusals on $name', (backend) => {
+describe.each(anyBackend)('refusals on $name', (backend) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer(backend)

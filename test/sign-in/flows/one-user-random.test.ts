@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
 import { personOf } from '../../self-service/person.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { isLong } from '../../support/run/chance.ts'
 import { openWorld, password, type SignInBrowser, type World } from '../world.ts'
 import { answersTo, type Stranger } from './stranger.ts'
@@ -70,7 +70,7 @@ const flows = fc
     return passageErrors(doc(browser), { find: () => doc(inner) }).length === 0
   })
 
-describe.each(backends)('strangers on $name', (backend) => {
+describe.each(anyBackend)('strangers on $name', (backend) => {
   let world: World
   let stranger: Stranger
   let [strangerId, boss, bossId] = ['', 'boss', '']
