@@ -1,9 +1,9 @@
 /**
  * How the tests run. Five projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
  * whole run, see test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and runs its commands.
- * `npm test` runs these, in less than ten minutes on two cores. `operations` runs whole servers: kills, backups, key
- * rotations, several nodes, terminals (`npm run test:operations`). `peers` needs programs that npm does not have, such
- * as a browser (`npm run test:peers`). `.ci/run` runs them all.
+ * `npm test` runs these. `operations` runs whole servers: kills, backups, key rotations, several nodes, terminals (`npm
+ * run test:operations`). `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`).
+ * `.ci/run` runs them all.
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
