@@ -67,7 +67,7 @@ export interface EndpointNeeds {
   readonly tokens: TokensArea
   readonly http: Pick<HttpArea, 'pages' | 'mapError'>
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
-  /** The service providers of a session, which are told in the browser too. */
+  /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
 }
 

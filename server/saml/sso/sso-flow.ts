@@ -188,7 +188,7 @@ export const createSsoFlow = (parts: FlowParts) => {
   ): Promise<FastifyReply> =>
     trip.decide(visit, journey, said, { proceed: (chosen) => proceed(visit, chosen) })
 
-  return { proceed, decide, tell, eventOf }
+  return { proceed, decide, tell }
 }
 
 export type SsoFlow = ReturnType<typeof createSsoFlow>
