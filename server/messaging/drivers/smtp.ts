@@ -4,8 +4,8 @@ import { isIP } from 'node:net'
 import type { Transporter } from 'nodemailer'
 import type SMTPPool from 'nodemailer/lib/smtp-pool/index.js'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { dial } from '#server/platform/outgoing/dial.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
-import { dial } from '../dial.ts'
 import {
   DeliveryError,
   type DriverTools,

@@ -5,8 +5,8 @@
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import type { Outgoing } from '#server/platform/outgoing/client.ts'
-import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import type { Outgoing } from './client.ts'
+import { OutgoingError } from './errors.ts'
 
 const open = async (host: string, port: number, timeoutMs: number): Promise<Socket> => {
   const socket = connect({ host, port })
