@@ -36,8 +36,21 @@ const directory: ProviderProtocol = {
     'emailAttribute',
     'firstNameAttribute',
     'lastNameAttribute',
+    'uuidAttribute',
+    'groupSearchBase',
+    'groupFilter',
+    'membershipAttribute',
+    'pageSize',
+    'startTls',
+    'caCertificate',
+    'syncSchedule',
+    'onMissing',
+    'maxRemovalPercent',
   ],
 }
+
+/** The protocols of directories, which users sign in through without leaving our page. */
+export const directoryProtocols: ReadonlySet<string> = new Set(['ldap', 'ad'])
 
 const samlMetadata = ['metadataUrl', 'metadataXml']
 

@@ -3,6 +3,7 @@
 import { nameIdFormatOf } from '../drivers/saml.ts'
 import { readCertificate } from '../public-keys/certificates.ts'
 import { isEventPattern } from '../wire/event-types.ts'
+import { milliseconds } from './durations.ts'
 import { arePlainRules } from './style-rules.ts'
 
 interface Format {
@@ -53,6 +54,14 @@ const isWeb = (url: URL | null): boolean => url?.protocol === 'http:' || url?.pr
 const isHttps = (value: string): boolean => {
   const url = parsed(value)
   return url?.protocol === 'https:' && url.username === '' && url.password === ''
+}
+
+/** A path or a query of an LDAP URL (RFC 4516) would say what to search; the fields beside it do. */
+const isLdapUrl = (value: string): boolean => {
+  const url = parsed(value)
+  if (!url || !['ldap:', 'ldaps:'].includes(url.protocol) || url.hostname === '') return false
+  const rest = `${url.username}${url.password}${url.pathname}${url.search}${url.hash}`
+  return rest === '' || rest === '/'
 }
 
 const dataPicture = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/
@@ -146,12 +155,14 @@ export const formats: Readonly<Record<string, Format>> = {
       /^(?:urn:oasis:names:tc:SAML:2\.0:bindings:)?HTTP-(?:POST|Redirect|Artifact)$/.test(value),
     message: 'must be HTTP-POST, HTTP-Redirect, HTTP-Artifact or the URN of one of them',
   },
-  'ldap-url': {
-    test: (value) => {
-      const url = parsed(value)
-      return ['ldap:', 'ldaps:'].includes(url?.protocol ?? '') && url?.username === ''
-    },
-    message: 'must be an ldap:// or ldaps:// URL without user name or password in it',
+  'ldap-urls': {
+    test: (value) => value.split(' ').length <= 8 && value.split(' ').every(isLdapUrl),
+    message:
+      'must be an ldap:// or ldaps:// URL without user name, password, path or query, or up to 8 with single spaces between',
+  },
+  'sync-interval': {
+    test: (value) => /^[1-9]\d{0,3}[mhd]$/.test(value) && milliseconds(value) >= 300_000,
+    message: 'must be a number of minutes, hours or days, at least 5m',
   },
   'redirect-uri': {
     test: isRedirectUri,

@@ -27,7 +27,8 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   email: (n) => `user-${n}@host.example`,
   'resource-indicator': (n) => `https://host-${n}.example/path`,
   'resource-uri': (n) => `/resources/${n}/*`,
-  'ldap-url': (n) => `ldaps://host-${n}.example`,
+  'ldap-urls': (n) => `ldaps://host-${n}.example`,
+  'sync-interval': (n) => `${n + 5}m`,
   'phc-argon2id': () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHRzb21lc2FsdA$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4',
   'password-hash': () =>

@@ -48,12 +48,45 @@ const config = Type.Object(
     firstNameAttribute: text('Attribute with the given name.', { maxLength: 255 }),
     lastNameAttribute: text('Attribute with the family name.', { maxLength: 255 }),
 
-    url: text('ldap:// or ldaps:// address of a directory.', { format: 'ldap-url' }),
-    bindDn: text('DN to bind as.'),
+    url: text(
+      'ldap:// or ldaps:// address of a directory; several with spaces between are tried in order.',
+      { format: 'ldap-urls' },
+    ),
+    bindDn: text('DN to bind as; for Active Directory also user@domain or DOMAIN\\user.'),
     bindPassword: key('The password for it.', ['/config/url']),
     userSearchBase: text('Where users are.'),
-    userSearchFilter: text('Filter with {0} for the username.'),
-    uidAttribute: text('Attribute with the username.', { maxLength: 255 }),
+    userSearchFilter: text('Filter with {0} for the username; (uid={0}) if unset.'),
+    uidAttribute: text('Attribute with the username; uid if unset.', { maxLength: 255 }),
+    uuidAttribute: text(
+      'Attribute that never changes; entryUUID, of Active Directory objectGUID, if unset.',
+      { maxLength: 255 },
+    ),
+    groupSearchBase: text('Where groups are; a directory without it has none here.'),
+    groupFilter: text('Filter of the groups; the usual classes of groups if unset.'),
+    membershipAttribute: text('Attribute of a group with its members; member if unset.', {
+      maxLength: 255,
+    }),
+    pageSize: Type.Optional(
+      Type.Integer({ minimum: 10, maximum: 1000, description: 'Entries per page; 500 if unset.' }),
+    ),
+    startTls: choice('Encrypt an ldap:// connection before anything else is sent.'),
+    caCertificate: pem('The only authority that may have signed the certificate of the directory.'),
+    syncSchedule: text('How often users and groups are read, such as 15m or 1d; never if unset.', {
+      format: 'sync-interval',
+    }),
+    onMissing: Type.Optional(
+      oneOf(['disable', 'delete', 'keep'], {
+        description: 'What happens to users who left the directory; disable if unset.',
+      }),
+    ),
+    maxRemovalPercent: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 100,
+        description:
+          'A sync that would remove a larger share of the users, or more than 100, stops; 10 if unset.',
+      }),
+    ),
 
     spDecryptionPrivateKey: key('Decrypts what an eID scheme sends.'),
     spSigningPrivateKey: key('Signs our requests.'),

@@ -35,6 +35,28 @@ const loaFault = (protocol: string, level: string | undefined): FieldError[] => 
     : [{ field: '/config/minimumLoa', code: 'enum', message: `must be ${wanted}` }]
 }
 
+/** Whether every parenthesis of a filter (RFC 4515 §3) is closed, and nothing stands behind the last. */
+const isBalanced = (filter: string): boolean => {
+  let depth = 0
+  for (const [i, character] of [...filter].entries()) {
+    if (character === '(') depth += 1
+    if (character === ')') depth -= 1
+    if (depth < 0 || (depth === 0 && i < filter.length - 1)) return false
+  }
+  return depth === 0
+}
+
+const filterFault = (key: string, filter: string | undefined, needsName: boolean): FieldError[] => {
+  if (filter === undefined) return []
+  const field = `/config/${key}`
+  if (!filter.startsWith('(') || !isBalanced(filter))
+    return [{ field, code: 'format', message: 'must be one LDAP filter in parentheses (RFC 4515)' }]
+  // A name in another place, such as (uid={0}*), would find other users than the one who signs in.
+  if (needsName && !/^[^{]*(?:=\{0\}\)[^{]*)+$/.test(filter))
+    return [{ field, code: 'format', message: 'must compare {0}, the username, as in (uid={0})' }]
+  return []
+}
+
 export const identityProvider = ruleFor<IdentityProviderDoc>(
   IdentityProvider,
   ({ protocol, config }, _key, { secrets }) => {
@@ -56,6 +78,8 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     if (protocol === 'saml' && !metadata.some((key) => given.has(key)))
       errors.push(...explicit.filter((key) => !given.has(key)).map((key) => missing(key, protocol)))
     errors.push(...loaFault(protocol, config.minimumLoa))
+    errors.push(...filterFault('userSearchFilter', config.userSearchFilter, true))
+    errors.push(...filterFault('groupFilter', config.groupFilter, false))
     return errors
   },
 )

@@ -22,7 +22,7 @@ const urlFormats = new Set([
   'resource-indicator',
   'resource-uri',
   'origin',
-  'ldap-url',
+  'ldap-urls',
 ])
 
 interface UrlField {
