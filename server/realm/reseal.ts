@@ -20,6 +20,7 @@ import { GuardFailedError, type Statement, type Storage } from '#server/storage/
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { guarded } from '#server/storage/statements.ts'
 import { type SealedColumn, sealedColumns } from '#server/storage/tables/sealed-columns.ts'
+import { linkTokensContext } from '#server/users/links/links.ts'
 
 type Row = Readonly<Record<string, unknown>>
 /** The same value, sealed under the first key; anything that is not sealed as it is. */
@@ -71,6 +72,8 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
     ),
   'push_tokens.token': (json, row, one) =>
     one(json, pushTokenContext(text(row, 'realm'), text(row, 'id'))),
+  'federated_links.tokens': (json, row, one) =>
+    one(json, linkTokensContext(text(row, 'realm'), text(row, 'id'))),
   'personal_keys.key': (json, row, one) =>
     one(json, personalKeyContext(text(row, 'realm'), text(row, 'user_id'))),
   'audit_emission.auth': (json, _, one) => one(json, emissionContext),

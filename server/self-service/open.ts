@@ -52,12 +52,18 @@ export interface SelfServiceNeeds {
 
 const createOwnAccount = (needs: SelfServiceNeeds) => {
   const { storage, clock, keyring, audit, jobs, sessions, realm, oidc } = needs
-  const { store: users, ranks, addressNotice, erasureRequests } = needs.users
+  const { store: users, links, ranks, addressNotice, erasureRequests } = needs.users
   const { factors, passwords, passkeys, authenticator } = needs.credentials
   const { grantsStore } = needs.tokens
   const { recorder, readRecords, personalKeys } = audit
   const { consents } = oidc
-  const exportData = createDataExport({ storage, clock, readRecords, consentsOf: consents.list })
+  const exportData = createDataExport({
+    storage,
+    clock,
+    links,
+    readRecords,
+    consentsOf: consents.list,
+  })
   const own: OwnAccount = {
     changeProfile: createChangeProfile({ users, recorder, clock, factors, ranks, addressNotice }),
     changePassword: createChangePassword({

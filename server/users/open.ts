@@ -8,6 +8,7 @@ import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { createLinks } from './links/links.ts'
 import { createAddressNotice } from './messages/address-notice.ts'
 import { createAddressUndos } from './messages/address-undos.ts'
 import { createMessageLimits } from './messages/message-limits.ts'
@@ -22,7 +23,7 @@ export interface UserNeeds {
   readonly storage: Storage
   readonly copy: Copy
   readonly clock: Clock
-  readonly secrets: Pick<Secrets, 'keyFor'>
+  readonly secrets: Pick<Secrets, 'keyFor' | 'keyring'>
   readonly metrics: Pick<Metrics, 'messageSuppressed'>
   readonly jobs: Jobs
   readonly recorder: Recorder
@@ -46,6 +47,7 @@ export const openUsers = (needs: UserNeeds) => {
   const addressUndos = createAddressUndos({ storage, clock })
   return {
     store: createUsers(storage),
+    links: createLinks({ storage, clock, keyring: secrets.keyring }),
     ranks: createRanks(storage),
     erasedPeople: createErasedPeople({ storage, key: secrets.keyFor('erased-people') }),
     erasureRequests: createErasureRequests({ storage, clock }),

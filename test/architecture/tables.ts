@@ -25,6 +25,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'user_roles',
     'user_groups',
     'organization_members',
+    'federated_links',
     'invitations',
     'address_undos',
     'erasure_requests',
@@ -145,6 +146,11 @@ const crossReads: readonly CrossRead[] = [
     path: 'server/users/memberships.ts',
     tables: ['documents', 'document_refs'],
     purpose: 'memberships of managed users are made of the references of their documents',
+  },
+  {
+    path: 'server/users/links/links.ts',
+    tables: ['documents'],
+    purpose: 'links of a deleted provider, which the one that replaces it takes over',
   },
   {
     path: 'server/users/privacy/data-export.ts',

@@ -30,6 +30,7 @@ import { saml } from './0030-saml.ts'
 import { samlLogout } from './0031-saml-logout.ts'
 import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
+import { federatedLinks } from './0034-federated-links.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -63,4 +64,5 @@ export const migrations: readonly Migration[] = [
   samlLogout,
   samlMetadata,
   noSoleWriter,
+  federatedLinks,
 ]

@@ -28,6 +28,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('client_secrets', ['client_id'], 'previous'),
   sealed('webhook_secrets', ['webhook_id'], 'previous'),
   sealed('push_tokens', ['id'], 'token'),
+  sealed('federated_links', ['id'], 'tokens'),
   sealed('personal_keys', ['user_id'], 'key'),
   sealed('audit_emission', ['name'], 'auth'),
 ]

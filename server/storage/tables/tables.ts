@@ -6,6 +6,7 @@
 import type { Generated } from 'kysely'
 import type { Figure } from '#schemas/change-counts.ts'
 import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
+import type { FederatedLinkRow } from './broker-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   SamlArtifactRow,
@@ -353,6 +354,7 @@ export interface Tables {
   audit_blocks: AuditBlockRow
   personal_keys: PersonalKeyRow
   organization_members: OrganizationMemberRow
+  federated_links: FederatedLinkRow
   provisioning_tokens: ProvisioningTokenRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow

@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { type Links, linkRecords } from '../links/links.ts'
 
 export const exportSchemaName = 'iamctl.gdpr.export/v1'
 
@@ -65,7 +66,9 @@ export const dataExportSchema: JsonSchema = {
     realmMemberships: list('Realms that the person is a member of.'),
     organizations: list('Organizations, with the time of joining, and invitations to join one.'),
     credentials: list('What the person signs in with; no secrets.'),
-    federatedLinks: list('Accounts elsewhere that are linked.'),
+    federatedLinks: list(
+      'Accounts at identity providers and in directories that are linked; no tokens.',
+    ),
     consents: list('Consents to applications.'),
     loginEvents: list('Events of sign-ins and tokens, newest first.'),
   },
@@ -90,6 +93,7 @@ export const dataExportSchema: JsonSchema = {
 export interface DataExportParts {
   readonly storage: Pick<Storage, 'db' | 'longReads'>
   readonly clock: Clock
+  readonly links: Pick<Links, 'ofUser'>
   readonly readRecords: ReadRecords
   readonly consentsOf: (realm: string, userId: string) => Promise<readonly object[]>
 }
@@ -101,6 +105,7 @@ const eventsAtOnce = 500
 export const createDataExport = ({
   storage: { db, longReads },
   clock,
+  links,
   readRecords,
   consentsOf,
 }: DataExportParts): ExportData => {
@@ -202,8 +207,7 @@ export const createDataExport = ({
     realmMemberships: [{ realmId: user.realm, joinedAt: user.created_at }],
     organizations: [...(await membershipsOf(view, user.id)), ...(await invitationsOf(view, user))],
     credentials: await credentialsOf(user.id),
-    // No links exist before identity providers are served.
-    federatedLinks: [],
+    federatedLinks: await linkRecords(view, await links.ofUser(user.id)),
     consents: await consentsOf(user.realm, user.id),
     loginEvents: await eventsOf(user.realm, user.id),
   })

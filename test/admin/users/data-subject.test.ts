@@ -22,7 +22,7 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
     attributes: { phoneNumber: ['+31600000077'], locale: ['nl'] },
   }
   /** Everything that tells who it was, but for the id. */
-  const traces = ['wilhelmina', 'Einzigartig', '31600000077']
+  const traces = ['wilhelmina', 'Einzigartig', '31600000077', 'w-77']
 
   const dump = (): Promise<string> => dumpDatabase(world.server.areas.storage)
 
@@ -44,6 +44,11 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
     await world.must('POST', '/organizations', { alias: 'acme', name: 'Acme' })
     const [organization] = await world.must('GET', '/organizations')
     await world.must('PUT', `/organizations/${organization.id}/members/${userId}`)
+    const { links } = world.server.areas.users
+    const provider = { realm: 'shop', id: 'gone', alias: 'partner' }
+    const account = { issuer: 'https://id.example', subject: 'w-77', username: person.username }
+    const { storage } = world.server.areas
+    await storage.commit(links.link(provider, [{ ...account, userId }]))
     const document = await world.must('GET', `/users/${userId}/gdpr/export`)
     expect(document).toMatchObject({
       schema: 'iamctl.gdpr.export/v1',
@@ -55,7 +60,16 @@ describe.each(backends)('the rights of a data subject on $name', (backend) => {
       realmMemberships: [{ realmId: 'shop', joinedAt: expect.any(Number) }],
       organizations: [{ alias: 'acme', joinedAt: expect.any(Number) }],
       credentials: [{ type: 'password' }],
-      federatedLinks: [],
+      federatedLinks: [
+        {
+          identityProvider: 'partner',
+          issuer: 'https://id.example',
+          userId: 'w-77',
+          userName: person.username,
+          linkedAt: expect.any(Number),
+          lastLoginAt: null,
+        },
+      ],
       consents: [],
     })
     expect(document.loginEvents.map(({ type }: { type: string }) => type)).toEqual(

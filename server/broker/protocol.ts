@@ -1,0 +1,139 @@
+/**
+ * What a protocol of identity providers is: how a browser gets to the provider, and what its answer says about the person.
+ * A protocol knows nothing of users, links and sessions; `open.ts` owns the trip around it.
+ */
+
+import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
+import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
+
+/** An identity provider as a protocol sees it: its document with opened secrets. */
+export interface Provider {
+  readonly realm: string
+  /** The id of its document, which a rename keeps. */
+  readonly id: string
+  readonly alias: string
+  readonly protocol: ProtocolName
+  readonly doc: IdentityProviderDoc
+  /** With its secrets. */
+  readonly config: IdentityProviderDoc['config']
+}
+
+export interface Trip {
+  readonly provider: Provider
+  /** Our address that the answer comes to, as it is registered at the provider. */
+  readonly endpoint: string
+  /** Opaque, unguessable, single use. */
+  readonly state: string
+  /** The user has to prove who they are again. */
+  readonly forceAuthn?: boolean | undefined
+  readonly loginHint?: string | undefined
+  readonly acr?: readonly string[] | undefined
+  readonly locales?: string | undefined
+}
+
+/** How the browser gets to the provider. */
+export type Departure =
+  | { readonly kind: 'redirect'; readonly url: string }
+  | {
+      readonly kind: 'form'
+      readonly action: string
+      readonly fields: Readonly<Record<string, string>>
+    }
+
+/** What came back, untouched. A parameter that is missing or given twice is undefined. */
+export interface Arrival {
+  readonly method: 'GET' | 'POST'
+  readonly rawQuery: string
+  readonly query: (name: string) => string | undefined
+  readonly form: (name: string) => string | undefined
+}
+
+/** The session at the provider, for logout in both directions. */
+export interface UpstreamSession {
+  /** `sid` or SessionIndex. */
+  readonly id?: string | undefined
+  /** Serialised. */
+  readonly nameId?: string | undefined
+  readonly idToken?: string | undefined
+}
+
+/** Who the provider says it is. The key of a link is (provider, issuer, subject), never an address. */
+export interface UpstreamIdentity {
+  readonly issuer: string
+  readonly subject: string
+  readonly username?: string | undefined
+  readonly email?: string | undefined
+  /** The provider vouches for this address in this answer; `trustEmail` decides apart from this whether we believe it. */
+  readonly emailVerified: boolean
+  readonly firstName?: string | undefined
+  readonly lastName?: string | undefined
+  /** Raw claims or attributes, for mappers. */
+  readonly attributes: Readonly<Record<string, readonly string[]>>
+  readonly amr?: readonly string[] | undefined
+  readonly acr?: string | undefined
+  /** Epoch seconds. */
+  readonly authTime?: number | undefined
+  readonly session?: UpstreamSession | undefined
+  readonly tokens?:
+    | {
+        readonly accessToken?: string | undefined
+        readonly refreshToken?: string | undefined
+        readonly idToken?: string | undefined
+        /** Of the access token, in epoch milliseconds. */
+        readonly expiresAt?: number | undefined
+      }
+    | undefined
+}
+
+/** What `doctor` says about a provider before a user finds out. */
+export interface Finding {
+  readonly level: 'error' | 'warning'
+  readonly message: string
+}
+
+/** The sessions at the provider that its logout message ends: one of its sessions, or all of a subject. */
+export interface EndedUpstream {
+  readonly issuer: string
+  readonly subject?: string | undefined
+  readonly session?: string | undefined
+  /** Until when the message would be accepted a second time, in epoch milliseconds, and its id. */
+  readonly replay?: { readonly id: string; readonly until: number } | undefined
+}
+
+export interface BrokerProtocol {
+  readonly names: readonly ProtocolName[]
+  /** `kept` is JSON, sealed with the trip and handed to `finish`. */
+  begin(trip: Trip): Promise<{ readonly departure: Departure; readonly kept: unknown }>
+  /** The state in an answer: `state` or `RelayState`. Undefined: the provider began by itself, which is refused. */
+  stateOf(arrival: Arrival): string | undefined
+  finish(trip: Trip, kept: unknown, arrival: Arrival): Promise<UpstreamIdentity>
+  /** Takes our sign-out to the provider; nothing where it offers none. */
+  logout?(
+    provider: Provider,
+    session: UpstreamSession,
+    back: { readonly url: string; readonly state: string },
+  ): Promise<Departure | undefined>
+  /** A logout that the provider sends to us, verified. */
+  endSession?(provider: Provider, arrival: Arrival, audience: string): Promise<EndedUpstream>
+  /** For `doctor`: connects and says what would fail. */
+  check?(provider: Provider, endpoint: string): Promise<readonly Finding[]>
+}
+
+/**
+ * - `denied`: the person or the provider said no.
+ * - `invalid-answer`: the answer proves nothing: wrong signature, issuer, audience, nonce, replay.
+ * - `unavailable`: the provider cannot be reached, or answers with an error.
+ * - `not-allowed`: our configuration refuses the person (tenant, domain, level of assurance) or the provider.
+ * - `expired`: there is no such trip in this browser any more.
+ */
+export type RefusalCause = 'denied' | 'invalid-answer' | 'unavailable' | 'not-allowed' | 'expired'
+
+/** The message goes to the log and the audit event; the page names the provider and a request id, never the details. */
+export class UpstreamRefused extends Error {
+  override readonly name = 'UpstreamRefused'
+  readonly reason: RefusalCause
+  constructor(reason: RefusalCause, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * Broker links: which account at an identity provider or in a directory belongs to which user. The key of a link is the
+ * provider, the issuer and the subject; an email address or a name never is. A user has one link per provider.
+ */
+
+import { sql } from 'kysely'
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
+import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
+
+/** The account at the provider. */
+export interface LinkedAccount {
+  readonly issuer: string
+  readonly subject: string
+  readonly username?: string | undefined
+}
+
+/** The provider as a link names it. */
+export interface LinkProvider {
+  readonly realm: string
+  /** The id of its document. */
+  readonly id: string
+  readonly alias: string
+}
+
+export interface NewLink extends LinkedAccount {
+  readonly userId: string
+}
+
+/** Tokens of the provider, kept with a link where `storeToken` is set. */
+export interface StoredTokens {
+  readonly accessToken?: string | undefined
+  readonly refreshToken?: string | undefined
+  readonly idToken?: string | undefined
+  /** Of the access token, in epoch milliseconds. */
+  readonly expiresAt?: number | undefined
+}
+
+/** Tokens do not open for another realm or link. */
+export const linkTokensContext = (realm: string, id: string): string =>
+  `${realm}/federated-link/${id}/tokens`
+
+/** Links for people to read, without tokens, under the alias that the provider has now. */
+export const linkRecords = (view: RealmView, links: readonly FederatedLinkRow[]) =>
+  Promise.all(
+    links.map(async (link) => {
+      const provider = await view.byId(IdentityProvider.kind, link.provider)
+      return {
+        identityProvider: provider?.key ?? link.alias,
+        issuer: link.issuer,
+        userId: link.subject,
+        userName: link.username,
+        linkedAt: link.created_at,
+        lastLoginAt: link.last_login_at,
+      }
+    }),
+  )
+
+/** Fails where the link changed or is gone. */
+const linkGuard = 'federated-link'
+
+const linkBySubject = preparedQuery(
+  'federated-link',
+  (db, key: { realm: string; provider: string; issuer: string; subject: string }) =>
+    db
+      .selectFrom('federated_links')
+      .selectAll()
+      .where('realm', '=', key.realm)
+      .where('provider', '=', key.provider)
+      .where('issuer', '=', key.issuer)
+      .where('subject', '=', key.subject),
+)
+
+export const createLinks = ({
+  storage: { db, longReads },
+  clock,
+  keyring,
+}: {
+  readonly storage: Pick<Storage, 'db' | 'longReads'>
+  readonly clock: Clock
+  readonly keyring: Keyring
+}) => {
+  const sealTokens = (realm: string, id: string, tokens: StoredTokens): string =>
+    JSON.stringify(keyring.seal(JSON.stringify(tokens), linkTokensContext(realm, id)))
+
+  return {
+    find: async (
+      { realm, id }: Pick<LinkProvider, 'realm' | 'id'>,
+      { issuer, subject }: LinkedAccount,
+    ): Promise<FederatedLinkRow | undefined> => {
+      const [row] = await linkBySubject(db, { realm, provider: id, issuer, subject })
+      return row
+    },
+
+    /**
+     * A link of a deleted provider that had the alias of this one: the same issuer vouches for the same subject, so the account
+     * is the same. Commit `takeOver` with the sign-in that found it.
+     */
+    findOrphan: (
+      { realm, id, alias }: LinkProvider,
+      { issuer, subject }: LinkedAccount,
+    ): Promise<FederatedLinkRow | undefined> =>
+      db
+        .selectFrom('federated_links')
+        .selectAll()
+        .where('realm', '=', realm)
+        .where('alias', '=', alias)
+        .where('issuer', '=', issuer)
+        .where('subject', '=', subject)
+        .where('provider', '!=', id)
+        .where(
+          sql<boolean>`not exists (select 1 from documents where documents.id = federated_links.provider)`,
+        )
+        .orderBy('created_at', 'desc')
+        .executeTakeFirst(),
+
+    takeOver: (link: FederatedLinkRow, { id }: LinkProvider): Statement =>
+      guarded(
+        db
+          .updateTable('federated_links')
+          .set({ provider: id })
+          .where('id', '=', link.id)
+          .where('provider', '=', link.provider),
+        linkGuard,
+      ),
+
+    /** By alias. */
+    ofUser: (userId: string): Promise<FederatedLinkRow[]> =>
+      db
+        .selectFrom('federated_links')
+        .selectAll()
+        .where('user_id', '=', userId)
+        .orderBy('alias')
+        .execute(),
+
+    countOf: async ({ realm, id }: Pick<LinkProvider, 'realm' | 'id'>): Promise<number> => {
+      const row = await db
+        .selectFrom('federated_links')
+        .select((eb) => eb.fn.countAll<number>().as('links'))
+        .where('realm', '=', realm)
+        .where('provider', '=', id)
+        .executeTakeFirst()
+      return Number(row?.links ?? 0)
+    },
+
+    /** All links of a provider, in the order of their subjects: a page after another. */
+    async *ofProvider(
+      { realm, id }: Pick<LinkProvider, 'realm' | 'id'>,
+      pageSize = 5000,
+    ): AsyncGenerator<readonly FederatedLinkRow[]> {
+      for (let issuer = '', subject = ''; ; ) {
+        const rows = await longReads
+          .selectFrom('federated_links')
+          .selectAll()
+          .where('realm', '=', realm)
+          .where('provider', '=', id)
+          .where(sql<boolean>`(issuer, subject) > (${issuer}, ${subject})`)
+          .orderBy('issuer')
+          .orderBy('subject')
+          .limit(pageSize)
+          .execute()
+        if (rows.length > 0) yield rows
+        const last = rows.at(-1)
+        if (!last || rows.length < pageSize) return
+        ;({ issuer, subject } = last)
+      }
+    },
+
+    /**
+     * The unique rules of the table refuse a subject that belongs to another user, and a second account of one provider for
+     * the same user (`ConstraintError` of `federated_links`).
+     */
+    link: (provider: LinkProvider, accounts: readonly NewLink[]): Statement[] =>
+      insertRows(
+        db,
+        'federated_links',
+        accounts.map(({ issuer, subject, username, userId }) => ({
+          id: newId(),
+          realm: provider.realm,
+          provider: provider.id,
+          alias: provider.alias,
+          issuer,
+          subject,
+          user_id: userId,
+          username: username ?? null,
+          created_at: clock.now(),
+          last_login_at: null,
+          tokens: null,
+        })),
+      ),
+
+    /** Fails the guard where the link is gone already. */
+    unlink: ({ id }: Pick<FederatedLinkRow, 'id'>): Statement =>
+      guarded(db.deleteFrom('federated_links').where('id', '=', id), linkGuard),
+
+    /** A sign-in through the link; tokens where the provider's are to be kept. */
+    touch: (
+      link: Pick<FederatedLinkRow, 'id' | 'realm'>,
+      {
+        alias,
+        username,
+        tokens,
+      }: {
+        readonly alias: string
+        readonly username?: string | undefined
+        readonly tokens?: StoredTokens | undefined
+      },
+    ): Statement =>
+      statement(
+        db
+          .updateTable('federated_links')
+          .set({
+            alias,
+            last_login_at: clock.now(),
+            tokens: tokens ? sealTokens(link.realm, link.id, tokens) : null,
+            ...(username === undefined ? {} : { username }),
+          })
+          .where('id', '=', link.id),
+      ),
+
+    tokensOf: (
+      link: Pick<FederatedLinkRow, 'id' | 'realm' | 'tokens'>,
+    ): StoredTokens | undefined =>
+      link.tokens === null
+        ? undefined
+        : (JSON.parse(
+            keyring.open(
+              JSON.parse(link.tokens) as SealedValue,
+              linkTokensContext(link.realm, link.id),
+            ),
+          ) as StoredTokens),
+  }
+}
+
+export type Links = ReturnType<typeof createLinks>
