@@ -18,6 +18,8 @@
  *   signElement(template, { certificate, sign }): Promise<Template>   a `RealmKey` of server/keys
  *   encryptElement(template, { content, transport, certificate }): Template       the xenc:EncryptedData
  *   writeQuery({ parameter, xml, relayState }, key?): Promise<string>
+ *   envelope(template): string                             a SOAP message; messages/soap.ts also takes and answers them
+ *   newMessageId(), instant(ms), instantOf(text)
  */
 
 export { acceptedDigestMethods, acceptedSignatureMethods } from './algorithms.ts'
@@ -28,7 +30,9 @@ export {
   type Encryption,
   encryptElement,
   type KeyTransport,
-} from './encrypt.ts'
+} from './encryption/encrypt.ts'
+export { instant, instantOf } from './messages/instant.ts'
+export { newMessageId } from './messages/message-id.ts'
 export { namespaces, type XmlName, xmlName } from './namespaces.ts'
 export { MESSAGE_LIMIT, METADATA_LIMIT } from './parse.ts'
 export {

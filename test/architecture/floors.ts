@@ -16,6 +16,7 @@ const floors: readonly (readonly string[])[] = [
     'server/keys',
     'server/messaging',
     'server/xml',
+    'server/saml-metadata',
   ],
   ['server/users', 'server/credentials', 'server/tokens', 'server/sessions', 'server/directories'],
   ['server/realm', 'server/webhooks', 'server/broker'],

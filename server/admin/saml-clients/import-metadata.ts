@@ -15,15 +15,15 @@ import { spool } from '#server/platform/spool.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
-import { createFetchMetadata } from '#server/saml/metadata/fetch-metadata.ts'
 import {
   type ImportedFields,
   importedFields,
   mergedFields,
 } from '#server/saml/metadata/metadata-fields.ts'
-import { metadataKeys } from '#server/saml/metadata/metadata-keys.ts'
-import { MetadataRefused } from '#server/saml/metadata/metadata-refused.ts'
 import { readSpMetadata } from '#server/saml/metadata/sp-metadata.ts'
+import { createFetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
+import { metadataKeys } from '#server/saml-metadata/metadata-keys.ts'
+import { MetadataRefused } from '#server/saml-metadata/metadata-refused.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { METADATA_LIMIT, readBytes, XmlRefused } from '#server/xml/index.ts'

@@ -9,13 +9,21 @@ import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
-import { childOf, element, signElement, type Template, XmlRefused } from '#server/xml/index.ts'
+import {
+  childOf,
+  element,
+  instant,
+  newMessageId,
+  signElement,
+  type Template,
+  XmlRefused,
+} from '#server/xml/index.ts'
+import { envelopeOf, sendFault, sendSoap } from '#server/xml/messages/soap.ts'
 import { artifactPath, freshIssuer, type RealmRoute, urlOf } from '../addresses.ts'
-import { instant, issuerElement, newMessageId } from '../assertion/assertion.ts'
+import { issuerElement } from '../assertion/assertion.ts'
 import { type SignerFor, statusElement } from '../assertion/response.ts'
 import { checkHeader } from '../bindings/message-header.ts'
 import { receiveSoap } from '../bindings/receive.ts'
-import { envelopeOf, sendFault, sendSoap } from '../bindings/soap.ts'
 import { describeSoap } from '../description.ts'
 import { SamlRefused } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'

@@ -1,9 +1,8 @@
 /** The assertion about a user (SAML Core §2.3.3; Profiles §4.1.4.2), from a template that is its own canonical form. */
 
-import { randomBytes } from 'node:crypto'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { element, type Template } from '#server/xml/index.ts'
+import { element, instant, newMessageId, type Template } from '#server/xml/index.ts'
 import { entityIdOf } from '../addresses.ts'
 import type { SamlOptions, ServiceProvider } from '../service-provider.ts'
 import type { SsoRequest } from '../sso/sso-request.ts'
@@ -12,11 +11,6 @@ import { type NameId, nameIdElement } from './name-id.ts'
 
 /** Of the clock of a service provider. */
 const skewMs = 60_000
-
-/** 160 random bits (SAML Core §1.3.4 asks for 128); no xs:ID begins with a digit. */
-export const newMessageId = (): string => `_${randomBytes(20).toString('hex')}`
-
-export const instant = (ms: number): string => new Date(ms).toISOString()
 
 export const issuerElement = (issuer: Issuer): Template =>
   element('saml:Issuer', {}, entityIdOf(issuer))

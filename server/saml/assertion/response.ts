@@ -4,11 +4,18 @@ import { pinnedUntil } from '#schemas/kinds/clients/saml-client.ts'
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { element, encryptElement, signElement, type Template } from '#server/xml/index.ts'
+import {
+  element,
+  encryptElement,
+  instant,
+  newMessageId,
+  signElement,
+  type Template,
+} from '#server/xml/index.ts'
 import { SamlStatusError, secondLevelCode, successCode, topLevelCode } from '../errors.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { SsoRequest } from '../sso/sso-request.ts'
-import { instant, issuerElement, newMessageId } from './assertion.ts'
+import { issuerElement } from './assertion.ts'
 
 /** Plain JSON of a request, as far as an answer needs it. */
 export type Answered = Pick<SsoRequest, 'id' | 'acs'>

@@ -1,9 +1,8 @@
 /** What every request must say of itself before anything else of it counts (SAML Core §3.2.1; Bindings §3.4.5.2, §3.5.5.2). */
 
 import type { Issuer } from '#server/tokens/issuers.ts'
-import type { XmlElement } from '#server/xml/index.ts'
+import { instantOf, type XmlElement } from '#server/xml/index.ts'
 import { SamlRefused } from '../errors.ts'
-import { instantOf } from '../instant.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 
 /** Of the clock of a service provider. */

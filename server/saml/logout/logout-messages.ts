@@ -6,13 +6,15 @@ import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import {
   element,
+  instant,
   type MessageParameter,
+  newMessageId,
   signElement,
   type Template,
   writeElement,
   writeQuery,
 } from '#server/xml/index.ts'
-import { instant, issuerElement, newMessageId } from '../assertion/assertion.ts'
+import { issuerElement } from '../assertion/assertion.ts'
 import { nameIdElement } from '../assertion/name-id.ts'
 import { type SignerFor, statusElement } from '../assertion/response.ts'
 import { freshMs } from '../bindings/message-header.ts'

@@ -2,12 +2,11 @@
 
 import { nameIdFormats } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
+import { childOf, childrenOf, instantOf, type XmlElement } from '#server/xml/index.ts'
 import { entityIdOf, sloPath } from '../addresses.ts'
 import { checkHeader, skewMs } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError, secondLevelCode, successCode } from '../errors.ts'
-import { instantOf } from '../instant.ts'
 
 export interface LogoutRequest {
   readonly id: string

@@ -15,6 +15,7 @@ import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { XmlRefused } from '#server/xml/index.ts'
+import { envelopeOf, sendFault, sendSoap } from '#server/xml/messages/soap.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute, sloPath, urlOf } from '../addresses.ts'
 import { formOf } from '../bindings/forms.ts'
 import { checkHeader } from '../bindings/message-header.ts'
@@ -25,7 +26,6 @@ import {
   receiveRedirect,
   receiveSoap,
 } from '../bindings/receive.ts'
-import { envelopeOf, sendFault, sendSoap } from '../bindings/soap.ts'
 import { describePage, describeStatus } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import type { EndSessions } from './end-sessions.ts'

@@ -14,14 +14,14 @@ import {
   childOf,
   isSigned,
   MESSAGE_LIMIT,
+  newMessageId,
   readElement,
   readSigned,
   type XmlElement,
   XmlRefused,
   xmlName,
 } from '#server/xml/index.ts'
-import { newMessageId } from '../assertion/assertion.ts'
-import { envelope, soapAction, soapType } from '../bindings/soap.ts'
+import { envelope, soapAction, soapType } from '#server/xml/messages/soap.ts'
 import { type ServiceProvider, serviceProviderById } from '../service-provider.ts'
 import type { LogoutMessages } from './logout-messages.ts'
 import { isOver, statusCodesOf } from './logout-request.ts'

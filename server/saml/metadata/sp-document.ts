@@ -3,10 +3,10 @@
  * writes is what the admin API would make.
  */
 
+import type { MetadataQuestion } from '#server/saml-metadata/entities.ts'
+import { asMetadataRefused, MetadataRefused } from '#server/saml-metadata/metadata-refused.ts'
 import { METADATA_LIMIT, readBytes } from '#server/xml/index.ts'
-import type { MetadataQuestion } from './entities.ts'
 import { type ImportedFields, importedFields } from './metadata-fields.ts'
-import { asMetadataRefused, MetadataRefused } from './metadata-refused.ts'
 import { readSpMetadata } from './sp-metadata.ts'
 
 export type SpDocument =

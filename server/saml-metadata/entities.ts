@@ -1,24 +1,24 @@
 /**
- * Finds the service provider that is asked for in a metadata document (SAML Metadata §2.3): an EntityDescriptor, or an
+ * Finds the entity that is asked for in a metadata document (SAML Metadata §2.3): an EntityDescriptor, or an
  * aggregate of them. Its time must not be over (`validUntil`, §2.3.1), nor that of an aggregate around it.
  */
 
 import type { KeyObject } from 'node:crypto'
 import {
   childrenOf,
+  instantOf,
   METADATA_LIMIT,
   readElement,
   readSigned,
   type XmlElement,
   xmlName,
 } from '#server/xml/index.ts'
-import { instantOf } from '../instant.ts'
 import { asMetadataRefused, refuseAt } from './metadata-refused.ts'
 
 export interface MetadataQuestion {
   /** In epoch milliseconds. */
   readonly now: number
-  /** The entity that is meant; needed where the document describes several service providers. */
+  /** The entity that is meant; needed where the document describes several of the role. */
   readonly entityId?: string | undefined
   /** Where they are given, one of them must have signed the document. */
   readonly keys?: readonly KeyObject[] | undefined
@@ -30,6 +30,14 @@ export interface Entity {
   readonly place: string
   /** The earliest of the document, the aggregates and the entity; infinite where none is given. */
   readonly validUntil: number
+}
+
+export type RoleName = 'SPSSODescriptor' | 'IDPSSODescriptor'
+
+/** As errors name the party of a role. */
+const parties: Readonly<Record<RoleName, { readonly noun: string; readonly code: string }>> = {
+  SPSSODescriptor: { noun: 'service provider', code: 'no-service-provider' },
+  IDPSSODescriptor: { noun: 'identity provider', code: 'no-identity-provider' },
 }
 
 /** As many entities as an error names. */
@@ -89,20 +97,19 @@ const named = (entities: readonly Entity[]): string => {
   return `${names.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
-/** The service provider that the question is about; refused where the document does not tell which. */
-export const findEntity = (received: string, question: MetadataQuestion): Entity => {
+/** The entity of a role that the question is about; refused where the document does not tell which. */
+export const findEntity = (
+  received: string,
+  question: MetadataQuestion,
+  role: RoleName,
+): Entity => {
+  const { noun, code } = parties[role]
   const document = documentIn(received, question)
   const place = `/${document.name}`
   const all = entitiesIn(document, place, question, Number.POSITIVE_INFINITY)
-  const providers = all.filter(
-    ({ element }) => childrenOf(element, 'md:SPSSODescriptor').length > 0,
-  )
+  const providers = all.filter(({ element }) => childrenOf(element, `md:${role}`).length > 0)
   if (providers.length === 0)
-    return refuseAt(
-      place,
-      'no-service-provider',
-      'has no SPSSODescriptor: it describes no service provider',
-    )
+    return refuseAt(place, code, `has no ${role}: it describes no ${noun}`)
   const { entityId } = question
   const meant =
     entityId === undefined ? providers : providers.filter((one) => one.entityId === entityId)
@@ -118,8 +125,8 @@ export const findEntity = (received: string, question: MetadataQuestion): Entity
       ? refuseAt(
           'entityId',
           'required',
-          `must name one of the ${providers.length} service providers: ${named(providers)}`,
+          `must name one of the ${providers.length} ${noun}s: ${named(providers)}`,
         )
-      : refuseAt(place, 'duplicate', 'describes the service provider more than once')
+      : refuseAt(place, 'duplicate', `describes the ${noun} more than once`)
   return entity
 }

@@ -1,7 +1,8 @@
 /** SOAP 1.1 envelopes (SAML Bindings §3.2), as they are received, written and refused. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { element, MESSAGE_LIMIT, type Template, writeElement } from '#server/xml/index.ts'
+import { MESSAGE_LIMIT } from '../parse.ts'
+import { element, type Template, writeElement } from '../write.ts'
 
 export const soapType = 'text/xml; charset=utf-8'
 

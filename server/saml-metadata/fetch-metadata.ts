@@ -1,4 +1,4 @@
-/** Metadata from the address where a service provider publishes it, through the guarded client. */
+/** Metadata from the address where an entity publishes it, through the guarded client. */
 
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'

@@ -1,4 +1,4 @@
-/** The keys of which one must have signed the metadata of a service provider: that of its `metadataCertificate`. */
+/** The keys of which one must have signed the metadata of an entity: that of its `metadataCertificate`. */
 
 import type { KeyObject } from 'node:crypto'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'

@@ -11,9 +11,9 @@ import {
   randomBytes,
   type X509Certificate,
 } from 'node:crypto'
-import { sha256 } from './algorithms.ts'
-import { namespaces } from './namespaces.ts'
-import { element, type Template, writeElement } from './write.ts'
+import { sha256 } from '../algorithms.ts'
+import { namespaces } from '../namespaces.ts'
+import { element, type Template, writeElement } from '../write.ts'
 
 const contents = {
   'aes256-gcm': { uri: `${namespaces.xenc11}aes256-gcm`, cipher: 'aes-256-gcm', key: 32, iv: 12 },
