@@ -153,7 +153,10 @@ export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {
         await page.getByLabel('Username').fill(username)
         await field.fill(password)
         await page.getByRole('button', { name: 'Sign in' }).click()
-        await page.waitForURL(back)
+        await page.waitForURL(back).catch(async (error: unknown) => {
+          const shown = await page.locator('body').innerText()
+          throw new Error(`stopped at ${page.url()}, which shows: ${shown}`, { cause: error })
+        })
       },
       signOut: async () => {
         await page.goto(`${site.issuer}/logout`)

@@ -43,9 +43,11 @@ const openProvider = async (issuer: string, certificates: string[]) => {
   server.on('request', async (request, response) => {
     if (request.url === '/acs') {
       const form = Object.fromEntries(new URLSearchParams(await text(request)))
-      const { profile } = await saml.validatePostResponseAsync(form)
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ ...profile, relayState: form['RelayState'] }))
+      const shown = await saml.validatePostResponseAsync(form).then(
+        ({ profile }) => ({ ...profile, relayState: form['RelayState'] }),
+        (error: unknown) => ({ refused: String(error) }),
+      )
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(shown))
     } else if (request.url === '/form')
       response
         .writeHead(200, { 'content-type': 'text/html' })

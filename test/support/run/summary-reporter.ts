@@ -1,7 +1,8 @@
 /**
  * Closes a test run with the plain line `N passed, N failed` (and `, N skipped` when there are any), for scripts
  * that read the last line. A file that cannot be imported, a failed hook and an unhandled error have no failed
- * test of their own; each counts as one failure, so that the line never says 0 for a run that failed.
+ * test of their own; each counts as one failure, so that the line never says 0 for a run that failed. A test that
+ * passed only when it was tried again is named above that line, with what was wrong the first time.
  */
 import type { Reporter, TestModule } from 'vitest/node'
 
@@ -34,8 +35,19 @@ export const countTotals = (
   return { passed, failed, skipped }
 }
 
+const retriedLines = (modules: readonly TestModule[]): string[] =>
+  modules.flatMap((module) =>
+    [...module.children.allTests()]
+      .filter((test) => test.diagnostic()?.flaky === true)
+      .map((test) => {
+        const [error] = test.result().errors ?? []
+        return `passed when tried again: ${module.relativeModuleId} > ${test.fullName}: ${error?.message}`
+      }),
+  )
+
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+    for (const line of retriedLines(modules)) process.stdout.write(`${line}\n`)
     process.stdout.write(`${summaryLine(countTotals(modules, unhandledErrors))}\n`)
   }
 }
