@@ -4,6 +4,7 @@
  */
 
 import { errors, type JWTPayload } from 'jose'
+import { typeOf } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -13,7 +14,6 @@ import {
   clientSigningAlgorithms,
   signingAlgorithmsFor,
 } from '../client-auth/client-keys.ts'
-import { typeOf } from '../client-auth/verify-jwt.ts'
 import type { oauthError } from '../errors.ts'
 import { type Parameters, parseParameters } from '../parameters.ts'
 

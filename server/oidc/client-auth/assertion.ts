@@ -9,6 +9,7 @@
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
+import { typeOf, type VerifyJwt } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -18,7 +19,6 @@ import type { Parameters } from '../parameters.ts'
 import { assertionType } from '../vocabulary.ts'
 import { clientSigningAlgorithms, signingAlgorithmsFor } from './client-keys.ts'
 import type { Attempt, Presented } from './method.ts'
-import { typeOf, type VerifyJwt } from './verify-jwt.ts'
 
 export interface AssertionParts {
   readonly storage: Storage

@@ -1,17 +1,12 @@
-/**
- * The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers through the
- * guarded client. A fetched set is cached; a signature that no key verifies is tried once more with a set that is fetched
- * again, so that a rotation is picked up, also of a key that keeps its id or has none. Such fetches are rate-limited, so that
- * forged signatures cannot trigger them; a failing address is rate-limited too.
- */
+/** The public keys of a client, for what it signs: `jwks` of its document, or what its `jwksUri` answers. */
 
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
-import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
+import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
+import { type VerifyJwt, verifyWithAny } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
 /** What clients may sign with: asymmetric, and never `none`. */
 export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
@@ -25,29 +20,6 @@ export const signingAlgorithmsFor = <Algorithm extends string>(
 /** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
 export type ClientKeys = (client: TokenClient) => VerifyJwt
 
-const keepMs = 5 * 60_000
-const againMs = 10_000
-const longestSet = 256 * 1024
-const mostSets = 1000
-
-interface Fetched {
-  /** When it was asked for. */
-  readonly at: number
-  /** Time until which the cached set is used without a new fetch. */
-  until: number
-  readonly keys: Promise<JWTVerifyGetKey>
-}
-
-/** Keys that are weak or cannot be read are left out: a set may have others (RFC 7517 §5). */
-const keySetOf = (text: string): JWTVerifyGetKey => {
-  try {
-    const set = JSON.parse(text) as JSONWebKeySet
-    return createLocalJWKSet({ keys: set.keys.filter((key) => !publicKeyFault({ ...key })) })
-  } catch (cause) {
-    throw new errors.JWKSInvalid('the response is not a JWK set', { cause })
-  }
-}
-
 export const createClientKeys = ({
   outgoing,
   clock,
@@ -55,57 +27,7 @@ export const createClientKeys = ({
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly clock: Clock
 }): ClientKeys => {
-  const fetched = new Map<string, Fetched>()
-
-  const request = async (url: string): Promise<JWTVerifyGetKey> => {
-    const { status, body } = await outgoing.request({
-      url,
-      headers: { accept: 'application/jwk-set+json, application/json' },
-      maxBytes: longestSet,
-    })
-    if (status !== 200) throw new errors.JWKSInvalid(`the key set is answered with ${status}`)
-    return keySetOf(Buffer.from(body).toString())
-  }
-
-  /** Where the address fails, what was known before is good until its time; else it is left alone for a while. */
-  const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
-    const at = clock.now()
-    const keys = request(url).catch(async (error: unknown) => {
-      asked.until = at + againMs
-      if (before === undefined || at >= before.until) throw error
-      const good = await before.keys
-      asked.until = before.until
-      return good
-    })
-    const asked: Fetched = { at, until: at + keepMs, keys }
-    if (fetched.size >= mostSets) fetched.clear()
-    fetched.set(url, asked)
-    return keys
-  }
-
-  const knownKeys = (url: string): Promise<JWTVerifyGetKey> => {
-    const before = fetched.get(url)
-    return before && clock.now() < before.until ? before.keys : ask(url, before)
-  }
-
-  const latestKeys = (url: string): Promise<JWTVerifyGetKey> => {
-    const before = fetched.get(url)
-    return before && clock.now() - before.at < againMs ? before.keys : ask(url, before)
-  }
-
-  const remote =
-    (url: string): VerifyJwt =>
-    async (token, options) => {
-      const known = await knownKeys(url)
-      try {
-        return await verifyWithAny(token, known, options)
-      } catch (error) {
-        if (!isAboutKeys(error)) throw error
-        const latest = await latestKeys(url)
-        if (latest === known) throw error
-        return verifyWithAny(token, latest, options)
-      }
-    }
+  const remote = createRemoteKeys({ outgoing, clock })
 
   return ({ doc: { jwks, jwksUri } }) => {
     if (jwks)

@@ -5,6 +5,7 @@
 
 import { createSecretKey } from 'node:crypto'
 import { errors } from 'jose'
+import { type VerifyJwt, verifyWith } from '#server/keys/remote/verify-jwt.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import {
   type AssertionParts,
@@ -14,7 +15,6 @@ import {
 } from './assertion.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 import { createPreviousSecret, pointer, type SecretParts } from './secret.ts'
-import { type VerifyJwt, verifyWith } from './verify-jwt.ts'
 
 export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuthMethod => {
   const { vault } = parts
