@@ -26,6 +26,11 @@ const oidc: ProviderProtocol = {
   ],
 }
 
+const plus = (...keys: readonly string[]): ProviderProtocol => ({
+  required: oidc.required,
+  optional: [...oidc.optional, ...keys],
+})
+
 const directory: ProviderProtocol = {
   required: ['url', 'userSearchBase'],
   optional: [
@@ -92,10 +97,10 @@ export const providerProtocols = {
   eherkenning: eid,
   eidas: eid,
   oidc,
-  google: oidc,
-  microsoft: oidc,
+  google: plus('hostedDomain'),
+  microsoft: plus('allowedTenants'),
   github: oidc,
-  apple: oidc,
+  apple: plus('teamId', 'keyId'),
   facebook: oidc,
   gitlab: oidc,
   linkedin: oidc,

@@ -24,6 +24,8 @@ export interface Trip {
   readonly endpoint: string
   /** Opaque, unguessable, single use. */
   readonly state: string
+  /** When the browser left, in epoch milliseconds. */
+  readonly begunAt: number
   /** The user has to prove who they are again. */
   readonly forceAuthn?: boolean | undefined
   readonly loginHint?: string | undefined

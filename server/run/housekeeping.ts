@@ -42,6 +42,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
     ...forgetRequests(storage, clock.now()),
     ...forgetWaitingRequests(storage, clock.now()),
     ...areas.saml.forgetStatements(),
+    ...areas.broker.forgetStatements(),
     ...areas.signIn.signIns.forgetStatements(),
     ...credentials.devices.forgetStatements(),
     ...credentials.approvals.forgetStatements(),

@@ -5,6 +5,7 @@
 
 import { openAdmin } from '#server/admin/open.ts'
 import { openAudit } from '#server/audit/open.ts'
+import { openBroker } from '#server/broker/open.ts'
 import type { Config } from '#server/config/index.ts'
 import { openCredentials } from '#server/credentials/open.ts'
 import { openHttp } from '#server/http/open.ts'
@@ -91,6 +92,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
+  const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, http })
   const signIn = openSignIn({
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, realm, http, baseUrl, master,
   })
@@ -109,7 +111,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, signIn, oidc, saml, selfService, admin, close,
+    realm, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
   }
 }
 

@@ -26,6 +26,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'user_groups',
     'organization_members',
     'federated_links',
+    'mapped_memberships',
     'invitations',
     'address_undos',
     'erasure_requests',
@@ -68,6 +69,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'webhook_secrets',
     'agent_states',
   ],
+  'server/broker': ['broker_trips', 'broker_sessions'],
   'server/sign-in': ['sign_ins', 'known_devices', 'authorizations', 'saml_requests'],
   'server/oidc': [
     'pushed_requests',

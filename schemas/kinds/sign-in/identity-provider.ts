@@ -35,6 +35,20 @@ const config = Type.Object(
     validateSignature: choice('Verify its signatures.'),
     useJwksUrl: choice('Take its keys from jwksUrl.'),
     prompt: text('`prompt` we send.', { maxLength: 100 }),
+    allowedTenants: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+        uniqueItems: true,
+        'x-set': true,
+        description: 'Ids of the only Entra ID tenants whose users may sign in; all if unset.',
+      }),
+    ),
+    hostedDomain: text('The only Google Workspace domain whose users may sign in.', {
+      maxLength: 255,
+    }),
+    teamId: text('Our team at Apple; `clientSecret` is then the private key of `keyId`.', {
+      maxLength: 100,
+    }),
+    keyId: text('The key at Apple that signs our client secrets.', { maxLength: 100 }),
 
     ssoUrl: url('Where a SAML provider takes requests.'),
     idpEntityId: text('Its entity id.'),

@@ -25,6 +25,8 @@ export interface Cookies {
   login(realm: string): Cookie
   /** Ties what a client asked for to the browser that brought it. */
   authorization(realm: string): Cookie
+  /** Ties the way to an identity provider and back to the browser that left. */
+  broker(realm: string): Cookie
   /** Holds the token of an invitation that was opened, until it is accepted. */
   invitation(realm: string): Cookie
   /** Makes the browser known to those who sign in with it. */
@@ -52,6 +54,7 @@ export const createCookies = (baseUrl: string): Cookies => {
     }),
     login: (realm) => ({ name: `${prefix}iam-login-${realm}`, options: hidden }),
     authorization: (realm) => ({ name: `${prefix}iam-authorize-${realm}`, options: hidden }),
+    broker: (realm) => ({ name: `${prefix}iam-broker-${realm}`, options: hidden }),
     invitation: (realm) => ({ name: `${prefix}iam-invitation-${realm}`, options: hidden }),
     device: {
       name: `${prefix}iam-device`,

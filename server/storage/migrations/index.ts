@@ -31,6 +31,7 @@ import { samlLogout } from './0031-saml-logout.ts'
 import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
 import { federatedLinks } from './0034-federated-links.ts'
+import { broker } from './0035-broker.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -65,4 +66,5 @@ export const migrations: readonly Migration[] = [
   samlMetadata,
   noSoleWriter,
   federatedLinks,
+  broker,
 ]

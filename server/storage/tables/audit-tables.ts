@@ -36,3 +36,16 @@ export interface AuditBlockRow {
   previous: string
   hash: string
 }
+
+export interface AuditMarkRow {
+  realm: string
+  /** Events up to this id are in the totals. */
+  upto: number
+}
+
+export interface AuditTotalRow {
+  realm: string
+  type: string
+  outcome: string
+  events: number
+}

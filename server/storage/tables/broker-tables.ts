@@ -1,4 +1,4 @@
-/** The rows of users' accounts at identity providers and in directories. */
+/** The rows of identity providers: links, trips of browsers, sessions there, and what mappers gave. */
 
 export interface FederatedLinkRow {
   id: string
@@ -16,4 +16,45 @@ export interface FederatedLinkRow {
   last_login_at: number | null
   /** JSON of the sealed tokens (`storeToken`). */
   tokens: string | null
+}
+
+/** A role or group that a mapper of a provider gave a user; one that was given by hand is not in it. */
+export interface MappedMembershipRow {
+  user_id: string
+  /** The id of the provider's document. */
+  provider: string
+  /** The kind of the target. */
+  kind: string
+  target_id: string
+}
+
+/** A browser on its way to a provider and back; by the digest of the state. */
+export interface BrokerTripRow {
+  id: string
+  realm: string
+  /** The id of the provider's document. */
+  provider: string
+  /** Digest of the browser's cookie. */
+  browser: string
+  /** The trip, encrypted. */
+  data: string
+  /** An answer that came by a cross-site POST, until the browser fetches it with its cookies; encrypted. */
+  arrival: string | null
+  expires_at: number
+}
+
+/** The session at a provider that a session here came from. */
+export interface BrokerSessionRow {
+  sid: string
+  provider: string
+  realm: string
+  user_id: string
+  issuer: string
+  subject: string
+  /** `sid` or SessionIndex at the provider. */
+  upstream_sid: string | null
+  /** ID token and name, encrypted. */
+  data: string
+  created_at: number
+  expires_at: number
 }

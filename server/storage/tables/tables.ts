@@ -5,8 +5,19 @@
 
 import type { Generated } from 'kysely'
 import type { Figure } from '#schemas/change-counts.ts'
-import type { AuditBlockRow, AuditEmissionRow, PersonalKeyRow } from './audit-tables.ts'
-import type { FederatedLinkRow } from './broker-tables.ts'
+import type {
+  AuditBlockRow,
+  AuditEmissionRow,
+  AuditMarkRow,
+  AuditTotalRow,
+  PersonalKeyRow,
+} from './audit-tables.ts'
+import type {
+  BrokerSessionRow,
+  BrokerTripRow,
+  FederatedLinkRow,
+  MappedMembershipRow,
+} from './broker-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   SamlArtifactRow,
@@ -306,19 +317,6 @@ export interface AgentStateRow {
   last_used_at: number | null
 }
 
-export interface AuditMarkRow {
-  realm: string
-  /** Events up to this id are in the totals. */
-  upto: number
-}
-
-export interface AuditTotalRow {
-  realm: string
-  type: string
-  outcome: string
-  events: number
-}
-
 /** The response to a changeset, by idempotency key. */
 export interface IdempotencyKeyRow {
   realm: string
@@ -355,6 +353,9 @@ export interface Tables {
   personal_keys: PersonalKeyRow
   organization_members: OrganizationMemberRow
   federated_links: FederatedLinkRow
+  mapped_memberships: MappedMembershipRow
+  broker_trips: BrokerTripRow
+  broker_sessions: BrokerSessionRow
   provisioning_tokens: ProvisioningTokenRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow

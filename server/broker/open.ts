@@ -1,0 +1,184 @@
+/**
+ * Opens brokering: sends browsers to identity providers and reads what comes back. A user is found by a broker link, never here:
+ * the sign-in decides what an identity is worth.
+ */
+
+import type { Cookies } from '#server/http/cookies/cookies.ts'
+import type { KeysArea } from '#server/keys/open.ts'
+import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
+import type { Secrets } from '#server/keys/secrets.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import { signJwt } from '#server/tokens/jwt.ts'
+import { arrivalOf, type Landing } from './arrival.ts'
+import {
+  type BrokerProtocol,
+  type Departure,
+  type Provider,
+  type Trip,
+  type UpstreamIdentity,
+  UpstreamRefused,
+} from './protocol.ts'
+import { createProtocols } from './protocols/index.ts'
+import { createProviders } from './providers.ts'
+import { createUpstreamSessions } from './sessions/upstream-sessions.ts'
+import { createTripCookie } from './trips/trip-cookie.ts'
+import { createTrips, newTripState, type Purpose } from './trips/trips.ts'
+
+export interface BrokerNeeds {
+  readonly storage: Storage
+  readonly copy: Pick<Copy, 'fresh'>
+  readonly clock: Clock
+  readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly keys: Pick<KeysArea, 'realmKeys'>
+  readonly http: { readonly cookies: Pick<Cookies, 'broker'> }
+}
+
+/** What a provider is asked for beside who it is. */
+export type Hints = Pick<Trip, 'forceAuthn' | 'loginHint' | 'acr' | 'locales'>
+
+/** The end of a trip. */
+export interface Finished {
+  readonly provider: Provider
+  readonly identity: UpstreamIdentity
+  readonly purpose: Purpose
+}
+
+/** Our addresses for a provider: what is registered there. */
+export const brokerUrl = (issuer: Pick<Issuer, 'url'>, alias: string, last: string): string =>
+  `${issuer.url}/broker/${encodeURIComponent(alias)}/${last}`
+
+/** The parameter by which a browser fetches the answer that came by a cross-site POST. */
+export const resumeParameter = 'resume'
+
+const notHere = (): UpstreamRefused =>
+  new UpstreamRefused('not-allowed', 'there is no such identity provider for this purpose')
+
+export const openBroker = ({
+  storage,
+  copy,
+  clock,
+  secrets,
+  outgoing,
+  keys,
+  http,
+}: BrokerNeeds) => {
+  const protocolNamed = createProtocols({
+    outgoing,
+    clock,
+    remoteKeys: createRemoteKeys({ outgoing, clock }),
+    signForRealm: async (realm, claims) => {
+      const view = await copy.fresh(realm)
+      const key = view && (await keys.realmKeys.of(view)).signers().at(0)
+      if (!key) throw new UpstreamRefused('unavailable', 'the realm has no key to sign with')
+      return signJwt(key, 'JWT', 'RS256', claims)
+    },
+  })
+  const providers = createProviders({
+    vault: secrets.vault,
+    isServed: (protocol) => protocolNamed(protocol) !== undefined,
+  })
+  const trips = createTrips({ storage, clock, key: secrets.keyFor('broker-trips') })
+  const sessions = createUpstreamSessions({
+    storage,
+    clock,
+    key: secrets.keyFor('broker-sessions'),
+  })
+
+  const protocolOf = ({ protocol }: Pick<Provider, 'protocol'>): BrokerProtocol => {
+    const found = protocolNamed(protocol)
+    if (!found) throw notHere()
+    return found
+  }
+
+  /** The provider of an answer: for whatever purpose, which only the trip knows. */
+  const providerOf = async (issuer: Issuer, alias: string): Promise<Provider> => {
+    const provider = await providers.find(issuer.view, alias, { kind: 'link' })
+    if (!provider) throw notHere()
+    return provider
+  }
+
+  const placeOf = ({ realm, id }: Provider) => ({ realm, provider: id })
+
+  return {
+    providers,
+    sessions,
+    tripCookie: createTripCookie(http.cookies),
+
+    /** Sends a browser to the provider. Throws `UpstreamRefused`; nothing is stored then. */
+    begin: async (
+      issuer: Issuer,
+      alias: string,
+      purpose: Purpose,
+      browser: string,
+      hints: Hints = {},
+    ): Promise<{ readonly provider: Provider; readonly departure: Departure }> => {
+      const provider = await providers.find(issuer.view, alias, purpose)
+      if (!provider) throw notHere()
+      const state = newTripState()
+      const begunAt = clock.now()
+      const endpoint = brokerUrl(issuer, alias, 'endpoint')
+      const { forceAuthn, loginHint, acr, locales } = hints
+      const trip = { provider, endpoint, state, begunAt, forceAuthn, loginHint, acr, locales }
+      const { departure, kept } = await protocolOf(provider).begin(trip)
+      await trips.begin(placeOf(provider), state, browser, {
+        purpose,
+        kept,
+        asked: { forceAuthn, acr, begunAt },
+      })
+      return { provider, departure }
+    },
+
+    /**
+     * Cookies do not travel with a cross-site POST: the answer waits with its trip, and the browser fetches it by a GET of the
+     * same address with this query. Throws `UpstreamRefused` where no trip waits for it.
+     */
+    receive: async (issuer: Issuer, alias: string, landing: Landing): Promise<string> => {
+      const provider = await providerOf(issuer, alias)
+      const state = protocolOf(provider).stateOf(arrivalOf(landing))
+      if (!(await trips.keepArrival(placeOf(provider), state, landing)))
+        throw new UpstreamRefused('expired', 'no trip waits for this answer')
+      return `${resumeParameter}=${state}`
+    },
+
+    /** Ends the trip that the answer belongs to. Throws `UpstreamRefused`; the trip is used up then too. */
+    finish: async (
+      issuer: Issuer,
+      alias: string,
+      landing: Landing,
+      browser: string | undefined,
+    ): Promise<Finished> => {
+      const provider = await providerOf(issuer, alias)
+      const protocol = protocolOf(provider)
+      const given = arrivalOf(landing)
+      const resumed = given.query(resumeParameter)
+      const state = resumed ?? protocol.stateOf(given)
+      const ended = await trips.end(placeOf(provider), state, browser)
+      if (!ended || state === undefined)
+        throw new UpstreamRefused('expired', 'no trip of this browser waits for this answer')
+      const { purpose, kept, asked, arrival } = ended
+      if (resumed !== undefined && !arrival)
+        throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
+      // The provider may have been changed while the browser was away.
+      if (!(await providers.find(issuer.view, alias, purpose))) throw notHere()
+      const trip: Trip = {
+        provider,
+        endpoint: brokerUrl(issuer, alias, 'endpoint'),
+        state,
+        begunAt: asked.begunAt,
+        forceAuthn: asked.forceAuthn,
+        acr: asked.acr,
+      }
+      const identity = await protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given)
+      return { provider, identity, purpose }
+    },
+
+    forgetStatements: () => [...trips.forgetStatements(), ...sessions.forgetStatements()],
+  }
+}
+
+export type BrokerArea = ReturnType<typeof openBroker>

@@ -1,0 +1,44 @@
+/** Claims of a provider: as the fields of a person (OIDC Core §5.1), and flat, as mappers name them. */
+
+import type { Claims, Person } from './vendor.ts'
+
+export const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** The standard claims. `email_verified` counts as a boolean alone (OIDC Core §5.1). */
+export const standardPerson = (claims: Claims): Person => ({
+  subject: textOf(claims['sub']),
+  username: textOf(claims['preferred_username']),
+  email: textOf(claims['email']),
+  emailVerified: claims['email_verified'] === true,
+  firstName: textOf(claims['given_name']),
+  lastName: textOf(claims['family_name']),
+})
+
+const deepest = 4
+const most = 500
+const longest = 4000
+
+const isPlain = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+
+/** Members of objects are named with dots: `address.country`. Values that are too long are left out, never cut. */
+export const flatClaims = (claims: Claims): Record<string, readonly string[]> => {
+  const flat = new Map<string, readonly string[]>()
+  const add = (name: string, value: unknown, depth: number): void => {
+    if (flat.size >= most || depth > deepest) return
+    if (Array.isArray(value)) {
+      const values = value.filter(isPlain).map(String)
+      flat.set(
+        name,
+        values.slice(0, most).filter(({ length }) => length <= longest),
+      )
+    } else if (isPlain(value)) {
+      const text = String(value)
+      if (text.length <= longest) flat.set(name, [text])
+    } else if (typeof value === 'object' && value !== null)
+      for (const [key, inner] of Object.entries(value)) add(`${name}.${key}`, inner, depth + 1)
+  }
+  for (const [name, value] of Object.entries(claims)) add(name, value, 0)
+  return Object.fromEntries(flat)
+}

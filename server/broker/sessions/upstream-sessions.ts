@@ -1,0 +1,120 @@
+/**
+ * The sessions at identity providers that sessions here came from, for logout in both directions. What a logout there needs
+ * (ID token, name) is encrypted. A row outlives its session until the session would have expired, or the provider was told.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { decrypt, encrypt } from '#server/platform/sealing.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { BrokerSessionRow } from '#server/storage/tables/broker-tables.ts'
+import type { SessionRow } from '#server/storage/tables/tables.ts'
+import type { EndedUpstream, UpstreamIdentity, UpstreamSession } from '../protocol.ts'
+
+/** Of an identity, the part that outlives the sign-in. Plain JSON, with an ID token in it: keep it encrypted. */
+export interface UpstreamOrigin {
+  /** The id of the provider's document. */
+  readonly provider: string
+  readonly issuer: string
+  readonly subject: string
+  readonly session?: UpstreamSession | undefined
+}
+
+export const originOf = (provider: string, identity: UpstreamIdentity): UpstreamOrigin => ({
+  provider,
+  issuer: identity.issuer,
+  subject: identity.subject,
+  session: identity.session,
+})
+
+export const createUpstreamSessions = ({
+  storage: { db },
+  clock,
+  key,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly key: Uint8Array
+}) => {
+  const contextOf = ({
+    realm,
+    sid,
+    provider,
+  }: Pick<BrokerSessionRow, 'realm' | 'sid' | 'provider'>) =>
+    `${realm}/broker-session/${sid}/${provider}`
+
+  return {
+    /** The session came from there; to be committed with the session. */
+    opened: (
+      { sid, realm, user_id, expires_at }: SessionRow,
+      origin: UpstreamOrigin,
+    ): Statement => {
+      const { provider, issuer, subject, session = {} } = origin
+      const row: BrokerSessionRow = {
+        sid,
+        provider,
+        realm,
+        user_id,
+        issuer,
+        subject,
+        upstream_sid: session.id ?? null,
+        data: encrypt(key, JSON.stringify(session), contextOf({ realm, sid, provider })),
+        created_at: clock.now(),
+        expires_at,
+      }
+      const { sid: _, provider: __, ...columns } = row
+      return statement(
+        db
+          .insertInto('broker_sessions')
+          .values(row)
+          .onConflict((conflict) => conflict.columns(['sid', 'provider']).doUpdateSet(columns)),
+      )
+    },
+
+    /** Of a session of ours. */
+    ofSession: async (
+      sid: string,
+    ): Promise<readonly (BrokerSessionRow & { readonly session: UpstreamSession })[]> => {
+      const rows = await db
+        .selectFrom('broker_sessions')
+        .selectAll()
+        .where('sid', '=', sid)
+        .where('expires_at', '>', clock.now())
+        .execute()
+      return rows.map((row) => ({
+        ...row,
+        session: JSON.parse(
+          decrypt(key, { kid: 'broker-sessions', v: row.data }, contextOf(row)),
+        ) as UpstreamSession,
+      }))
+    },
+
+    /** The sessions of ours that a logout there ends: of one session there, or of all of the subject. */
+    endedBy: (
+      provider: string,
+      { issuer, subject, session }: Omit<EndedUpstream, 'replay'>,
+    ): Promise<BrokerSessionRow[]> => {
+      const ours = db
+        .selectFrom('broker_sessions')
+        .selectAll()
+        .where('provider', '=', provider)
+        .where('issuer', '=', issuer)
+        .where('expires_at', '>', clock.now())
+      const ofSubject = subject === undefined ? ours : ours.where('subject', '=', subject)
+      return (
+        session === undefined ? ofSubject : ours.where('upstream_sid', '=', session)
+      ).execute()
+    },
+
+    ended: ({ sid, provider }: Pick<BrokerSessionRow, 'sid' | 'provider'>): Statement =>
+      statement(
+        db.deleteFrom('broker_sessions').where('sid', '=', sid).where('provider', '=', provider),
+      ),
+
+    forgetStatements: (): Statement[] => [
+      statement(db.deleteFrom('broker_sessions').where('expires_at', '<=', clock.now())),
+    ],
+  }
+}
+
+export type UpstreamSessions = ReturnType<typeof createUpstreamSessions>

@@ -1,0 +1,144 @@
+/**
+ * Trips of browsers to an identity provider and back. The state travels, its digest is stored. A trip belongs to one realm, one
+ * provider, one purpose and the browser that began it, so that neither another provider (mix-up, RFC 9700 §4.4) nor
+ * another browser (login CSRF, RFC 9700 §4.7) can finish it. It counts once, on all nodes, for ten minutes.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import { decrypt, encrypt } from '#server/platform/sealing.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { insertRows, statement, take } from '#server/storage/statements.ts'
+import type { Landing } from '../arrival.ts'
+
+const tripMs = 10 * 60_000
+const made = /^[A-Za-z0-9_-]{43}$/
+const guard = 'broker-trip'
+
+/**
+ * What a trip is for. A sign-in begins on the sign-in page, or at the organization of the person; an account of a
+ * signed-in user is linked. `data` is the caller's, handed back at the end.
+ */
+export type Purpose =
+  | { readonly kind: 'sign-in'; readonly organization?: string | undefined; readonly data: unknown }
+  | { readonly kind: 'link'; readonly userId: string; readonly data: unknown }
+
+export interface TripData {
+  readonly purpose: Purpose
+  /** What the protocol needs at the end: nonce, PKCE verifier, request id. */
+  readonly kept: unknown
+  /** As it was asked for, for the checks at the end. */
+  readonly asked: {
+    readonly forceAuthn?: boolean | undefined
+    readonly acr?: readonly string[] | undefined
+    readonly begunAt: number
+  }
+}
+
+/** The key and the names under which a trip is stored. */
+interface Place {
+  readonly realm: string
+  /** The id of the provider's document. */
+  readonly provider: string
+}
+
+export interface TripsParts {
+  readonly storage: Pick<Storage, 'db' | 'commit' | 'append'>
+  readonly clock: Clock
+  readonly key: Uint8Array
+}
+
+export const newTripState = (): string => randomToken()
+
+export const createTrips = ({ storage, clock, key }: TripsParts) => {
+  const { db } = storage
+  const contextOf = ({ realm, provider }: Place, id: string, part: string): string =>
+    `${realm}/broker-trip/${provider}/${id}/${part}`
+
+  const open = <T>(place: Place, id: string, part: string, value: string): T =>
+    JSON.parse(decrypt(key, { kid: 'broker-trips', v: value }, contextOf(place, id, part))) as T
+
+  const find = async ({ realm, provider }: Place, state: string | undefined) => {
+    if (state === undefined || !made.test(state)) return undefined
+    return db
+      .selectFrom('broker_trips')
+      .selectAll()
+      .where('id', '=', sha256(state))
+      .where('realm', '=', realm)
+      .where('provider', '=', provider)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst()
+  }
+
+  return {
+    begin: async (place: Place, state: string, browser: string, data: TripData): Promise<void> => {
+      const id = sha256(state)
+      await storage.append(
+        insertRows(db, 'broker_trips', [
+          {
+            id,
+            realm: place.realm,
+            provider: place.provider,
+            browser: sha256(browser),
+            data: encrypt(key, JSON.stringify(data), contextOf(place, id, 'data')),
+            arrival: null,
+            expires_at: clock.now() + tripMs,
+          },
+        ]),
+      )
+    },
+
+    /** Keeps an answer until its browser asks for it. The first one counts. False where no such trip waits. */
+    keepArrival: async (
+      place: Place,
+      state: string | undefined,
+      landing: Landing,
+    ): Promise<boolean> => {
+      const row = await find(place, state)
+      if (!row) return false
+      const value = encrypt(key, JSON.stringify(landing), contextOf(place, row.id, 'arrival'))
+      const [result] = await storage.commit([
+        statement(
+          db
+            .updateTable('broker_trips')
+            .set({ arrival: value })
+            .where('id', '=', row.id)
+            .where('arrival', 'is', null),
+        ),
+      ])
+      return result?.count === 1
+    },
+
+    /**
+     * Ends the trip of this browser and returns it; nothing where none waits, or another browser began it. Nothing of the
+     * answer has been looked at before: a refused answer cannot be tried again.
+     */
+    end: async (
+      place: Place,
+      state: string | undefined,
+      browser: string | undefined,
+    ): Promise<(TripData & { readonly arrival?: Landing | undefined }) | undefined> => {
+      const row = await find(place, state)
+      if (!row || browser === undefined || !constantTimeEqual(row.browser, sha256(browser)))
+        return undefined
+      try {
+        await storage.commit([take(db, 'broker_trips', { id: row.id }, guard)])
+      } catch (error) {
+        if (error instanceof GuardFailedError) return undefined
+        throw error
+      }
+      return {
+        ...open<TripData>(place, row.id, 'data', row.data),
+        ...(row.arrival === null
+          ? {}
+          : { arrival: open<Landing>(place, row.id, 'arrival', row.arrival) }),
+      }
+    },
+
+    forgetStatements: (): Statement[] => [
+      statement(db.deleteFrom('broker_trips').where('expires_at', '<=', clock.now())),
+    ],
+  }
+}
+
+export type Trips = ReturnType<typeof createTrips>
