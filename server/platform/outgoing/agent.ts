@@ -8,11 +8,15 @@ import { createSecureContext, getCACertificates } from 'node:tls'
 import { Agent } from 'undici'
 import type { ResolvedAddress } from './lookup.ts'
 
-export function createAgent(
-  resolve: (hostname: string) => Promise<ResolvedAddress[]>,
-  timeoutMs: number,
-  ca: readonly string[],
-): Agent {
+export interface AgentOptions {
+  resolve: (hostname: string) => Promise<ResolvedAddress[]>
+  timeoutMs: number
+  ca: readonly string[]
+  /** Shown to servers that ask for a certificate, in PEM. */
+  client?: { readonly key: string; readonly certificate: string } | undefined
+}
+
+export function createAgent({ resolve, timeoutMs, ca, client }: AgentOptions): Agent {
   const lookup: LookupFunction = (hostname, options, callback) => {
     const give = (addresses: ResolvedAddress[]): void => {
       const [first] = addresses
@@ -23,6 +27,7 @@ export function createAgent(
   }
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
+    ...(client && { key: client.key, cert: client.certificate }),
     ...(ca.length > 0 && { ca: [...getCACertificates('default'), ...ca] }),
   })
   return new Agent({

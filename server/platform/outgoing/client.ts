@@ -33,6 +33,14 @@ export interface OutgoingRequest {
   schemes?: readonly Scheme[] | undefined
   /** Gives up when the caller does. */
   signal?: AbortSignal | undefined
+  /** Shown to a server that asks for it. */
+  client?: ClientIdentity | undefined
+}
+
+/** Who we are to a server that asks for a certificate (mutual TLS), both in PEM. */
+export interface ClientIdentity {
+  readonly key: string
+  readonly certificate: string
 }
 
 export interface OutgoingResponse {
@@ -80,11 +88,26 @@ export function createOutgoing({
     }
     return addresses
   }
+  // Loaded on demand: most starts make no outgoing call.
+  const newAgent = async (client?: ClientIdentity): Promise<Agent> =>
+    (await import('./agent.ts')).createAgent({ resolve, timeoutMs, ca, client })
   let made: Promise<Agent> | undefined
   const agent = (): Promise<Agent> => {
-    // Loaded on demand: most starts make no outgoing call.
-    made ??= import('./agent.ts').then(({ createAgent }) => createAgent(resolve, timeoutMs, ca))
+    made ??= newAgent()
     return made
+  }
+  /** A connection that shows a certificate is for this request alone: no other caller may speak as this client. */
+  const withAgent = async <T>(
+    client: ClientIdentity | undefined,
+    use: (agent: Agent) => Promise<T>,
+  ): Promise<T> => {
+    if (client === undefined) return use(await agent())
+    const own = await newAgent(client)
+    try {
+      return await use(own)
+    } finally {
+      await own.destroy()
+    }
   }
   const underWay = new Set<Promise<unknown>>()
 
@@ -94,10 +117,11 @@ export function createOutgoing({
       const url = checkUrl(request.url, { schemes: narrowed, allowed })
       const limit = AbortSignal.timeout(request.timeoutMs ?? timeoutMs)
       const signal = request.signal ? AbortSignal.any([limit, request.signal]) : limit
-      const exchange = async (): Promise<OutgoingResponse> => {
-        const response = await send(await agent(), url, request, signal)
-        return receive(response, url.host, request.maxBytes ?? maxBytes)
-      }
+      const exchange = (): Promise<OutgoingResponse> =>
+        withAgent(request.client, async (one) => {
+          const response = await send(one, url, request, signal)
+          return receive(response, url.host, request.maxBytes ?? maxBytes)
+        })
       const work = beforeAbort(exchange(), signal).catch((error: unknown) => {
         throw explain(error, url.host, signal)
       })

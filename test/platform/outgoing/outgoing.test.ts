@@ -381,6 +381,19 @@ describe('https', () => {
       tls.DEFAULT_MIN_VERSION = before
     }
   })
+
+  it('shows a certificate to a server that asks, on a connection that no other request uses', async () => {
+    const mine = makeCertificate(['client.test'])
+    const asking = { requestCert: true, rejectUnauthorized: true, ca: mine.certificate }
+    const port = await start(asking)
+    const client = outgoing({ lookup, ca: [identity.certificate] })
+    const url = `https://site.test:${port}/`
+    await expect(client.request({ url })).rejects.toThrow(OutgoingError)
+    expect((await client.request({ url, client: mine })).status).toBe(200)
+    await expect(client.request({ url })).rejects.toThrow(OutgoingError)
+    const stranger = makeCertificate(['client.test'])
+    await expect(client.request({ url, client: stranger })).rejects.toThrow(OutgoingError)
+  })
 })
 
 describe('resolving for protocols that dial for themselves', () => {
