@@ -3,7 +3,7 @@
  */
 
 import { type Prefix, written, type XmlName, xmlName } from './namespaces.ts'
-import { elementsOf, isNamed, type Node, textOf } from './node.ts'
+import { elementsOf, isNamed, type Node, type Scope, textOf } from './node.ts'
 import { refuse } from './refused.ts'
 
 export interface XmlElement extends XmlName {
@@ -14,17 +14,24 @@ export interface XmlElement extends XmlName {
   readonly text: string
 }
 
+/** The prefixes around an element: what was encrypted in its place may use them. */
+const scopes = new WeakMap<XmlElement, Scope>()
+
+export const scopeOf = (element: XmlElement): Scope | undefined => scopes.get(element)
+
 export const toElement = (node: Node): XmlElement => {
   const attributes: Record<string, string> = Object.create(null)
   for (const { namespace, name, value } of node.attributes)
     attributes[namespace === '' ? name : written({ namespace, name })] = value
-  return Object.freeze({
+  const element = Object.freeze({
     namespace: node.namespace,
     name: node.name,
     attributes: Object.freeze(attributes),
     children: Object.freeze(elementsOf(node).map(toElement)),
     text: textOf(node),
   })
+  scopes.set(element, node.scope)
+  return element
 }
 
 type Qualified = `${Prefix}:${string}`

@@ -7,7 +7,8 @@
  *   readQuery(rawQuery): { parameter, received, relayState, signature }   a redirect message, not decoded before
  *   verifyQuery(message, keys): KeyObject                  the key that signed the query
  *   readElement(received, { root, limit? }): XmlElement    unsigned, or signed over the query
- *   readSigned(received, { root, path?, keys, limit? }): { element, key }   only what the signature covers
+ *   readSigned(received, { root, path?, keys, limit? }): { element, text, key }   only what the signature covers
+ *   decryptElement(element, { keys, allowCbc? }): Decrypted   what stands for an element; goes through `readElement` or `readSigned`
  *   childOf, childrenOf(element, 'saml:Issuer'), isSigned(element)
  * A sender is found by the Issuer of `readElement`; what is then acted on comes from `readSigned` with the keys of that
  * sender, and its Issuer must be looked at again.
@@ -25,6 +26,7 @@
 export { acceptedDigestMethods, acceptedSignatureMethods } from './algorithms.ts'
 export { childOf, childrenOf, isSigned, type XmlElement } from './element.ts'
 export { readBase64, readBytes, readDeflated } from './encoded.ts'
+export { type Decryption, decryptElement } from './encryption/decrypt.ts'
 export {
   type ContentAlgorithm,
   type Encryption,
@@ -34,7 +36,7 @@ export {
 export { instant, instantOf } from './messages/instant.ts'
 export { newMessageId } from './messages/message-id.ts'
 export { namespaces, type XmlName, xmlName } from './namespaces.ts'
-export { MESSAGE_LIMIT, METADATA_LIMIT } from './parse.ts'
+export { type Decrypted, MESSAGE_LIMIT, METADATA_LIMIT, type Received } from './parse.ts'
 export {
   type MessageParameter,
   type QueryMessage,

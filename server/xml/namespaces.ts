@@ -10,6 +10,7 @@ export const namespaces = {
   xenc: 'http://www.w3.org/2001/04/xmlenc#',
   xenc11: 'http://www.w3.org/2009/xmlenc11#',
   soap: 'http://schemas.xmlsoap.org/soap/envelope/',
+  eidas: 'http://eidas.europa.eu/saml-extensions',
   xsi: 'http://www.w3.org/2001/XMLSchema-instance',
 } as const
 

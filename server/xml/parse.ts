@@ -5,8 +5,17 @@
 
 import { SaxesParser } from 'saxes'
 import { xmlName } from './namespaces.ts'
-import { type Attribute, isNamed, isNode, type Node } from './node.ts'
+import { type Attribute, isNamed, isNode, type Node, type Scope } from './node.ts'
 import { refuse, XmlRefused } from './refused.ts'
+
+/** What was encrypted in the place of an element: it may use prefixes that are bound around it. */
+export interface Decrypted {
+  readonly text: string
+  readonly around: Scope | undefined
+}
+
+/** A document, or a part of one that was encrypted. */
+export type Received = string | Decrypted
 
 /** Bytes of a protocol message. */
 export const MESSAGE_LIMIT = 64 * 1024
@@ -42,9 +51,18 @@ const checkValue = (element: Open): void => {
     )
 }
 
-const build = (received: string): Node => {
+/** All prefixes of a scope; the innermost binding counts. */
+const bindingsIn = (scope: Scope | undefined): Record<string, string> =>
+  scope === undefined ? {} : { ...bindingsIn(scope.outer), ...scope.own }
+
+const build = ({ text, around: scope }: Decrypted): Node => {
   // Without an error handler the parser throws at the first violation of XML 1.0 or of Namespaces in XML.
-  const parser = new SaxesParser({ xmlns: true, defaultXMLVersion: '1.0', forceXMLVersion: true })
+  const parser = new SaxesParser({
+    xmlns: true,
+    defaultXMLVersion: '1.0',
+    forceXMLVersion: true,
+    additionalNamespaces: bindingsIn(scope),
+  })
   const open: Open[] = []
   const ids = new Set<string>()
   let attributes = 0
@@ -88,7 +106,7 @@ const build = (received: string): Node => {
       attributes: Object.values(tag.attributes)
         .filter(({ uri }) => uri !== XMLNS)
         .map(({ prefix, uri, local, value }) => ({ prefix, namespace: uri, name: local, value })),
-      scope: { own: tag.ns, outer: around?.scope },
+      scope: { own: tag.ns, outer: around?.scope ?? scope },
       children: [],
       hasComment: false,
     }
@@ -106,17 +124,19 @@ const build = (received: string): Node => {
     checkValue(closed)
     root = closed
   })
-  parser.write(received).close()
+  parser.write(text).close()
   return root ?? refuse('malformed', 'the document has no element')
 }
 
 /** The document as a tree, or `XmlRefused`. */
-export const parse = (received: string, limit: number): Node => {
+export const parse = (received: Received, limit: number): Node => {
+  const document = typeof received === 'string' ? { text: received, around: undefined } : received
+  const { text } = document
   // A character is at least one byte: the length alone refuses the largest without a look at them.
-  if (received.length > limit || Buffer.byteLength(received) > limit)
+  if (text.length > limit || Buffer.byteLength(text) > limit)
     refuse('too-large', `the document is larger than ${limit} bytes`)
   try {
-    return build(received)
+    return build(document)
   } catch (error) {
     if (error instanceof XmlRefused) throw error
     const reason = error instanceof Error ? error.message : 'it cannot be parsed'

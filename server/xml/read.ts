@@ -9,7 +9,7 @@ import { canonicalize } from './canonicalize.ts'
 import { toElement, type XmlElement } from './element.ts'
 import { written, type XmlName } from './namespaces.ts'
 import { elementsOf, isNamed, type Node } from './node.ts'
-import { MESSAGE_LIMIT, parse } from './parse.ts'
+import { MESSAGE_LIMIT, parse, type Received } from './parse.ts'
 import { refuse } from './refused.ts'
 import { signatureOf } from './signature.ts'
 
@@ -33,6 +33,8 @@ export interface ExpectedSigned extends Expected {
 export interface SignedElement {
   /** The signed element without its Signature. */
   readonly element: XmlElement
+  /** The canonical text that the signature covers, without the Signature: for what is signed or encrypted inside it in turn. */
+  readonly text: string
   /** The key of the sender that made the signature. */
   readonly key: KeyObject
 }
@@ -40,7 +42,7 @@ export interface SignedElement {
 /** Exclusive canonicalization repeats declarations: an honest document grows by less than this factor. */
 const GROWTH = 4
 
-const parseExpected = (received: string, { root, limit = MESSAGE_LIMIT }: Expected): Node => {
+const parseExpected = (received: Received, { root, limit = MESSAGE_LIMIT }: Expected): Node => {
   const document = parse(received, limit)
   const expected: readonly XmlName[] = 'name' in root ? [root] : root
   if (!expected.some((name) => isNamed(document, name)))
@@ -52,7 +54,7 @@ const parseExpected = (received: string, { root, limit = MESSAGE_LIMIT }: Expect
 }
 
 /** The document as it was sent, with nothing known about who sent it. */
-export const readElement = (received: string, expected: Expected): XmlElement =>
+export const readElement = (received: Received, expected: Expected): XmlElement =>
   toElement(parseExpected(received, expected))
 
 const onlyChild = (node: Node, name: XmlName): Node => {
@@ -63,7 +65,7 @@ const onlyChild = (node: Node, name: XmlName): Node => {
 }
 
 /** The signed element of a document, and the key that signed it; `XmlRefused` for everything else. */
-export const readSigned = (received: string, expected: ExpectedSigned): SignedElement => {
+export const readSigned = (received: Received, expected: ExpectedSigned): SignedElement => {
   const { limit = MESSAGE_LIMIT, path = [], keys } = expected
   const signed = path.reduce(onlyChild, parseExpected(received, expected))
   const parts = signatureOf(signed)
@@ -86,5 +88,5 @@ export const readSigned = (received: string, expected: ExpectedSigned): SignedEl
     refuse('digest', `${signed.name} was changed after it was signed`)
 
   // A character is at most three bytes of UTF-8 for each unit of its length.
-  return { element: toElement(parse(canonical, most * 3)), key }
+  return { element: toElement(parse(canonical, most * 3)), text: canonical, key }
 }

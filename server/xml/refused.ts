@@ -29,6 +29,8 @@ export type Refusal =
   | 'signature'
   /** The signed element is not what the digest was made of. */
   | 'digest'
+  /** What was encrypted to us cannot be opened, or lacks a part. */
+  | 'encryption'
   /** Parameters of the redirect binding that are missing, doubled or escaped in an ambiguous way. */
   | 'query'
 

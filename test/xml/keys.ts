@@ -53,8 +53,9 @@ const makeParty = async (type: keyof typeof algorithms): Promise<Party> => {
   }
 }
 
-/** The service provider that a message comes from, another one, and one with an elliptic curve. */
-export const [sender, stranger, curved] = await Promise.all([
+/** The party that a message comes from, another one, one that is encrypted to, and one with an elliptic curve. */
+export const [sender, stranger, receiver, curved] = await Promise.all([
+  makeParty('rsa'),
   makeParty('rsa'),
   makeParty('rsa'),
   makeParty('ec'),
