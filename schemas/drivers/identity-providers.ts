@@ -59,43 +59,68 @@ export const directoryProtocols: ReadonlySet<string> = new Set(['ldap', 'ad'])
 
 const samlMetadata = ['metadataUrl', 'metadataXml']
 
+/** What SAML and the schemes on top of it take. */
+const anySaml = [
+  'idpSigningCertificates',
+  'assertionConsumerServiceUrl',
+  'spDecryptionPrivateKey',
+  'spDecryptionCertificate',
+  'spSigningPrivateKey',
+  'spSigningCertificate',
+  'subjectAttribute',
+  'uidAttribute',
+  'emailAttribute',
+  'firstNameAttribute',
+  'lastNameAttribute',
+  'singleLogoutServiceUrl',
+  'singleLogoutServiceBinding',
+  'authnRequestBinding',
+  'responseBinding',
+  'artifactResolutionServiceUrl',
+  'attributeConsumingServiceIndex',
+  'wantResponseSigned',
+  'wantAssertionsEncrypted',
+  'allowCbcEncryption',
+  'clockSkewSeconds',
+  'nameIdFormat',
+]
+
 const saml: ProviderProtocol = {
   required: ['spEntityId'],
   optional: [
     'ssoUrl',
     'idpEntityId',
     'idpSigningCertificate',
-    'assertionConsumerServiceUrl',
-    'emailAttribute',
-    'firstNameAttribute',
-    'lastNameAttribute',
-    'singleLogoutServiceUrl',
     ...samlMetadata,
+    'metadataRefresh',
+    'metadataCertificate',
+    'wantAssertionsSigned',
+    'idpInitiatedSsoEnabled',
+    'forceAuthn',
+    'authnContextClassRefs',
+    'authnContextComparison',
+    ...anySaml,
   ],
 }
 
-const eid: ProviderProtocol = {
+const eid = (...keys: readonly string[]): ProviderProtocol => ({
   required: ['ssoUrl', 'idpEntityId', 'spEntityId', 'idpSigningCertificate', 'minimumLoa'],
   optional: [
-    'assertionConsumerServiceUrl',
-    'spDecryptionPrivateKey',
-    'spSigningPrivateKey',
-    'spSigningCertificate',
-    'subjectAttribute',
-    'authnRequestBinding',
-    'responseBinding',
-    'artifactResolutionServiceUrl',
+    ...anySaml,
     'representationEnabled',
     'representationAttribute',
+    'tlsClientPrivateKey',
+    'tlsClientCertificate',
+    ...keys,
   ],
-}
+})
 
 export const providerProtocols = {
   saml,
   ldap: directory,
   ad: directory,
-  eherkenning: eid,
-  eidas: eid,
+  eherkenning: eid(),
+  eidas: eid('spType', 'requestedAttributes', 'receivingCountry'),
   oidc,
   google: plus('hostedDomain'),
   microsoft: plus('allowedTenants'),

@@ -109,6 +109,8 @@ export interface BrokerProtocol {
   /** The state in an answer: `state` or `RelayState`. Undefined: the provider began by itself, which is refused. */
   stateOf(arrival: Arrival): string | undefined
   finish(trip: Trip, kept: unknown, arrival: Arrival): Promise<UpstreamIdentity>
+  /** An answer that the provider sent without being asked, where its document allows that. */
+  unsolicited?(at: Pick<Trip, 'provider' | 'endpoint'>, arrival: Arrival): Promise<UpstreamIdentity>
   /** Takes our sign-out to the provider; nothing where it offers none. */
   logout?(
     provider: Provider,

@@ -69,7 +69,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'webhook_secrets',
     'agent_states',
   ],
-  'server/broker': ['broker_trips', 'broker_sessions'],
+  'server/broker': ['broker_trips', 'broker_sessions', 'identity_provider_metadata'],
   'server/sign-in': ['sign_ins', 'known_devices', 'authorizations', 'saml_requests'],
   'server/oidc': [
     'pushed_requests',

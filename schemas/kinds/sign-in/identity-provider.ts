@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { protocolNames } from '../../drivers/identity-providers.ts'
+import { sloBindings } from '../../drivers/saml.ts'
 import { defineKind } from '../../kind.ts'
 import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../../marks.ts'
 
@@ -55,9 +56,68 @@ const config = Type.Object(
     spEntityId: text('Our entity id there.'),
     assertionConsumerServiceUrl: url('Where it sends assertions.'),
     idpSigningCertificate: pem('Certificate of its signing key.'),
+    idpSigningCertificates: Type.Optional(
+      Type.Array(Type.String({ maxLength: 20_000, format: 'certificate' }), {
+        uniqueItems: true,
+        'x-set': true,
+        description: 'More certificates that verify its answers, while its key changes.',
+      }),
+    ),
     singleLogoutServiceUrl: url('Where sign-outs are sent.'),
-    metadataUrl: text('Its metadata, instead of explicit values.', { format: 'https-url' }),
+    singleLogoutServiceBinding: Type.Optional(
+      oneOf(sloBindings, { description: 'How sign-outs travel there; unset means HTTP-Redirect.' }),
+    ),
+    metadataUrl: text('Its metadata, instead of explicit values; read again by itself.', {
+      format: 'saml-endpoint',
+    }),
     metadataXml: text('Its metadata itself.', { maxLength: 1_048_576 }),
+    metadataRefresh: text('How often metadataUrl is read again, such as 12h; unset means 1d.', {
+      format: 'time-span',
+      maxLength: 20,
+    }),
+    metadataCertificate: pem(
+      'The metadata at metadataUrl must be signed with its key. Unset: a signature is not checked.',
+    ),
+    wantAssertionsSigned: choice(
+      'Refuse assertions that are not signed themselves. Unset means true; false takes the signature of the Response.',
+    ),
+    wantResponseSigned: choice('Refuse responses that are not signed. Unset means false.'),
+    wantAssertionsEncrypted: choice('Refuse assertions that are not encrypted.'),
+    allowCbcEncryption: choice('Accept AES-CBC, which does not protect what it hides.'),
+    idpInitiatedSsoEnabled: choice(
+      'Accept answers that were not asked for. Anyone can then sign a browser in as themselves.',
+    ),
+    nameIdFormat: text(
+      'Format of the NameID that identifies a person: persistent unless told; transient is refused.',
+      { maxLength: 255, format: 'name-id-format' },
+    ),
+    forceAuthn: choice('Ask for credentials at every sign-in there.'),
+    authnContextClassRefs: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 500, format: 'line' }), {
+        uniqueItems: true,
+        'x-set': true,
+        description: 'Authentication context classes that we ask for.',
+      }),
+    ),
+    authnContextComparison: Type.Optional(
+      oneOf(['exact', 'minimum', 'maximum', 'better'], {
+        description: 'How they are compared; unset means exact.',
+      }),
+    ),
+    attributeConsumingServiceIndex: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 65_535,
+        description: 'The set of attributes that we ask for, by its number at the provider.',
+      }),
+    ),
+    clockSkewSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 300,
+        description: 'How far its clock may be off; unset means 60.',
+      }),
+    ),
     emailAttribute: text('Attribute with the email address.', { maxLength: 255 }),
     firstNameAttribute: text('Attribute with the given name.', { maxLength: 255 }),
     lastNameAttribute: text('Attribute with the family name.', { maxLength: 255 }),
@@ -102,8 +162,13 @@ const config = Type.Object(
       }),
     ),
 
-    spDecryptionPrivateKey: key('Decrypts what an eID scheme sends.'),
-    spSigningPrivateKey: key('Signs our requests.'),
+    spDecryptionPrivateKey: key(
+      'Decrypts what the provider sends: RSA in PEM; during a change, the new key and then the old one.',
+    ),
+    spDecryptionCertificate: pem('The certificate of that key, for our metadata.'),
+    spSigningPrivateKey: key(
+      'Signs our requests, in PEM; unset for saml: a key of the realm signs.',
+    ),
     spSigningCertificate: pem('The certificate of that key.'),
     minimumLoa: text('Least level of assurance.', { maxLength: 500 }),
     subjectAttribute: text('Attribute that identifies the subject.', { maxLength: 500 }),
@@ -112,6 +177,31 @@ const config = Type.Object(
     artifactResolutionServiceUrl: url('Where artifacts are resolved.'),
     representationEnabled: choice('Accept mandates (eherkenning).'),
     representationAttribute: text('Attribute with the mandate.', { maxLength: 500 }),
+    tlsClientPrivateKey: key(
+      'Shown at artifactResolutionServiceUrl instead of spSigningPrivateKey.',
+      ['/config/artifactResolutionServiceUrl'],
+    ),
+    tlsClientCertificate: pem('The certificate of that key.'),
+    spType: Type.Optional(
+      oneOf(['public', 'private'], {
+        description: 'What we are to an eIDAS node; unset means public.',
+      }),
+    ),
+    requestedAttributes: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 500, format: 'line' }), {
+        uniqueItems: true,
+        'x-set': true,
+        description:
+          'Attributes that an eIDAS node is asked for; unset: the minimum data set of a natural person.',
+      }),
+    ),
+    receivingCountry: Type.Optional(
+      Type.String({
+        pattern: '^[A-Z]{2}$',
+        description:
+          'Our country, the second code of an eIDAS identifier; others are refused. Unset: not checked.',
+      }),
+    ),
   },
   { additionalProperties: false, default: {}, description: 'Its keys depend on the protocol.' },
 )

@@ -32,6 +32,7 @@ import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
 import { federatedLinks } from './0034-federated-links.ts'
 import { broker } from './0035-broker.ts'
+import { providerMetadata } from './0043-provider-metadata.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -67,4 +68,5 @@ export const migrations: readonly Migration[] = [
   noSoleWriter,
   federatedLinks,
   broker,
+  providerMetadata,
 ]

@@ -47,6 +47,21 @@ export interface SamlMetadataReadRow {
   failure: string | null
 }
 
+/** The metadata at the `metadataUrl` of an identity provider as it was last read, and how the last attempt ended. */
+export interface ProviderMetadataRow {
+  provider_id: string
+  realm: string
+  /** A digest of the address and of what the document demands of it. */
+  source: string
+  /** JSON of what is used of it; none before the first success. */
+  metadata: string | null
+  next_at: number
+  read_at: number | null
+  valid_until: number | null
+  failed_at: number | null
+  failure: string | null
+}
+
 /** When a key of the realm signed an assertion for a service provider last, to the hour. */
 export interface SamlKeyUseRow {
   client_id: string

@@ -20,6 +20,7 @@ import type {
 } from './broker-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
+  ProviderMetadataRow,
   SamlArtifactRow,
   SamlKeyUseRow,
   SamlLogoutRow,
@@ -379,6 +380,7 @@ export interface Tables {
   saml_logouts: SamlLogoutRow
   saml_artifacts: SamlArtifactRow
   saml_metadata_reads: SamlMetadataReadRow
+  identity_provider_metadata: ProviderMetadataRow
   saml_key_uses: SamlKeyUseRow
   not_before: NotBeforeRow
   jobs: JobRow

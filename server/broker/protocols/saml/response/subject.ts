@@ -1,0 +1,74 @@
+/** About whom an assertion speaks, and who may present it (SAML Core §2.4; Profiles §4.1.4.2 and §4.1.4.3). */
+
+import {
+  childOf,
+  childrenOf,
+  decryptElement,
+  readElement,
+  type XmlElement,
+  xmlName,
+} from '#server/xml/index.ts'
+import { refuse } from '../refuse.ts'
+import { checkPeriod, timeOf } from './conditions.ts'
+import type { ResponseRules } from './rules.ts'
+
+const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+
+export interface NameId {
+  readonly value: string
+  /** A URN; unspecified where it is not given. */
+  readonly format?: string | undefined
+  readonly nameQualifier?: string | undefined
+  readonly spNameQualifier?: string | undefined
+}
+
+const toNameId = ({ text, attributes }: XmlElement): NameId => {
+  const value = text.trim()
+  if (value === '') refuse('the NameID is empty')
+  const { Format: format, NameQualifier, SPNameQualifier } = attributes
+  return { value, format, nameQualifier: NameQualifier, spNameQualifier: SPNameQualifier }
+}
+
+/** The NameID inside an element, in the open or encrypted; nothing where there is none. */
+export const nameIdIn = (
+  around: XmlElement,
+  { decryption }: Pick<ResponseRules, 'decryption'>,
+): NameId | undefined => {
+  const [plain, encrypted] = [childOf(around, 'saml:NameID'), childOf(around, 'saml:EncryptedID')]
+  if (plain && encrypted) refuse(`${around.name} has a NameID and an EncryptedID`)
+  if (plain) return toNameId(plain)
+  if (!encrypted) return undefined
+  if (decryption.keys.length === 0) refuse('a NameID is encrypted; set spDecryptionPrivateKey')
+  const root = xmlName('saml:NameID')
+  return toNameId(readElement(decryptElement(encrypted, decryption), { root }))
+}
+
+/** Until when the bearer may present the assertion. */
+const confirmedUntil = (confirmation: XmlElement, rules: ResponseRules): number => {
+  const data =
+    childOf(confirmation, 'saml:SubjectConfirmationData') ??
+    refuse('the bearer confirmation has no SubjectConfirmationData')
+  const { Recipient, InResponseTo } = data.attributes
+  if (Recipient !== rules.acsUrl) refuse(`the Recipient must be ${rules.acsUrl}`)
+  if (InResponseTo !== rules.request?.id)
+    refuse('InResponseTo of the SubjectConfirmationData is another request')
+  checkPeriod(data, rules)
+  return timeOf(data, 'NotOnOrAfter') ?? refuse('the SubjectConfirmationData has no NotOnOrAfter')
+}
+
+export interface Subject {
+  readonly nameId: NameId | undefined
+  /** After this, its age alone refuses it. */
+  readonly until: number
+}
+
+export const subjectOf = (assertion: XmlElement, rules: ResponseRules): Subject => {
+  const subject = childOf(assertion, 'saml:Subject') ?? refuse('the Assertion has no Subject')
+  const [confirmation, ...others] = childrenOf(subject, 'saml:SubjectConfirmation').filter(
+    ({ attributes }) => attributes['Method'] === bearer,
+  )
+  if (!confirmation || others.length > 0)
+    return refuse('the Subject must have exactly one bearer confirmation')
+  const until = confirmedUntil(confirmation, rules)
+  return { nameId: nameIdIn(subject, rules), until: until + rules.skewMs }
+}

@@ -1,0 +1,259 @@
+/**
+ * SAML 2.0 as a service provider of another identity provider (SAML Profiles §4.1). Requests are always signed; answers are read
+ * by `response/`, and an assertion counts once on all nodes. Schemes on top of it (eHerkenning, eIDAS) say what they add.
+ */
+
+import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
+import { presentOnce } from '#server/credentials/replay-guards.ts'
+import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { ClientIdentity, Outgoing } from '#server/platform/outgoing/client.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
+import { MESSAGE_LIMIT, newMessageId, readBase64, type SigningKey } from '#server/xml/index.ts'
+import {
+  type Arrival,
+  type BrokerProtocol,
+  type Provider,
+  type Trip,
+  type UpstreamIdentity,
+  UpstreamRefused,
+} from '../../protocol.ts'
+import { artifactResponseIn, type Resolved, resolveArtifact } from './artifact.ts'
+import { identityOf } from './identity.ts'
+import type { IdpMetadataReads } from './metadata/idp-metadata.ts'
+import { gated, notAllowed, refuse, XmlAnswerRefused } from './refuse.ts'
+import { authnRequest, carry, type RequestExtras } from './request.ts'
+import { type Answer, readResponse } from './response/read-response.ts'
+import type { ResponseRules } from './response/rules.ts'
+import { type SamlSettings, settingsOf } from './settings.ts'
+import { type Upstream, upstreamOf } from './upstream.ts'
+
+/** What a scheme makes of SAML. */
+export interface Scheme {
+  readonly names: readonly ProtocolName[]
+  /** What its rules demand whatever the document says. */
+  readonly settings: (provider: Provider) => SamlSettings
+  readonly extras: (provider: Provider, trip: Trip) => RequestExtras
+  readonly identity: (answer: Answer, provider: Provider, issuer: string) => UpstreamIdentity
+  /** For mutual TLS at the artifact resolution service. */
+  readonly client: (provider: Provider) => ClientIdentity | undefined
+}
+
+export interface SamlParts {
+  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly clock: Clock
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly issuers: Pick<Issuers, 'known'>
+  readonly realmKeys: RealmKeys
+  readonly metadata: IdpMetadataReads
+}
+
+interface Kept {
+  readonly id: string
+  readonly sentAt: number
+  readonly isForced: boolean
+}
+
+const replayed = 'saml-assertion'
+
+/** Our name at the provider. */
+export const spEntityIdOf = ({ config }: Provider): string =>
+  config.spEntityId ?? notAllowed('the provider has no spEntityId')
+
+/** The keys of ours that sign for a provider, the one that signs now first. */
+export const createSignersFor =
+  ({ issuers, realmKeys }: Pick<SamlParts, 'issuers' | 'realmKeys'>) =>
+  async (
+    provider: Provider,
+    { signing }: SamlSettings,
+  ): Promise<readonly [SigningKey, ...SigningKey[]]> => {
+    if (signing) return [signing]
+    const issuer = await issuers.known(provider.realm)
+    const [first, ...others] = issuer ? (await realmKeys.of(issuer.view)).signers() : []
+    return first ? [first, ...others] : notAllowed('the realm has no signing key')
+  }
+
+export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProtocol => {
+  const { storage, clock, metadata } = parts
+  const signersFor = createSignersFor(parts)
+
+  const acsUrlOf = ({ provider, endpoint }: Pick<Trip, 'provider' | 'endpoint'>): string =>
+    provider.config.assertionConsumerServiceUrl ?? endpoint
+
+  /** The answer as it came, or as it was fetched. */
+  const received = async (
+    trip: Pick<Trip, 'provider' | 'endpoint'>,
+    upstream: Upstream,
+    arrival: Arrival,
+  ): Promise<string | Resolved> => {
+    const { provider } = trip
+    const settings = scheme.settings(provider)
+    if (settings.responseBinding === 'HTTP-POST') {
+      const message = arrival.method === 'POST' ? arrival.form('SAMLResponse') : undefined
+      if (message === undefined) return refuse('the answer must be a form with SAMLResponse')
+      return gated(() => readBase64(message, MESSAGE_LIMIT))
+    }
+    const artifact = arrival.method === 'POST' ? arrival.form('SAMLart') : arrival.query('SAMLart')
+    if (artifact === undefined) return refuse('the answer must have SAMLart')
+    const [key] = await signersFor(provider, settings)
+    return resolveArtifact(parts, {
+      artifact,
+      upstream,
+      spEntityId: spEntityIdOf(provider),
+      now: clock.now(),
+      key,
+      client: scheme.client(provider),
+    })
+  }
+
+  const rulesOf = (
+    trip: Pick<Trip, 'provider' | 'endpoint'>,
+    upstream: Upstream,
+    request: Kept | undefined,
+    contextClasses: readonly string[],
+  ): ResponseRules => {
+    const { decryption, ...settings } = scheme.settings(trip.provider)
+    return {
+      ...settings,
+      decryption,
+      idpEntityId: upstream.entityId,
+      keys: upstream.keys,
+      spEntityId: spEntityIdOf(trip.provider),
+      acsUrl: acsUrlOf(trip),
+      request,
+      now: clock.now(),
+      contextClasses,
+    }
+  }
+
+  const read = (answer: string | Resolved, rules: ResponseRules): Answer =>
+    readResponse(typeof answer === 'string' ? answer : artifactResponseIn(answer, rules), rules)
+
+  /** A signature by an unknown key may be of a new one: then the metadata is read again, once. */
+  const readFollowing = async (
+    provider: Provider,
+    answer: string | Resolved,
+    rulesFor: (upstream: Upstream) => ResponseRules,
+    upstream: Upstream,
+  ): Promise<Answer> => {
+    try {
+      return read(answer, rulesFor(upstream))
+    } catch (error) {
+      const isUnknownKey =
+        error instanceof XmlAnswerRefused &&
+        (error.refusal === 'signature' || error.refusal === 'algorithm')
+      const fresh = isUnknownKey
+        ? await metadata.afresh(provider).catch(() => undefined)
+        : undefined
+      if (!fresh) throw error
+      return read(answer, rulesFor(upstreamOf(provider, fresh)))
+    }
+  }
+
+  /** The assertion counts once, on all nodes. */
+  const takeOnce = async ({ id, realm }: Provider, answer: Answer): Promise<void> => {
+    const presented = {
+      realm,
+      purpose: replayed,
+      id: `${id} ${answer.id}`,
+      expiresAt: answer.until,
+    }
+    try {
+      await storage.commit([presentOnce(storage, presented, replayed)])
+    } catch (error) {
+      if (error instanceof GuardFailedError && error.guard === replayed)
+        refuse('the assertion was presented before')
+      throw error
+    }
+  }
+
+  const finish = async (
+    trip: Pick<Trip, 'provider' | 'endpoint'>,
+    request: Kept | undefined,
+    contextClasses: readonly string[],
+    arrival: Arrival,
+  ): Promise<UpstreamIdentity> => {
+    const { provider } = trip
+    const upstream = upstreamOf(provider, await metadata.of(provider))
+    const answer = await readFollowing(
+      provider,
+      await received(trip, upstream, arrival),
+      (one) => rulesOf(trip, one, request, contextClasses),
+      upstream,
+    )
+    const identity = scheme.identity(answer, provider, upstream.entityId)
+    await takeOnce(provider, answer)
+    return identity
+  }
+
+  /** Classes that the answer must have, where they were asked for exactly. */
+  const exactClasses = ({ contextClasses, contextComparison }: RequestExtras): readonly string[] =>
+    contextComparison === 'exact' ? contextClasses : []
+
+  return {
+    names: scheme.names,
+
+    begin: async (trip) => {
+      const { provider } = trip
+      const settings = scheme.settings(provider)
+      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const extras = scheme.extras(provider, trip)
+      const isForced = [trip.forceAuthn, provider.config.forceAuthn, extras.isForced].includes(true)
+      const kept: Kept = { id: newMessageId(), sentAt: clock.now(), isForced }
+      const message = authnRequest({
+        ...extras,
+        id: kept.id,
+        now: kept.sentAt,
+        destination: upstream.sso.url,
+        acsUrl: acsUrlOf(trip),
+        spEntityId: spEntityIdOf(provider),
+        settings,
+        hasSubjectAttribute: provider.config.subjectAttribute !== undefined,
+        forceAuthn: isForced,
+      })
+      const [key] = await signersFor(provider, settings)
+      const sent = { parameter: 'SAMLRequest', message, relayState: trip.state } as const
+      return { departure: await carry({ ...sent, ...upstream.sso }, key), kept }
+    },
+
+    stateOf: (arrival) =>
+      arrival.method === 'POST' ? arrival.form('RelayState') : arrival.query('RelayState'),
+
+    finish: (trip, kept, arrival) =>
+      finish(trip, kept as Kept, exactClasses(scheme.extras(trip.provider, trip)), arrival),
+
+    unsolicited: (trip, arrival) => {
+      if (trip.provider.config.idpInitiatedSsoEnabled !== true)
+        throw new UpstreamRefused(
+          'not-allowed',
+          'the provider began by itself; set idpInitiatedSsoEnabled to allow that',
+        )
+      return finish(trip, undefined, [], arrival)
+    },
+  }
+}
+
+/** Levels of ours that are classes of SAML too: URIs. */
+const classesOf = (acr: Trip['acr']): readonly string[] | undefined => {
+  const classes = (acr ?? []).filter((one) => one.includes(':'))
+  return classes.length > 0 ? classes : undefined
+}
+
+/** SAML without a scheme on top. */
+export const plainSaml: Scheme = {
+  names: ['saml'],
+  settings: settingsOf,
+  extras: ({ config }, { acr }) => ({
+    contextClasses: classesOf(acr) ?? config.authnContextClassRefs ?? [],
+    contextComparison: config.authnContextComparison ?? 'exact',
+    attributeConsumingServiceIndex: config.attributeConsumingServiceIndex,
+  }),
+  identity: (answer, provider, issuer) =>
+    identityOf(answer, {
+      config: provider.config,
+      issuer,
+      nameIdFormat: settingsOf(provider).nameIdFormat,
+    }),
+  client: () => undefined,
+}
