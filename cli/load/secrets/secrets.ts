@@ -140,12 +140,18 @@ export interface ResolvedSecrets {
 const emptyHint = (source: SecretSource): string =>
   source.from === 'env' ? `${source.name} is set to nothing` : 'leave the field out instead'
 
+/** A source without a value is one error, reported at its first use with the number of uses. */
+const counted = ({ message, ...rest }: Diagnostic, uses: number): Diagnostic => {
+  const times = rest.place === undefined ? `${uses} times` : `${uses} times, first here`
+  return { ...rest, message: uses === 1 ? message : `${message} (used ${times})` }
+}
+
 /** Fetches all of them and tells about every one that cannot be had; a source that is named twice is asked once. */
 export const resolveSecrets = async (
   list: readonly WantedSecret[],
   options: ResolveOptions,
 ): Promise<ResolvedSecrets> => {
-  const diagnostics: Diagnostic[] = []
+  const faults = new Map<string, { readonly first: Diagnostic; uses: number }>()
   const values: (string | null)[] = []
   const isUnset: boolean[] = []
   const outcomes = new Map<string, Outcome>()
@@ -166,17 +172,25 @@ export const resolveSecrets = async (
       continue
     }
     values.push(null)
+    // Each literal is a place of its own, also where two realms of a file have the same pointer.
+    const cause = source.from === 'literal' ? `${values.length} ${name}` : name
+    const known = faults.get(cause)
+    if (known) {
+      known.uses += 1
+      continue
+    }
+    const fault =
+      'value' in outcome
+        ? {
+            code: 'secret-empty',
+            message: 'the value of this secret is empty',
+            hint: emptyHint(source),
+          }
+        : outcome
     const { place } = wanted
     const at = place === undefined ? {} : { place }
-    if ('value' in outcome)
-      diagnostics.push({
-        severity: 'error',
-        code: 'secret-empty',
-        message: 'the value of this secret is empty',
-        hint: emptyHint(source),
-        ...at,
-      })
-    else diagnostics.push({ severity: 'error', ...outcome, ...at })
+    faults.set(cause, { first: { severity: 'error', ...fault, ...at }, uses: 1 })
   }
+  const diagnostics = [...faults.values()].map(({ first, uses }) => counted(first, uses))
   return { values, isUnset, diagnostics }
 }

@@ -181,4 +181,20 @@ describe('secrets are fetched', () => {
     ])
     expect(diagnostics).toHaveLength(3)
   })
+
+  it('and each that is missing is one error, with the first place and the count, however often it is used', async () => {
+    const gone = { from: 'env', name: 'GONE' } as const
+    const { values, isUnset, diagnostics } = await fetched(
+      [gone, { from: 'env', name: 'NONE' }, gone, { from: 'file', path: 'b' }, gone],
+      true,
+      { NONE: '' },
+    )
+    expect(values).toEqual([null, null, null, null, null])
+    expect(isUnset).toEqual([true, false, true, false, true])
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      'the environment variable GONE is not set (used 3 times, first here)',
+      'the value of this secret is empty',
+      'the file b of a secret does not exist',
+    ])
+  })
 })
