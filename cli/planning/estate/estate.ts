@@ -232,7 +232,7 @@ export const planFiles = async (
   return { plan, unplanned }
 }
 
-/** Ends a command with the first of several failures; `others` says what became of the rest. */
+/** Ends a command with all that failed and the exit code of the first; `others` says what became of the rest. */
 export const failTogether = (
   failed: readonly Unplanned[],
   { total, others }: { readonly total: number; readonly others: string },
@@ -240,12 +240,17 @@ export const failTogether = (
   const [first] = failed
   if (!first) return
   if (total === 1) throw first.error
-  const { exitCode, hint, diagnostics } = failureOf(first.error)
-  const told = failed.map(({ realm, error }) => `${realm}: ${failureOf(error).message}`)
+  const failures = failed.map(({ realm, error }) => ({ realm, ...failureOf(error) }))
+  const told = failures.map(({ realm, message }) => `${realm}: ${message}`)
+  const hints = new Set(failures.flatMap(({ hint }) => hint ?? []))
   throw new CommandError(
-    exitCode,
+    failureOf(first.error).exitCode,
     `${failed.length} of ${total} realms failed; ${others}. ${told.join('; ')}`,
-    { ...(hint === null ? {} : { hint }), diagnostics, cause: first.error },
+    {
+      ...(hints.size === 0 ? {} : { hint: [...hints].join('\n  ') }),
+      diagnostics: failures.flatMap(({ diagnostics }) => diagnostics),
+      cause: first.error,
+    },
   )
 }
 

@@ -71,6 +71,27 @@ describe('a realm that the server refuses', () => {
   })
 })
 
+describe('two realms that the server refuses', () => {
+  it.each(['plan', 'apply --auto-approve'])(
+    'are both told by %s, each with its lines',
+    async (command) => {
+      const realms = [newRealm(), newRealm()] as const
+      const { run } = newEstate(world(), { 'a.yaml': bad(realms[0]), 'b.yaml': bad(realms[1]) })
+      const { code, stderr } = await run(`${command} a.yaml b.yaml -o json`)
+      expect(code).toBe(3)
+      const { message, hint, diagnostics } = JSON.parse(stderr).error
+      for (const realm of realms) {
+        expect(message).toContain(`${realm}: the server refuses realm ${realm}`)
+        expect(hint).toContain(`realm ${realm} was not changed`)
+      }
+      expect(diagnostics).toMatchObject([
+        { code: 'missing-reference', place: { file: 'a.yaml', line: 2 } },
+        { code: 'missing-reference', place: { file: 'b.yaml', line: 2 } },
+      ])
+    },
+  )
+})
+
 describe('more users than a realm can manage', () => {
   const users = (count: number): string =>
     Array.from({ length: count }, (_, i) => `  - { username: u${i} }`).join('\n')
