@@ -46,6 +46,7 @@ import { type MetadataService, metadataRoutes } from './metadata/metadata.ts'
 import { createMetadataReads } from './metadata/metadata-reads.ts'
 import { createMetadataRefresh } from './metadata/refresh.ts'
 import { samlPages } from './page-definitions.ts'
+import { findServiceProvider } from './service-provider.ts'
 import { aimedLevel, createInteraction, stepsUp } from './sso/interaction.ts'
 import { ssoRoutes } from './sso/sso.ts'
 import { createSsoFlow } from './sso/sso-flow.ts'
@@ -169,6 +170,8 @@ export const openSaml = (needs: SamlNeeds) => {
       continueTo: trip.addressOf(realm, found.handle),
       username: hinted ? asked.subject?.value : undefined,
       clientId: found.clientId,
+      application: async (view) =>
+        (await findServiceProvider({ view }, found.clientId))?.displayName,
       acr: aimedLevel(asked),
       stepsUp: stepsUp(asked),
       formTargets: formTargets(asked.acs.url),

@@ -74,7 +74,7 @@ const providerOf = (document: StoredDocument): ServiceProvider => {
 
 /** Nothing for one that does not exist or is disabled: from outside they are the same. */
 export const findServiceProvider = async (
-  { view }: Issuer,
+  { view }: Pick<Issuer, 'view'>,
   entityId: string,
 ): Promise<ServiceProvider | undefined> => {
   const document = await view.get(SamlClient.kind, entityId)

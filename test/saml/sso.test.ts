@@ -74,6 +74,13 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     expect(told.xml).not.toContain('alice</saml:NameID>')
   })
 
+  it('names the service provider on the sign-in page, and no client of the same name', async () => {
+    await site.client({ clientId: entityId, name: 'Not asked' })
+    const { body } = await newPerson(site).open(askUrl(site))
+    expect(body).toContain('to continue to The &lt;Shop&gt;.')
+    expect(body).not.toContain('Not asked')
+  })
+
   it('uses the session again, and knows the user by the same name', async () => {
     const [first, second] = [await alice.open(askUrl(site)), await alice.open(askUrl(site))]
     const [one, two] = [await verifiedOf(site, first), await verifiedOf(site, second)]

@@ -1,12 +1,21 @@
 /** The pending request of a sign-in page: an authorize request, an invitation, or a page of the server. */
 
+import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { twoFactors } from '#server/sign-in/flow/levels.ts'
 import { invitationHandle, type OpenedInvitations } from '#server/sign-in/opened-invitations.ts'
 import type { FindPending } from '#server/sign-in/pages/pending.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import { ownPage, wantsStrength } from '../page-handles.ts'
 import type { AuthorizeTrip } from './authorize-protocol.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'
+
+const applicationOf = async (view: RealmView, clientId: string): Promise<string | undefined> => {
+  const document = await view.get(Client.kind, clientId)
+  const client = document && contentOf<ClientDoc>(document)
+  return client?.enabled ? displayNameOf(client) : undefined
+}
 
 export const createFindPending = (
   trip: Pick<AuthorizeTrip, 'findOf' | 'addressOf'>,
@@ -26,6 +35,7 @@ export const createFindPending = (
         username: found.request.loginHint,
         locales: found.request.locales,
         clientId: found.clientId,
+        application: (view) => applicationOf(view, found.clientId),
         acr: wantedLevel(found.request),
         organization: found.request.organization,
         stepsUp: stepsUp(found.request),

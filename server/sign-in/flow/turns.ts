@@ -1,10 +1,7 @@
 /** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Client, type ClientDoc, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { stepPath } from '../pages/addresses.ts'
 import type { Browser } from '../pages/browser.ts'
@@ -43,17 +40,6 @@ export interface Turn {
 const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
   state.amr.length > 0 ? user?.username : state.name
 
-/** Of a client that the realm lets sign users in; a page speaks for no other. */
-const applicationOf = async (
-  view: RealmView,
-  pending: PendingSignIn | undefined,
-): Promise<string | undefined> => {
-  if (pending?.clientId === undefined) return undefined
-  const document = await view.get(Client.kind, pending.clientId)
-  const client = document && contentOf<ClientDoc>(document)
-  return client?.enabled ? displayNameOf(client) : undefined
-}
-
 export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) => {
   const pendingOf = async (
     request: RealmRequest,
@@ -80,7 +66,7 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     const prepared = browser.prepare(request, reply, realm)
     const sessionCookie = browser.sessionCookie(request, realm)
     const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
-    const application = await applicationOf(view, pending)
+    const application = await pending?.application?.(view)
     return { visit, visitor, pending, application, csrf: prepared.csrf }
   }
 

@@ -1,6 +1,7 @@
 /** A pending request that waits for a sign-in, independent of its protocol. */
 
 import type { FastifyRequest } from 'fastify'
+import type { RealmView } from '#server/storage/documents/copy.ts'
 
 export interface PendingSignIn {
   /** A path of ours that the browser goes on to once it is signed in. */
@@ -11,6 +12,8 @@ export interface PendingSignIn {
   readonly locales?: string | undefined
   /** The client that it is for. */
   readonly clientId?: string | undefined
+  /** The name of the client on pages; undefined where the realm does not let it sign users in: a page speaks for no other. */
+  readonly application?: ((view: RealmView) => Promise<string | undefined>) | undefined
   /** The organization that is asked for, by alias. */
   readonly organization?: string | undefined
   /** The invitation that this browser has opened, while it can be accepted. */
