@@ -20,6 +20,12 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
       grantTypes: ['authorization_code'],
       redirectUris: [redirectUri],
     })
+    // Its users have no number: nothing is sent there.
+    await world.must('PUT', '/messaging/providers', {
+      channel: 'SMS',
+      driver: 'http',
+      config: { url: 'https://sms.example/send' },
+    })
   })
   afterAll(() => world.close())
   beforeEach(async () => {
@@ -34,7 +40,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
   const template = (templateKey: string, enabled: boolean) =>
     world.must('PUT', '/messaging/templates', {
       templateKey,
-      channel: 'EMAIL',
+      channel: templateKey === 'otp-sms' ? 'SMS' : 'EMAIL',
       locale: 'en',
       subject: 'Link',
       body: 'Here: {{link}} or {{code}}.',
@@ -141,6 +147,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     ['forgot', [{ authenticator: 'username-password' }]],
     ['', [{ authenticator: 'identify' }, { authenticator: 'email-link' }]],
     ['', [{ authenticator: 'identify' }, { authenticator: 'email-code' }]],
+    ['', [{ authenticator: 'identify' }, { authenticator: 'sms-code' }]],
   ])('names no address and claims no message before a proof: %s %j', async (path, executions) => {
     await world.setFlow(executions)
     const pages = new Set<string>()
@@ -159,6 +166,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     ['reset-password', 'forgot', [{ authenticator: 'username-password' }]],
     ['magic-link-email', '', [{ authenticator: 'identify' }, { authenticator: 'email-link' }]],
     ['otp-email', '', [{ authenticator: 'identify' }, { authenticator: 'email-code' }]],
+    ['otp-sms', '', [{ authenticator: 'identify' }, { authenticator: 'sms-code' }]],
   ])(
     'says that it does not work where %s is not enabled, whoever asks',
     async (key, path, executions) => {
@@ -189,5 +197,19 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     expect(body).not.toMatch(/is on its way|was sent/)
     expect(browser.isSignedIn('shop')).toBe(false)
     await template('otp-email', true)
+  })
+
+  it('does not claim a code to an address that is to be verified where the message is not enabled', async () => {
+    await template('verify-email', false)
+    await world.settings({ verifyEmail: true })
+    await world.addUser('unverified', { emailVerified: false })
+    const browser = world.browser()
+    await browser.open(login)
+    const { body } = await browser.submit({ username: 'unverified', password })
+    await world.settings({ verifyEmail: null })
+    await template('verify-email', true)
+    expect(body).not.toMatch(/is on its way|was sent/)
+    expect(body).toContain('This does not work at the moment')
+    expect(browser.isSignedIn('shop')).toBe(false)
   })
 })
