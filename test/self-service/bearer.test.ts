@@ -1,6 +1,9 @@
 /** The account by access token: the token has the authentication level of its sign-in. */
 
+import { createHash } from 'node:crypto'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#server/platform/ids.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
@@ -22,11 +25,14 @@ describe.each(backends.slice(0, 1))('an account by token on $name', (backend) =>
   })
   afterAll(() => site.close())
 
-  const tokenOf = async (authentication: {
-    readonly sid?: string
-    readonly authTime?: number
-    readonly acr?: string
-  }): Promise<string> => {
+  const tokenOf = async (
+    authentication: {
+      readonly sid?: string
+      readonly authTime?: number
+      readonly acr?: string
+    },
+    jkt?: string,
+  ): Promise<string> => {
     const issuer = await issuerOf(site)
     const document = await issuer.view.byId('client', portal.id)
     if (!document) throw new Error('no portal')
@@ -38,6 +44,7 @@ describe.each(backends.slice(0, 1))('an account by token on $name', (backend) =>
       user: ann,
       scope: ['openid', 'account'],
       authentication: { grantId: grant.id, ...authentication },
+      jkt,
     })
     return token
   }
@@ -90,6 +97,29 @@ describe.each(backends.slice(0, 1))('an account by token on $name', (backend) =>
     )
     const better = await tokenOf({ authTime: now(), acr: '2' })
     expect((await send(better, 'POST', path, {})).status).toBe(200)
+  })
+
+  it('is asked for a stronger sign-in in the scheme of its token (RFC 9449 §7.1)', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const jwk = await exportJWK(publicKey)
+    const token = await tokenOf({ acr: '2' }, await calculateJwkThumbprint(jwk))
+    const htu = `${site.issuer}/account/credentials/recovery-codes`
+    const ath = createHash('sha256').update(token).digest('base64url')
+    const post = async (nonce?: string) => {
+      const iat = Math.floor(now() / 1000)
+      const dpop = await new SignJWT({ htm: 'POST', htu, ath, jti: newId(), iat, nonce })
+        .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk })
+        .sign(privateKey)
+      const headers = { authorization: `DPoP ${token}`, dpop, 'content-type': 'application/json' }
+      return fetch(htu, { method: 'POST', headers, body: '{}' })
+    }
+    const first = await post()
+    const nonce = first.headers.get('dpop-nonce')
+    const { status, headers } = nonce === null ? first : await post(nonce)
+    expect([status, headers.get('www-authenticate')]).toEqual([
+      403,
+      'DPoP error="insufficient_user_authentication", max_age="300"',
+    ])
   })
 
   it('signs out everywhere but where the token comes from', async () => {
