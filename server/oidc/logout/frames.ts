@@ -1,11 +1,11 @@
 /** The pages of clients that sign the user out in the browser (OIDC Front-Channel Logout 1.0). */
 
 import { Client, displayNameOf } from '#schemas/kinds/clients/client.ts'
+import { withQuery } from '#server/http/query.ts'
 import type { FramesOf } from '#server/sessions/front-channel.ts'
 import { clientsOfSession } from '#server/sessions/session-clients.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { clientOf } from '#server/tokens/client.ts'
-import { withQuery } from '../authorize/response-modes/query.ts'
 
 export const createFramesOf =
   (storage: Pick<Storage, 'db'>): FramesOf =>
@@ -20,7 +20,7 @@ export const createFramesOf =
         ? [
             {
               application: displayNameOf(doc),
-              url: withQuery(frontchannelLogoutUri, { iss: url, sid }),
+              url: withQuery(frontchannelLogoutUri, new URLSearchParams({ iss: url, sid })),
             },
           ]
         : []

@@ -10,6 +10,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
+import { withQuery } from '#server/http/query.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
@@ -23,7 +24,6 @@ import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
-import { withQuery } from '../authorize/response-modes/query.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
@@ -127,7 +127,10 @@ const createHandlers = (parts: LogoutParts) => {
       )
     if (uri !== undefined && !client?.doc.postLogoutRedirectUris.includes(uri))
       throw invalidRequest('the post_logout_redirect_uri is not one that the client registered')
-    const target = uri === undefined || state === undefined ? uri : withQuery(uri, { state })
+    const target =
+      uri === undefined || state === undefined
+        ? uri
+        : withQuery(uri, new URLSearchParams({ state }))
     return { parameters, sid: hint?.sid, client, target }
   }
 

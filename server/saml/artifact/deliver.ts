@@ -1,6 +1,7 @@
 /** How a response gets to its assertion consumer service: as a form, or as an artifact that stands for it. */
 
 import type { FastifyReply } from 'fastify'
+import { withQuery } from '#server/http/query.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -21,13 +22,6 @@ export interface Delivery {
   send(visit: ProtocolVisit): FastifyReply
 }
 
-const withParameters = (url: string, parameters: Readonly<Record<string, string>>): string => {
-  const query = Object.entries(parameters)
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-    .join('&')
-  return `${url}${url.includes('?') ? '&' : '?'}${query}`
-}
-
 export const createDeliver =
   ({ pages, artifacts }: { readonly pages: SamlPages; readonly artifacts: Artifacts }) =>
   (
@@ -43,14 +37,11 @@ export const createDeliver =
           sendPost(pages, visit, provider, { url, xml: writeElement(response), relayState }),
       }
     const { artifact, statements } = artifacts.create(issuer, provider, response)
-    const parameters = {
-      SAMLart: artifact,
-      ...(relayState === undefined ? {} : { RelayState: relayState }),
-    }
-    return {
-      statements,
-      send: ({ reply }) => reply.redirect(withParameters(url, parameters), 303),
-    }
+    const query = [
+      `SAMLart=${encodeURIComponent(artifact)}`,
+      ...(relayState === undefined ? [] : [`RelayState=${encodeURIComponent(relayState)}`]),
+    ].join('&')
+    return { statements, send: ({ reply }) => reply.redirect(withQuery(url, query), 303) }
   }
 
 export type Deliver = ReturnType<typeof createDeliver>

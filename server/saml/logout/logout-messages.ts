@@ -1,6 +1,7 @@
 /** LogoutRequests and LogoutResponses of ours (SAML Core §3.7), and how they are sent in the browser. */
 
 import { type NameIdFormat, nameIdFormatOf } from '#schemas/drivers/saml.ts'
+import { withQuery } from '#server/http/query.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -27,9 +28,6 @@ export type Carried =
   | { readonly binding: 'HTTP-POST'; readonly url: string; readonly xml: string }
 
 type Session = Pick<SamlSessionRow, 'name_id' | 'name_id_format' | 'session_index'>
-
-const withQuery = (url: string, query: string): string =>
-  `${url}${url.includes('?') ? '&' : '?'}${query}`
 
 export const createLogoutMessages = ({
   signerFor,

@@ -1,6 +1,7 @@
 /** The addresses of the pages of a sign-in. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
+import { withQuery } from '#server/http/query.ts'
 import { type Entry, entryOf, forgotEntry, registerEntry, signInEntry } from '../flow/entries.ts'
 import type { SignIn } from '../flow/sign-ins.ts'
 import { pendingParameter } from './pending.ts'
@@ -40,7 +41,5 @@ export const stepPath = ({ realm, handle, state, version }: SignIn): string =>
 export const startPath = (signIn: SignIn): string => stepPath({ ...signIn, version: undefined })
 
 /** Only a forgotten password ends without a session. */
-export const afterReset = (realm: string, handle: string | undefined): string => {
-  const path = signInPath(realm, handle)
-  return `${path}${path.includes('?') ? '&' : '?'}notice=password-changed`
-}
+export const afterReset = (realm: string, handle: string | undefined): string =>
+  withQuery(signInPath(realm, handle), 'notice=password-changed')
