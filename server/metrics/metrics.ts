@@ -16,6 +16,8 @@ import { registerProcessMetrics } from './process-metrics.ts'
 import { createRequestDurations, type HandledRequest } from './request-durations.ts'
 
 export type LoginOutcome = 'success' | 'failure'
+/** Failure: the request was trusted and could not be met, such as for a session that is not there. */
+export type LogoutOutcome = 'success' | 'failure'
 export type WriteOutcome = 'success' | 'denied'
 
 /** The figures of one process, in a form that travels between processes. */
@@ -27,6 +29,8 @@ export interface Metrics {
   /** By a realm, which therefore exists. */
   tokenIssued(realm: string): void
   mfaChallenge(realm: string): Promise<void>
+  /** A logout that a service provider asked for, by a realm, which therefore exists. */
+  samlLogout(realm: string, outcome: LogoutOutcome): void
   adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
   /** By a realm, which therefore exists. */
   messageSuppressed(realm: string, limit: string): void
@@ -49,6 +53,7 @@ const names = {
   tokens: 'svc_tokens_issued_total',
   challenges: 'svc_mfa_challenge_total',
   writes: 'svc_admin_write_total',
+  samlLogouts: 'svc_saml_logout_total',
   suppressed: 'svc_messages_suppressed_total',
 } as const
 
@@ -69,6 +74,10 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
   const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
+  const samlLogouts = counter(names.samlLogouts, 'Logouts that SAML service providers asked for.', [
+    'realm',
+    'outcome',
+  ])
   const suppressed = counter(names.suppressed, 'Messages that a limit kept back.', [
     'realm',
     'limit',
@@ -97,6 +106,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),
+    samlLogout: (realm, outcome) => samlLogouts.inc({ realm, outcome }),
     messageSuppressed: (realm, limit) => suppressed.inc({ realm, limit }),
     request: durations.observe,
     jobAttempted,

@@ -57,7 +57,7 @@ export interface SamlNeeds {
   readonly clock: Clock
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly recorder: Recorder
-  readonly metrics: Pick<Metrics, 'tokenIssued'>
+  readonly metrics: Pick<Metrics, 'tokenIssued' | 'samlLogout'>
   readonly jobs: Pick<Jobs, 'wake'>
   readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
   readonly sessions: Sessions
@@ -137,6 +137,7 @@ export const openSaml = (needs: SamlNeeds) => {
       clock,
       issuers,
       recorder,
+      metrics,
       sessions,
       samlSessions,
       browser: signIn.browser,

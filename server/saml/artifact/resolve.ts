@@ -5,7 +5,6 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
@@ -26,6 +25,7 @@ import { checkHeader } from '../bindings/message-header.ts'
 import { receiveSoap } from '../bindings/receive.ts'
 import { describeSoap } from '../description.ts'
 import { SamlRefused } from '../errors.ts'
+import { createFailures } from '../failures.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 import type { Artifacts } from './artifacts.ts'
 
@@ -39,6 +39,7 @@ export interface ResolveParts {
 
 export const resolveRoutes = (parts: ResolveParts) => {
   const { clock, issuers, recorder, signerFor, artifacts } = parts
+  const failures = createFailures(recorder, 'SAML_SSO')
 
   const answer = async (
     issuer: Issuer,
@@ -60,17 +61,6 @@ export const resolveRoutes = (parts: ResolveParts) => {
       await signerFor(issuer, provider),
     )
 
-  const recordFailure = async (
-    { ip: sourceIp }: FastifyRequest,
-    { name: realm }: Issuer,
-    { id }: { readonly id: string },
-    detail: string,
-  ): Promise<void> => {
-    const resource = { resourceType: SamlClient.resourceType, resourceId: id }
-    const event = { type: 'SAML_SSO', realm, actor: id, sourceIp, outcome: 'FAILURE' } as const
-    await recorder.append([], [{ ...event, ...resource, detail }])
-  }
-
   const resolve = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
     const issuer = await freshIssuer(issuers, request)
     try {
@@ -84,17 +74,15 @@ export const resolveRoutes = (parts: ResolveParts) => {
       const artifact = childOf(message, 'samlp:Artifact')?.text.trim() ?? ''
       const response = await artifacts.take(issuer, provider, artifact)
       if (!response)
-        await recordFailure(
-          request,
-          issuer,
+        await failures.record(
+          { request, issuer },
           provider,
           'the artifact is unknown, used, expired or of another service provider',
         )
       return sendSoap(reply, await answer(issuer, provider, id, response))
     } catch (error) {
       if (!(error instanceof SamlRefused || error instanceof XmlRefused)) throw error
-      if ('provider' in error && error.provider)
-        await recordFailure(request, issuer, error.provider, error.message)
+      await failures.recordRefusal({ request, issuer }, error)
       return sendFault(reply, 403, error.message)
     }
   }

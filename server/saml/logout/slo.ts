@@ -4,8 +4,8 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FramesOf } from '#server/sessions/front-channel.ts'
 import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
@@ -28,6 +28,8 @@ import {
 } from '../bindings/receive.ts'
 import { describePage, describeStatus } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { createFailures } from '../failures.ts'
+import type { ServiceProvider } from '../service-provider.ts'
 import type { EndSessions } from './end-sessions.ts'
 import { type LogoutFlow, partial, type Rest } from './logout-flow.ts'
 import type { LogoutMessages } from './logout-messages.ts'
@@ -37,6 +39,7 @@ export interface SloParts {
   readonly clock: Clock
   readonly issuers: Issuers
   readonly recorder: Pick<Recorder, 'append'>
+  readonly metrics: Pick<Metrics, 'samlLogout'>
   readonly sessions: Pick<Sessions, 'find'>
   readonly samlSessions: SamlSessions
   readonly browser: Browser
@@ -58,41 +61,13 @@ const nameOf = (isResponse: boolean): Message =>
 
 export const sloRoutes = (parts: SloParts) => {
   const { clock, issuers, recorder, sessions, samlSessions, browser, messages, endSessions } = parts
-  const { flow, framesOf } = parts
+  const { flow, framesOf, metrics } = parts
+  const failures = createFailures(recorder, 'LOGOUT')
 
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<ProtocolVisit> => ({ request, reply, issuer: await freshIssuer(issuers, request) })
-
-  const recordFailure = async (
-    { request, issuer }: ProtocolVisit,
-    provider: { readonly id: string },
-    detail: string,
-  ): Promise<void> => {
-    await recorder.append(
-      [],
-      [
-        {
-          type: 'LOGOUT',
-          realm: issuer.name,
-          actor: provider.id,
-          sourceIp: request.ip,
-          outcome: 'FAILURE',
-          resourceType: SamlClient.resourceType,
-          resourceId: provider.id,
-          detail,
-        },
-      ],
-    )
-  }
-
-  /** Nothing in the message was trusted; the service provider that it names is known. */
-  const recordRefusal = async (visit: ProtocolVisit, error: unknown): Promise<never> => {
-    if (error instanceof SamlRefused && error.provider)
-      await recordFailure(visit, error.provider, error.message)
-    throw error
-  }
 
   /** The id of the browser's own session, where it sends its cookie. */
   const ownSession = async ({ request, issuer }: ProtocolVisit): Promise<string | undefined> => {
@@ -130,8 +105,18 @@ export const sloRoutes = (parts: SloParts) => {
         return left.rest?.statements ?? []
       },
     })
+    metrics.samlLogout(issuer.name, 'success')
     if (ended.some(({ session }) => session.sid === own)) browser.signOut(visit.reply, issuer.name)
     return left
+  }
+
+  const notEnded = async (
+    visit: ProtocolVisit,
+    provider: ServiceProvider,
+    { code, message }: SamlStatusError,
+  ): Promise<void> => {
+    metrics.samlLogout(visit.issuer.name, 'failure')
+    await failures.record(visit, provider, `${code}: ${message}`)
   }
 
   /** In the browser. */
@@ -146,7 +131,7 @@ export const sloRoutes = (parts: SloParts) => {
       return await flow.answer(visit, provider, asking, isPartial ? partial() : undefined)
     } catch (error) {
       if (!(error instanceof SamlStatusError)) throw error
-      await recordFailure(visit, provider, `${error.code}: ${error.message}`)
+      await notEnded(visit, provider, error)
       return flow.answer(visit, provider, asking, error)
     }
   }
@@ -171,7 +156,7 @@ export const sloRoutes = (parts: SloParts) => {
       })
     }
     if (outcome === 'failed')
-      await recordFailure(visit, provider, `the service provider answered ${codes.join(' ')}`)
+      await failures.record(visit, provider, `the service provider answered ${codes.join(' ')}`)
     return flow.signedOut(visit, provider)
   }
 
@@ -186,7 +171,8 @@ export const sloRoutes = (parts: SloParts) => {
         ? await logOut(visit, received)
         : await noteAnswer(visit, received)
     } catch (error) {
-      return recordRefusal(visit, error)
+      await failures.recordRefusal(visit, error)
+      throw error
     }
   }
 
@@ -216,13 +202,12 @@ export const sloRoutes = (parts: SloParts) => {
         return await answer(isPartial ? partial() : undefined)
       } catch (error) {
         if (!(error instanceof SamlStatusError)) throw error
-        await recordFailure(visit, provider, `${error.code}: ${error.message}`)
+        await notEnded(visit, provider, error)
         return await answer(error)
       }
     } catch (error) {
       if (!(error instanceof SamlRefused || error instanceof XmlRefused)) throw error
-      if ('provider' in error && error.provider)
-        await recordFailure(visit, error.provider, error.message)
+      await failures.recordRefusal(visit, error)
       return sendFault(reply, 403, error.message)
     }
   }

@@ -5,7 +5,6 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
-import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
@@ -27,6 +26,7 @@ import {
 } from '../bindings/receive.ts'
 import { describePage } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { createFailures } from '../failures.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
 import { checkAuthnRequest, targetOf } from './authn-request.ts'
 import type { SsoFlow } from './sso-flow.ts'
@@ -41,32 +41,9 @@ export interface SsoParts {
   readonly flow: SsoFlow
 }
 
-/** Nothing in the message was trusted; the service provider that it names is known. */
-const recordRefusal = async (
-  recorder: Recorder,
-  { request, issuer }: ProtocolVisit,
-  error: unknown,
-): Promise<never> => {
-  if (error instanceof SamlRefused && error.provider)
-    await recorder.append(
-      [],
-      [
-        {
-          type: 'SAML_SSO',
-          realm: issuer.name,
-          actor: error.provider.id,
-          sourceIp: request.ip,
-          outcome: 'FAILURE',
-          resourceType: SamlClient.resourceType,
-          resourceId: error.provider.id,
-          detail: error.message,
-        },
-      ],
-    )
-  throw error
-}
-
 export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) => {
+  const failures = createFailures(recorder, 'SAML_SSO')
+
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
@@ -100,7 +77,8 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
       })
       return await begin(visit, received, (journey) => flow.proceed(visit, journey))
     } catch (error) {
-      return recordRefusal(recorder, visit, error)
+      await failures.recordRefusal(visit, error)
+      throw error
     }
   }
 
@@ -114,7 +92,8 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
       )
       return await begin(visit, received, (journey) => trip.store(visit, journey))
     } catch (error) {
-      return recordRefusal(recorder, visit, error)
+      await failures.recordRefusal(visit, error)
+      throw error
     }
   }
 
@@ -145,7 +124,8 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
     try {
       return await flow.proceed(visit, { client: provider, request: initiated(visit, provider) })
     } catch (error) {
-      return recordRefusal(recorder, visit, error)
+      await failures.recordRefusal(visit, error)
+      throw error
     }
   }
 

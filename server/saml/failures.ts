@@ -1,0 +1,54 @@
+/**
+ * Messages that are refused, in the audit log. Nothing in such a message is trusted: the event names the service provider that
+ * the message claims to be from, where the realm has it, and the reason.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import { SamlRefused } from './errors.ts'
+
+/** The part of a visit that an event is about. */
+export interface FailedVisit {
+  readonly request: Pick<FastifyRequest, 'ip'>
+  readonly issuer: Pick<Issuer, 'name'>
+}
+
+export const createFailures = (
+  recorder: Pick<Recorder, 'append'>,
+  type: Extract<AuditEvent['type'], 'SAML_SSO' | 'LOGOUT'>,
+) => {
+  const record = async (
+    { request, issuer }: FailedVisit,
+    { id }: { readonly id: string },
+    detail: string,
+  ): Promise<void> => {
+    await recorder.append(
+      [],
+      [
+        {
+          type,
+          realm: issuer.name,
+          actor: id,
+          sourceIp: request.ip,
+          outcome: 'FAILURE',
+          resourceType: SamlClient.resourceType,
+          resourceId: id,
+          detail,
+        },
+      ],
+    )
+  }
+
+  return {
+    record,
+    /** Records a refusal that names a service provider; every other error leaves no event. */
+    recordRefusal: async (visit: FailedVisit, error: unknown): Promise<void> => {
+      if (error instanceof SamlRefused && error.provider)
+        await record(visit, error.provider, error.message)
+    },
+  }
+}
+
+export type Failures = ReturnType<typeof createFailures>
