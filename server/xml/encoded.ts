@@ -14,6 +14,9 @@ export const decodeBase64 = (encoded: string, what: string): Buffer => {
   return bytes
 }
 
+/** Bytes that are allocated at a time for what is inflated: an ordinary message fits in, and 16 KiB were garbage each time. */
+const CHUNK = 2048
+
 const tooLarge = (limit: number): never =>
   refuse('too-large', `the message is larger than ${limit} bytes`)
 
@@ -46,7 +49,7 @@ const isTooLarge = (error: unknown): boolean =>
 export const readDeflated = (encoded: string, limit: number): string => {
   const bytes = decodeBounded(encoded, limit)
   try {
-    return utf8(inflateRawSync(bytes, { maxOutputLength: limit }))
+    return utf8(inflateRawSync(bytes, { maxOutputLength: limit, chunkSize: CHUNK }))
   } catch (error) {
     if (isTooLarge(error)) return tooLarge(limit)
     if (error instanceof Error && error.name === 'XmlRefused') throw error

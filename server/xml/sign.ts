@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { envelopedSignature, exclusiveC14n, rsaSha256, sha256 } from './algorithms.ts'
-import { element, type Template, writeElement } from './write.ts'
+import { element, type Template, writeAround, writeElement, writtenOften } from './write.ts'
 
 /** An RSA key that signs elsewhere, such as a `RealmKey`. */
 export interface SigningKey {
@@ -16,7 +16,7 @@ export interface SigningKey {
 export const signText = async (text: string, key: SigningKey): Promise<string> =>
   Buffer.from(await key.sign('RS256', text), 'base64url').toString('base64')
 
-const signedInfoOf = (id: string, digest: string): Template =>
+const signedInfo = (id: string, digest: string): Template =>
   element('ds:SignedInfo', {}, [
     element('ds:CanonicalizationMethod', { Algorithm: exclusiveC14n }),
     element('ds:SignatureMethod', { Algorithm: rsaSha256 }),
@@ -30,6 +30,20 @@ const signedInfoOf = (id: string, digest: string): Template =>
     ]),
   ])
 
+const signedInfoOf = writtenOften(['id', 'digest'], ({ id, digest }) => signedInfo(id, digest))
+
+const signatureOf = writtenOften(
+  ['id', 'digest', 'value', 'certificate'],
+  ({ id, digest, value, certificate }) =>
+    element('ds:Signature', {}, [
+      signedInfo(id, digest),
+      element('ds:SignatureValue', {}, value),
+      element('ds:KeyInfo', {}, [
+        element('ds:X509Data', {}, [element('ds:X509Certificate', {}, certificate)]),
+      ]),
+    ]),
+)
+
 /**
  * The element with its Signature where the schemas want it: after Issuer, else first. It must have an `ID`, and children
  * rather than text. Sign from the inside out: what is inside a signed element is signed first.
@@ -39,14 +53,9 @@ export const signElement = async (template: Template, key: SigningKey): Promise<
   const id = attributes['ID']
   if (id === undefined || typeof content === 'string')
     throw new TypeError(`${name} cannot be signed: it needs an ID and children`)
-  const signedInfo = signedInfoOf(id, hash('sha256', writeElement(template), 'base64'))
-  const signature = element('ds:Signature', {}, [
-    signedInfo,
-    element('ds:SignatureValue', {}, await signText(writeElement(signedInfo), key)),
-    element('ds:KeyInfo', {}, [
-      element('ds:X509Data', {}, [element('ds:X509Certificate', {}, key.certificate)]),
-    ]),
-  ])
-  const at = content[0]?.name === 'saml:Issuer' ? 1 : 0
-  return { name, attributes, content: content.toSpliced(at, 0, signature) }
+  const around = writeAround({ name, attributes, content })
+  const digest = hash('sha256', around.text, 'base64')
+  const value = await signText(writeElement(signedInfoOf({ id, digest })), key)
+  const signature = signatureOf({ id, digest, value, certificate: key.certificate })
+  return around.with(signature, content[0]?.name === 'saml:Issuer' ? 1 : 0)
 }

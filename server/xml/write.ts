@@ -61,29 +61,99 @@ const byName = (left: string, right: string): number => {
   return order(first && namespaces[first], second && namespaces[second])
 }
 
-const writeInto = (template: Template, declared: readonly string[]): string => {
-  const { name, attributes, content } = template
-  const own = prefixOf(name)
-  const names = Object.keys(attributes).filter((key) => attributes[key] !== undefined)
+/** The start tag, and the prefixes that are declared within. */
+const startOf = (
+  { name, attributes }: Template,
+  declared: readonly string[],
+): { readonly tag: string; readonly inside: readonly string[] } => {
+  const names: string[] = []
+  const fresh: string[] = []
+  const use = (prefix: string): void => {
+    if (prefix !== '' && !declared.includes(prefix) && !fresh.includes(prefix)) fresh.push(prefix)
+  }
+  use(prefixOf(name))
+  for (const key of Object.keys(attributes)) {
+    if (attributes[key] === undefined) continue
+    names.push(key)
+    use(prefixOf(key))
+  }
   if (names.length > 1) names.sort(byName)
-  const used = [own, ...names.map(prefixOf)]
-  const fresh = used.filter(
-    (prefix, index) =>
-      prefix !== '' && !declared.includes(prefix) && used.indexOf(prefix) === index,
-  )
   if (fresh.length > 1) fresh.sort(order)
 
-  let text = `<${name}`
-  for (const prefix of fresh) text += ` xmlns:${prefix}="${namespaces[prefix as Prefix]}"`
-  for (const key of names) text += ` ${key}="${attributeText(attributes[key] ?? '', name, key)}"`
-  text += '>'
+  let tag = `<${name}`
+  for (const prefix of fresh) tag += ` xmlns:${prefix}="${namespaces[prefix as Prefix]}"`
+  for (const key of names) tag += ` ${key}="${attributeText(attributes[key] ?? '', name, key)}"`
+  return { tag: `${tag}>`, inside: fresh.length === 0 ? declared : [...declared, ...fresh] }
+}
+
+/** Texts of elements that were written by themselves: a signed element is part of what is signed and sent around it. */
+const written = new WeakMap<Template, string>()
+
+/** Where none of its prefixes is declared around it, an element reads as it does by itself. */
+const writtenBefore = (template: Template, declared: readonly string[]): string | undefined => {
+  const text = written.get(template)
+  return text !== undefined && declared.every((prefix) => !text.includes(` xmlns:${prefix}="`))
+    ? text
+    : undefined
+}
+
+const writeInto = (template: Template, declared: readonly string[]): string => {
+  const before = writtenBefore(template, declared)
+  if (before !== undefined) return before
+  const { name, content } = template
+  const { tag, inside } = startOf(template, declared)
+  let text = tag
   if (typeof content === 'string') text += contentText(content, name)
-  else {
-    const inside = fresh.length === 0 ? declared : [...declared, ...fresh]
-    for (const child of content) text += writeInto(child, inside)
-  }
+  else for (const child of content) text += writeInto(child, inside)
   return `${text}</${name}>`
 }
 
 /** The text of a document or of a part that stands by itself, in exclusive canonical form. */
 export const writeElement = (template: Template): string => writeInto(template, [])
+
+/**
+ * An element that is written often, with other values each time: its text is made once and divided at the places of the
+ * values. One that has to be escaped is written as every other element is.
+ */
+export const writtenOften = <Name extends string>(
+  names: readonly Name[],
+  make: (values: Readonly<Record<Name, string>>) => Template,
+): ((values: Readonly<Record<Name, string>>) => Template) => {
+  const places = Object.fromEntries(names.map((name) => [name, `{{${name}}}`]))
+  // Text and names in turn.
+  const pieces = writeElement(make(places as Record<Name, string>)).split(/\{\{(\w+)\}\}/)
+  return (values) => {
+    const template = make(values)
+    if (names.every((name) => plain.test(values[name]))) {
+      let text = ''
+      pieces.forEach((piece, index) => {
+        text += index % 2 === 0 ? piece : values[piece as Name]
+      })
+      written.set(template, text)
+    }
+    return template
+  }
+}
+
+/** An element that gets one more child once its own text is known; the other children are written once. */
+export const writeAround = (
+  template: Template & { readonly content: readonly Template[] },
+): {
+  /** Of the element as it is. */
+  readonly text: string
+  /** The element with the child before the one of this index. */
+  with(child: Template, at: number): Template
+} => {
+  const { name, attributes, content } = template
+  const { tag, inside } = startOf(template, [])
+  const children = content.map((child) => writeInto(child, inside))
+  return {
+    text: `${tag}${children.join('')}</${name}>`,
+    with: (child, at) => {
+      const whole = { name, attributes, content: content.toSpliced(at, 0, child) }
+      const texts = children.toSpliced(at, 0, writeInto(child, inside))
+      written.set(whole, `${tag}${texts.join('')}</${name}>`)
+      return whole
+    },
+  }
+}

@@ -119,4 +119,12 @@ describe('a signed element', () => {
       { numRuns: 50 },
     )
   })
+
+  it('is canonical wherever it is put, whether or not its prefixes are declared around it', async () => {
+    const signed = await signElement(assertionOf([element('saml:Subject')]), sender.signing)
+    for (const around of ['soap:Body', 'saml:Advice', 'ds:Object', 'samlp:Response'] as const) {
+      const written = writeElement(element(around, {}, [signed]))
+      expect(canonicalize(parse(written, LIMIT), { limit: LIMIT })).toBe(written)
+    }
+  })
 })
