@@ -4,16 +4,16 @@
  * would have expired.
  */
 
-import { sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import { isKeyWaiting } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, inSlices, statement } from '#server/storage/statements.ts'
 import type { SamlSessionRow } from '#server/storage/tables/saml-tables.ts'
-import type { SessionRow } from '#server/storage/tables/tables.ts'
+import type { SessionRow, Tables } from '#server/storage/tables/tables.ts'
 import { logoutKey, logoutQueue } from './endings.ts'
-import { visitClient } from './session-clients.ts'
+import { visitClient, visitClientAgain } from './session-clients.ts'
 
 export interface SamlVisit {
   readonly session: SessionRow
@@ -21,7 +21,36 @@ export interface SamlVisit {
   readonly providerId: string
   readonly nameId: { readonly format: string; readonly value: string }
   readonly sessionIndex: string
+  /** What `told` says of the session there: what it knows already is not written again. */
+  readonly told?: string | null
 }
+
+/** What a service provider was told of a session, as `told` reads it. */
+const toldText = ({ name_id_format, expires_at, name_id }: Told): string =>
+  `${name_id_format} ${expires_at} ${name_id}`
+
+type Told = Pick<SamlSessionRow, 'name_id_format' | 'expires_at' | 'name_id'>
+
+/**
+ * What the service provider knows of the session, as one text, where it is among those that the end of the session is told;
+ * part of a query.
+ */
+export const told = (
+  eb: ExpressionBuilder<Tables, never>,
+  { sid, clientId }: { readonly sid: string; readonly clientId: string },
+) =>
+  eb
+    .selectFrom('saml_sessions as there')
+    .innerJoin('session_clients as led', (join) =>
+      join.onRef('led.sid', '=', 'there.sid').onRef('led.client_id', '=', 'there.client_id'),
+    )
+    .select(
+      sql<string>`there.name_id_format || ' ' || there.expires_at || ' ' || there.name_id`.as(
+        'text',
+      ),
+    )
+    .where('there.sid', '=', sid)
+    .where('there.client_id', '=', clientId)
 
 /** A session at one service provider. */
 export interface SamlSessionKey {
@@ -77,20 +106,21 @@ export const createSamlSessions = ({
   readonly clock: Clock
 }) => ({
   /** The session led there, under this name. */
-  visit: ({ session, providerId, nameId, sessionIndex }: SamlVisit): Statement[] => {
+  visit: ({ session, providerId, nameId, sessionIndex, told: before }: SamlVisit): Statement[] => {
     const { sid, realm, user_id, expires_at } = session
     const now = clock.now()
+    const visited = { sid, clientId: providerId, userId: user_id, realm, now }
+    const said = { name_id_format: nameId.format, expires_at, name_id: nameId.value }
+    if (before === toldText(said)) return [visitClientAgain(db, visited)]
     return [
-      visitClient(db, { sid, clientId: providerId, userId: user_id, realm, now }),
+      visitClient(db, visited),
       nameAt(db, {
         sid,
         client_id: providerId,
         realm,
         user_id,
         session_index: sessionIndex,
-        name_id: nameId.value,
-        name_id_format: nameId.format,
-        expires_at,
+        ...said,
         since: now,
       }),
     ]
@@ -169,8 +199,12 @@ export const createSamlSessions = ({
     statement(
       db
         .deleteFrom('saml_sessions')
+        // Within the index of users: the rows themselves are read only of those who are gone.
         .where(
-          sql<boolean>`not exists (select 1 from users where users.id = saml_sessions.user_id)`,
+          'user_id',
+          'in',
+          sql<string>`(select named.user_id from saml_sessions as named
+            where not exists (select 1 from users where users.id = named.user_id))`,
         )
         // Of these the job is still to be made.
         .where(

@@ -19,13 +19,20 @@ export const clientsOfSession = async (
 
 type Visited = { sid: string; clientId: string; userId: string | null; realm: string; now: number }
 
-/** Changes no row where the session led to the client before. */
-export const visitClient = preparedStatement((db, { sid, clientId, userId, realm, now }: Visited) =>
+const visit = (db: Storage['db'], { sid, clientId, userId, realm, now }: Visited) =>
   db
     .insertInto('session_clients')
     .values({ sid, client_id: clientId, user_id: userId, realm, since: now })
-    .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing()),
-)
+    .onConflict((conflict) => conflict.columns(['sid', 'client_id']).doNothing())
+
+/** Changes no row where the session led to the client before. */
+export const visitClient = preparedStatement(visit)
+
+/** Fails where the clients of the session were notified in the meantime: the session has ended. */
+export const sessionEndedGuard = 'session-ended'
+
+/** Of a session that was read to have led to the client before. */
+export const visitClientAgain = preparedStatement(visit, { rows: 0, guard: sessionEndedGuard })
 
 /** Without telling the clients. */
 export const forgetClientsOf = ({ db }: Pick<Storage, 'db'>, userId: string): Statement =>

@@ -1,6 +1,6 @@
 /** Sessions at service providers, where sessions are listed and ended. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, newPerson, type Person } from '../oidc/relying-party.ts'
 import { put, remove, senderTo } from '../realm/changesets/changeset.ts'
@@ -51,6 +51,35 @@ describe.each(backends)('sessions at service providers on $name', (backend) => {
     expect(await keys()).toBe(1)
     await alice.open(askUrl(site))
     expect(await keys()).toBe(2)
+  })
+
+  it('are not written again by a visit of the same session, and lead to the sign-in where it ends meanwhile', async () => {
+    const { storage } = site.server.areas
+    const bob = newPerson(site)
+    await visitProvider(site, bob)
+    const texts: string[] = []
+    const append = storage.append.bind(storage)
+    const spy = vi.spyOn(storage, 'append')
+    try {
+      spy.mockImplementation(async (statements) => {
+        texts.push(...statements.map(({ sql }) => sql))
+        return append(statements)
+      })
+      expect((await bob.open(askUrl(site))).body).toContain('SAMLResponse')
+      expect(texts.filter((text) => text.includes('saml_sessions'))).toEqual([])
+      const { body } = await site.admin('GET', '/sessions')
+      spy.mockImplementationOnce(async (statements) => {
+        for (const { id } of body as { id: string }[]) await site.admin('DELETE', `/sessions/${id}`)
+        return append(statements)
+      })
+      const page = await bob.open(askUrl(site))
+      expect([page.status, page.body.includes('SAMLResponse')]).toEqual([200, false])
+      expect(new URL(page.url).pathname).toBe('/realms/acme/login')
+    } finally {
+      spy.mockRestore()
+    }
+    alice = newPerson(site)
+    await alice.signIn(askUrl(site))
   })
 
   it('are LOGOUT events of the realm when they end, as those of OIDC are', async () => {

@@ -1,8 +1,10 @@
 /** The NameID by which a service provider knows a user (SAML Core §8.3). */
 
-import { randomBytes } from 'node:crypto'
 import { type NameIdFormat, nameIdFormats } from '#schemas/drivers/saml.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { randomBytes } from '#server/platform/random.ts'
+import { told } from '#server/sessions/saml-sessions.ts'
+import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
@@ -35,14 +37,29 @@ const vouchedAddress = ({ email, email_verified, managed }: UserRow): string | n
   return email
 }
 
-const persistentOf = preparedQuery(
-  'saml-name-id',
-  (db, { clientId, userId }: { clientId: string; userId: string }) =>
-    db
-      .selectFrom('saml_name_ids')
-      .select('value')
-      .where('client_id', '=', clientId)
-      .where('user_id', '=', userId),
+/** What is known of a user at a service provider. */
+export interface KnownThere {
+  /** The persistent name. */
+  readonly persistent: string | null
+  /** What it was told of the session (`told` of server/sessions). */
+  readonly told: string | null
+}
+
+const nothingKnown: KnownThere = { persistent: null, told: null }
+
+/** In one query: on PostgreSQL each is a round trip. */
+const readKnown = preparedQuery(
+  'saml-known-there',
+  (db, { clientId, userId, sid }: { clientId: string; userId: string; sid: string }) =>
+    db.selectNoFrom((eb) => [
+      eb
+        .selectFrom('saml_name_ids')
+        .select('value')
+        .where('client_id', '=', clientId)
+        .where('user_id', '=', userId)
+        .as('persistent'),
+      told(eb, { sid, clientId }).as('told'),
+    ]),
 )
 
 export const createNameIds = ({
@@ -54,15 +71,27 @@ export const createNameIds = ({
   readonly clock: Clock
   readonly subjects: Pick<Subjects, 'persistentName'>
 }) => {
+  const knownThere = async (
+    provider: ServiceProvider,
+    { user, session }: FoundSession,
+  ): Promise<KnownThere> => {
+    const [known] = await readKnown(db, {
+      clientId: provider.id,
+      userId: user.id,
+      sid: session.sid,
+    })
+    return known ?? nothingKnown
+  }
+
   /** Stored at first use: it stays the same when the service provider changes its entityID. */
   const persistent = async (
     issuer: Issuer,
     provider: ServiceProvider,
     user: UserRow,
     allowCreate: boolean,
+    { persistent: known }: KnownThere,
   ): Promise<NameId> => {
-    const [known] = await persistentOf(db, { clientId: provider.id, userId: user.id })
-    if (known) return { format: 'persistent', value: known.value, statements: [] }
+    if (known !== null) return { format: 'persistent', value: known, statements: [] }
     if (!allowCreate)
       throw new SamlStatusError(
         'InvalidNameIDPolicy',
@@ -97,10 +126,11 @@ export const createNameIds = ({
     provider: ServiceProvider,
     user: UserRow,
     { format, allowCreate }: SsoRequest['nameId'],
+    known: KnownThere,
   ): Promise<NameId> => {
     switch (format) {
       case 'persistent':
-        return persistent(issuer, provider, user, allowCreate)
+        return persistent(issuer, provider, user, allowCreate, known)
       case 'transient':
         return plain(format, `_${randomBytes(20).toString('hex')}`)
       case 'email':
@@ -111,16 +141,19 @@ export const createNameIds = ({
   }
 
   return {
+    knownThere,
     nameIdFor,
     /** Whether the user is the one that a request names. */
     isSubject: async (
       issuer: Issuer,
       provider: ServiceProvider,
-      user: UserRow,
+      found: FoundSession,
       { format, value }: NonNullable<SsoRequest['subject']>,
     ): Promise<boolean> => {
       try {
-        const own = await nameIdFor(issuer, provider, user, { format, allowCreate: false })
+        const known = await knownThere(provider, found)
+        const asked = { format, allowCreate: false }
+        const own = await nameIdFor(issuer, provider, found.user, asked, known)
         return own.value === value
       } catch (error) {
         if (error instanceof SamlStatusError) return false

@@ -43,10 +43,7 @@ export const createInteraction =
     if (!found) return { kind: 'sign-in' }
     const signedInSince = found.session.id !== priorSession
     if (request.forceAuthn && !signedInSince) return { kind: 'sign-in' }
-    if (
-      request.subject &&
-      !(await nameIds.isSubject(issuer, provider, found.user, request.subject))
-    ) {
+    if (request.subject && !(await nameIds.isSubject(issuer, provider, found, request.subject))) {
       if (signedInSince)
         throw new SamlStatusError(
           'UnknownPrincipal',

@@ -11,6 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { SamlSessions } from '#server/sessions/saml-sessions.ts'
+import { sessionEndedGuard } from '#server/sessions/session-clients.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import { type Decision, expired, type ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import { waitingMs } from '#server/sign-in/waiting/waiting-requests.ts'
@@ -112,7 +113,8 @@ export const createSsoFlow = (parts: FlowParts) => {
     const { client: provider, request } = journey
     const { session, user } = found
     const options = optionsOf(issuer, provider)
-    const nameId = await nameIds.nameIdFor(issuer, provider, user, request.nameId)
+    const known = await nameIds.knownThere(provider, found)
+    const nameId = await nameIds.nameIdFor(issuer, provider, user, request.nameId, known)
     const sessionIndex = sessionIndexOf(session.sid, provider)
     const now = clock.now()
     const assertion = assertionOf({
@@ -146,12 +148,22 @@ export const createSsoFlow = (parts: FlowParts) => {
           ...nameId.statements,
           ...keyUse.statements,
           ...delivery.statements,
-          ...samlSessions.visit({ session, providerId: provider.id, nameId, sessionIndex }),
+          ...samlSessions.visit({
+            session,
+            providerId: provider.id,
+            nameId,
+            sessionIndex,
+            told: known.told,
+          }),
         ],
         [eventOf(visit, provider, found, 'SUCCESS', contextClass)],
       )
     } catch (error) {
-      if (error instanceof GuardFailedError) throw expired()
+      if (error instanceof GuardFailedError) {
+        if (error.guard !== sessionEndedGuard) throw expired()
+        // The session has ended meanwhile: what is needed is asked anew.
+        return proceed(visit, journey)
+      }
       if (error instanceof ConstraintError && error.table === 'replay_guards')
         return tell(visit, provider, request, usedBefore, found)
       throw error

@@ -33,6 +33,7 @@ import { noSoleWriter } from './0033-no-sole-writer.ts'
 import { federatedLinks } from './0034-federated-links.ts'
 import { broker } from './0035-broker.ts'
 import { providerMetadata } from './0043-provider-metadata.ts'
+import { samlSessionsByUser } from './0045-saml-sessions-by-user.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -69,4 +70,5 @@ export const migrations: readonly Migration[] = [
   federatedLinks,
   broker,
   providerMetadata,
+  samlSessionsByUser,
 ]
