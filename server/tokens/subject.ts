@@ -50,10 +50,13 @@ const sectorOf = ({ id, doc }: TokenClient): string => {
 }
 
 export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
-  const saltOf = (document: StoredDocument): string => {
+  const givenSalt = (document: StoredDocument): string | null => {
     const stored = document.secrets['/salt']
-    return (stored && reveal(document, '/salt', stored)) ?? hmacSha256(key, document.id)
+    return stored ? reveal(document, '/salt', stored) : null
   }
+
+  const saltOf = (document: StoredDocument): string =>
+    givenSalt(document) ?? hmacSha256(key, document.id)
 
   const choiceOf = async (view: RealmView, { doc }: TokenClient) => {
     const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
@@ -64,7 +67,8 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
   return {
     persistentName: async (view, entityId, { id }) => {
       const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
-      const salt = document ? saltOf(document) : hmacSha256(key, view.realm)
+      // Not of the document's id, which is another one where the realm was deleted and imported again.
+      const salt = (document && givenSalt(document)) ?? hmacSha256(key, view.realm)
       return hmacSha256(Buffer.from(salt), `saml\n${entityId}\n${id}`)
     },
 

@@ -195,6 +195,11 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'names of the actors of revisions, who are users or clients',
   },
   {
+    path: 'server/realm/transfer/user-ids.ts',
+    tables: ['users'],
+    purpose: 'whether the ids of an export are free',
+  },
+  {
     path: 'server/realm/rules/impacts.ts',
     tables: [
       'users',

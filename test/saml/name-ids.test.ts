@@ -55,6 +55,19 @@ describe.each(backends)('names of users at service providers on $name', (backend
     expect((await told('bob')).nameId).toBe(nameId)
   })
 
+  it('stay the same when the realm is deleted and imported again from an export with ids', async () => {
+    await addPerson(site, 'frank')
+    await addProvider(site)
+    const { nameId } = await told('frank')
+    const { body: exported } = await site.admin('GET', '/export?users=all&ids=true')
+    const master = site.server.admin
+    expect((await master.send('DELETE', '/admin/realms/acme')).status).toBe(204)
+    expect((await master.send('POST', '/admin/realms', { realm: 'acme' })).status).toBe(201)
+    expect((await site.admin('POST', '/import', exported)).status).toBe(200)
+    await change(site, '/users/frank', { password })
+    expect((await told('frank')).nameId).toBe(nameId)
+  })
+
   it('are addresses only of users whom the realm vouches for', async () => {
     const mail = { entityId: 'https://mail.example', options: { nameIdFormat: 'email' } }
     await addProvider(site, mail)

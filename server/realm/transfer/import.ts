@@ -1,6 +1,7 @@
 /**
  * An export brought in again, into the same realm or another: every document of it is put, none is deleted, as one
- * revision. What an export tells beside the documents is passed over.
+ * revision. What an export tells beside the documents is passed over, but
+ * for the ids of users.
  */
 
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -23,6 +24,7 @@ import { impactsOf } from '../rules/impacts.ts'
 import type { Effect } from '../write/effects.ts'
 import { type Door, type Operation, placeOf } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
+import { freeUserIds } from './user-ids.ts'
 
 export interface ImportParts {
   readonly storage: Storage
@@ -42,7 +44,11 @@ export const importBody: JsonSchema = {
       description: 'Where it comes from: this realm, unless `fromRealm` names the other one.',
     },
     revision: { type: 'integer' },
-    meta: { type: 'object', description: 'Metadata of an export; ignored.' },
+    meta: {
+      type: 'object',
+      description:
+        'Metadata of an export; of it, users that are made get their ids back (`?ids=true`).',
+    },
     ...Object.fromEntries(
       sectionKinds.map(({ section, shape, doc }) => [
         section,
@@ -123,7 +129,10 @@ interface Placed {
   readonly pointer: string
 }
 
-const operationsIn = async (sections: Doc): Promise<Placed[]> => {
+const operationsIn = async (
+  sections: Doc,
+  userIds: ReadonlyMap<string, string>,
+): Promise<Placed[]> => {
   const { entries } = flatten(sections)
   const errors: FieldError[] = []
   const seen = new Map<string, string>()
@@ -150,6 +159,7 @@ const operationsIn = async (sections: Doc): Promise<Placed[]> => {
         doc: body,
         secrets,
         at: `/${i}`,
+        ...(kind === User ? { idWhenMade: userIds.get(key) } : {}),
         ...(entry.protected ? { protected: true } : {}),
       },
     })
@@ -230,7 +240,7 @@ export const createImport = ({ storage, writer, clock }: ImportParts) => {
     refuseOther(realm, body['realm'], fromRealm)
     const sections = await sectionsIn(body)
     refuseTooManyUsers(sections)
-    const placed = await operationsIn(sections)
+    const placed = await operationsIn(sections, await freeUserIds(db, realm, body))
     const operations = placed.map(({ operation }) => operation)
     refuseUnlessMayWrite(caller, new Set(operations.map(({ kind }) => kind)))
     const { realm: from, revision: at } = body

@@ -183,7 +183,7 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
 
   if (!existing) {
     drafts.add({
-      id: lineage?.id ?? context.newId(),
+      id: lineage?.id ?? operation.idWhenMade ?? context.newId(),
       kind,
       before: null,
       key,

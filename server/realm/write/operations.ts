@@ -55,6 +55,8 @@ export interface Put extends Target {
   /** Whether anything may delete it afterwards; as before where it is not said. */
   readonly protected?: boolean
   readonly lineage?: Lineage
+  /** The id of the document if this makes it, such as the one that it had in an export; a fresh one unless told. */
+  readonly idWhenMade?: string | undefined
   /**
    * The value is in its compact form, was checked, and names others by the keys they have afterwards: nothing is
    * rewritten in it, whatever else the list renames or deletes.
