@@ -1,7 +1,7 @@
 /** Field marks: what a kind says about a field, on the field itself. There are no lists of paths anywhere. */
 
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
-import type { OnDelete, RefMark, SecretMark } from './json-schema.ts'
+import type { JsonSchema, OnDelete, RefMark, SecretMark } from './json-schema.ts'
 
 /** A natural key: no control characters, not shaped like a UUID (`segment` also refuses `/`). */
 export const name = (options: { format?: 'name' | 'segment'; description?: string } = {}) =>
@@ -69,6 +69,13 @@ export const kept = <T extends TSchema>(schema: T) =>
 export const follows = <T extends TSchema>(field: string, schema: T): T =>
   // Not a copy: what makes a field optional is not among the members that a copy has.
   Object.assign(schema, { 'x-follows': field })
+
+/** The fields of a document that follow another one, each with the field that it follows. */
+export const followersOf = ({ properties = {} }: JsonSchema): [field: string, followed: string][] =>
+  Object.entries(properties).flatMap(([field, schema]) => {
+    const followed = schema['x-follows']
+    return followed === undefined ? [] : [[field, followed]]
+  })
 
 /** Part of the REST form; YAML says it by nesting. */
 export const restOnly = <T extends TSchema>(schema: T) =>

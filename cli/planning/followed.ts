@@ -5,7 +5,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Kind } from '#schemas/kind.ts'
+import { followersOf } from '#schemas/marks.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
 import type { Desired } from '#schemas/realm/desired.ts'
 import type { ActualDocument } from './actual.ts'
@@ -13,17 +13,11 @@ import { byPlace, namesOf } from './names.ts'
 import type { PlanWarning } from './plan.ts'
 import type { Match } from './renames/match.ts'
 
-const followersOf = ({ spec }: Kind): [field: string, followed: string][] =>
-  Object.entries(spec.properties ?? {}).flatMap(([field, schema]) => {
-    const followed = schema['x-follows']
-    return followed === undefined ? [] : [[field, followed]]
-  })
-
 /** Fields whose value is the server's, in a document that both have. */
 const leftAlone = ({ desired, actual }: Pick<Match, 'desired' | 'actual'>): string[] =>
   actual === null
     ? []
-    : followersOf(desired.kind)
+    : followersOf(desired.kind.spec)
         .filter(
           ([, followed]) =>
             desired.body[followed] !== undefined && actual.body[followed] !== undefined,

@@ -53,7 +53,8 @@ const options = Type.Object(
       description: 'Audiences of assertions beside its entityId.',
     }),
     requestSignatureAlgorithms: setOf(oneOf(requestSignatureAlgorithms), {
-      description: 'Signature algorithms of its requests; none means all that are offered.',
+      description:
+        'Signature algorithms of its requests and answers; none means all that are offered.',
     }),
     encryptionAlgorithm: Type.Optional(
       oneOf(encryptionAlgorithms, {
@@ -78,7 +79,9 @@ const certificate = (description: string) =>
   text(description, { maxLength: 20_000, format: 'certificate' })
 
 /** Follows the metadata of the service provider where that is read. */
-const fromMetadata = <T extends TSchema>(schema: T): T => follows('metadataRefresh', schema)
+type FromMetadata<T> = T & { readonly 'x-follows': 'metadataRefresh' }
+const fromMetadata = <T extends TSchema>(schema: T): FromMetadata<T> =>
+  follows('metadataRefresh', schema) as FromMetadata<T>
 
 const spec = fields({
   realmId: realmId(),
@@ -165,6 +168,14 @@ const spec = fields({
 })
 
 export type SamlClientDoc = Static<typeof spec>
+
+type Fields = (typeof spec)['properties']
+type FollowedField = {
+  [K in keyof Fields]: Fields[K] extends FromMetadata<unknown> ? K : never
+}[keyof Fields]
+
+/** The fields that follow the metadata when it is read again. */
+export type FollowedFields = Pick<SamlClientDoc, FollowedField>
 
 /** The end of a pin, in epoch milliseconds; infinite where it has none. */
 export const pinnedUntil = ({ until }: NonNullable<SamlClientDoc['pinnedKey']>): number =>

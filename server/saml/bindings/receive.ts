@@ -82,7 +82,7 @@ const mustBeSigned = ({ issuer, signedOnly }: ReceiveOptions, provider: ServiceP
   signedOnly === true || optionsOf(issuer, provider).wantAuthnRequestsSigned
 
 const checkAlgorithm = (
-  { issuer }: ReceiveOptions,
+  { issuer }: Pick<ReceiveOptions, 'issuer'>,
   provider: ServiceProvider,
   algorithm: string | undefined,
 ): void => {
@@ -155,6 +155,18 @@ const algorithmOf = (message: XmlElement): string | undefined => {
   return signedInfo && childOf(signedInfo, 'ds:SignatureMethod')?.attributes['Algorithm']
 }
 
+/** Of a message in XML that is signed: a SamlRefused where the service provider may not sign by this algorithm. */
+export const checkSignedBy = (
+  issuer: Issuer,
+  provider: ServiceProvider,
+  message: XmlElement,
+): void =>
+  checkAlgorithm(
+    { issuer },
+    provider,
+    gated(() => algorithmOf(message), provider),
+  )
+
 /** What is signed inside a document, or the document's message where it may be unsigned. */
 const readMessage = async (
   received: string,
@@ -169,11 +181,7 @@ const readMessage = async (
     return { provider, message: outer, isSigned: false }
   }
   if (provider.keys.length === 0) throw noKeys(provider)
-  checkAlgorithm(
-    options,
-    provider,
-    gated(() => algorithmOf(outer), provider),
-  )
+  checkSignedBy(options.issuer, provider, outer)
   const { keys } = provider
   const { element } = gated(() => readSigned(received, { root, path, keys }), provider)
   if (gated(() => issuerOf(element), provider) !== provider.entityId)

@@ -1,6 +1,8 @@
 /**
  * Tells a service provider over SOAP that a session has ended (SAML Profiles §4.4.3.1, Bindings §3.2). The answer must be to
- * this request and signed by the service provider; over TLS, which authenticates it too, a signature may be absent.
+ * this request. The responder authenticates itself "by signing the message or using a binding-specific mechanism" (Profiles
+ * §4.4.4.2): over https TLS is that mechanism (Bindings §3.2.2.2), so that a signature may be absent; one that is there is
+ * verified. Over http an answer without signature is refused.
  */
 
 import type { Outcome } from '#server/jobs/job.ts'
@@ -22,6 +24,8 @@ import {
   xmlName,
 } from '#server/xml/index.ts'
 import { envelope, soapAction, soapType } from '#server/xml/messages/soap.ts'
+import { checkSignedBy } from '../bindings/receive.ts'
+import { SamlRefused } from '../errors.ts'
 import { type ServiceProvider, serviceProviderById } from '../service-provider.ts'
 import type { LogoutMessages } from './logout-messages.ts'
 import { isOver, statusCodesOf } from './logout-request.ts'
@@ -37,20 +41,29 @@ export interface SoapLogoutParts {
 const root = xmlName('soap:Envelope')
 const path = [xmlName('soap:Body'), xmlName('samlp:LogoutResponse')]
 
-const answerIn = (received: string, { keys }: ServiceProvider, url: string): XmlElement => {
+const answerIn = (
+  received: string,
+  { issuer, provider, url }: { issuer: Issuer; provider: ServiceProvider; url: string },
+): XmlElement => {
   const body = childOf(readElement(received, { root }), 'soap:Body')
   const answer = body && childOf(body, 'samlp:LogoutResponse')
   if (answer && !isSigned(answer) && url.startsWith('https:')) return answer
-  return readSigned(received, { root, path, keys }).element
+  if (answer) checkSignedBy(issuer, provider, answer)
+  return readSigned(received, { root, path, keys: provider.keys }).element
 }
 
 /** A reason to try again; nothing where the session there is over. */
 const problemOf = (
   received: string,
-  provider: ServiceProvider,
-  { url, id }: { readonly url: string; readonly id: string },
+  asked: {
+    readonly issuer: Issuer
+    readonly provider: ServiceProvider
+    readonly url: string
+    readonly id: string
+  },
 ): string | undefined => {
-  const answer = answerIn(received, provider, url)
+  const { provider, id } = asked
+  const answer = answerIn(received, asked)
   const codes = statusCodesOf(answer)
   const { InResponseTo } = answer.attributes
   if (InResponseTo !== id) return 'its LogoutResponse is to another request'
@@ -86,10 +99,10 @@ export const createSoapLogout = (parts: SoapLogoutParts): TellLogout => {
     })
     if (status !== 200) return { kind: 'retry', reason: `it answers ${status}` }
     try {
-      const reason = problemOf(Buffer.from(body).toString(), provider, { url, id })
+      const reason = problemOf(Buffer.from(body).toString(), { issuer, provider, url, id })
       if (reason !== undefined) return { kind: 'retry', reason }
     } catch (error) {
-      if (!(error instanceof XmlRefused)) throw error
+      if (!(error instanceof XmlRefused || error instanceof SamlRefused)) throw error
       return { kind: 'retry', reason: `its answer is refused: ${error.message}` }
     }
     await storage.append([samlSessions.ended(key)])

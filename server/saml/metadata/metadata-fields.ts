@@ -4,21 +4,14 @@ import type { X509Certificate } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import type { Doc } from '#schemas/json-schema.ts'
-import type { SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
+import {
+  type FollowedFields,
+  SamlClient,
+  type SamlClientDoc,
+} from '#schemas/kinds/clients/saml-client.ts'
+import { followersOf } from '#schemas/marks.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import type { SpMetadata } from './sp-metadata.ts'
-
-/** The fields that follow the metadata when it is read again. */
-export type FollowedFields = Pick<
-  SamlClientDoc,
-  | 'acs'
-  | 'singleLogoutServiceUrl'
-  | 'singleLogoutServiceBinding'
-  | 'singleLogoutServiceSoapUrl'
-  | 'signingCertificate'
-  | 'certificates'
-  | 'encryptionCertificate'
->
 
 export type ImportedFields = FollowedFields &
   Pick<SamlClientDoc, 'entityId' | 'name' | 'assertionConsumerServiceUrl'> & {
@@ -86,15 +79,7 @@ export const importedFields = (metadata: SpMetadata): ImportedFields =>
   })
 
 /** Names of the fields that the metadata speaks for: where it is silent they are not set. */
-const followed = [
-  'acs',
-  'singleLogoutServiceUrl',
-  'singleLogoutServiceBinding',
-  'singleLogoutServiceSoapUrl',
-  'signingCertificate',
-  'certificates',
-  'encryptionCertificate',
-] as const satisfies readonly (keyof FollowedFields)[]
+const followed: readonly string[] = followersOf(SamlClient.spec).map(([field]) => field)
 
 /** A certificate that the document has already keeps its spelling: only another one is a change. */
 const inSpellingOf = (before: Doc) => {
@@ -145,7 +130,7 @@ export const mergedFields = (
   before: Doc,
   fields: FollowedFields & { readonly options?: ImportedFields['options'] },
 ): Doc => {
-  const others = Object.entries(before).filter(([name]) => !followed.some((one) => one === name))
+  const others = Object.entries(before).filter(([name]) => !followed.includes(name))
   const { options = {}, ...own } = respelled(before, fields)
   const optionsBefore = before['options'] as Doc | undefined
   return { ...Object.fromEntries(others), ...own, options: { ...optionsBefore, ...options } }
