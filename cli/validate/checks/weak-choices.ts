@@ -162,6 +162,22 @@ export const weakChoices: readonly WeakChoice[] = [
   },
   weakChoice<SamlClientDoc>(
     SamlClient,
+    'untold-logout',
+    'logouts go over the back channel, and there is no address for them',
+    ({ options, singleLogoutServiceUrl, singleLogoutServiceSoapUrl, metadataRefresh }) => [
+      options.backChannelSloEnabled === true &&
+        singleLogoutServiceUrl === undefined &&
+        singleLogoutServiceSoapUrl === undefined &&
+        // Its metadata may name one.
+        metadataRefresh === undefined && {
+          field: '/options/backChannelSloEnabled',
+          message: 'the service provider is not told of any logout: it has no address for them',
+          hint: 'set singleLogoutServiceSoapUrl, or leave backChannelSloEnabled out',
+        },
+    ],
+  ),
+  weakChoice<SamlClientDoc>(
+    SamlClient,
     'unauthenticated-encryption',
     'assertions are encrypted in CBC mode, which can be read by an attacker who may ask often',
     ({ options: { encryptionAlgorithm = '' } }) => [
