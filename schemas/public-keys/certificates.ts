@@ -1,7 +1,7 @@
 /** X.509 certificates as documents hold them: read, judged, and named by what a person can compare. */
 
 import { X509Certificate } from 'node:crypto'
-import { type PublicKeyFault, publicKeyFault } from './public-keys.ts'
+import { keyObjectFault, type PublicKeyFault } from './public-keys.ts'
 
 /** Exactly one: of several it would be unclear which is trusted. Nothing where the text is none. */
 export const readCertificate = (value: string): X509Certificate | undefined => {
@@ -17,11 +17,13 @@ export const readCertificate = (value: string): X509Certificate | undefined => {
 }
 
 /** What is wrong with its key: RSA of 2048 bits at least, or an elliptic curve. */
-export const certificateFault = ({ publicKey }: X509Certificate): PublicKeyFault | undefined => {
+export const certificateFault = (certificate: X509Certificate): PublicKeyFault | undefined => {
+  // Each use of the getter makes a new key.
+  const { publicKey } = certificate
   const type = publicKey.asymmetricKeyType
   if (type !== 'rsa' && type !== 'ec')
     return { code: 'unusable-key', message: `has a key of type ${type}: it must be RSA or EC` }
-  return publicKeyFault({ ...publicKey.export({ format: 'jwk' }) })
+  return keyObjectFault(publicKey)
 }
 
 /** What a person can compare: whose it is, until when it is valid, and its fingerprint. */

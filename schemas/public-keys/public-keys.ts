@@ -58,6 +58,10 @@ const rsaFault = (read: KeyObject): PublicKeyFault | undefined => {
     : undefined
 }
 
+/** What is wrong with a key that was read, whatever its form was. */
+export const keyObjectFault = (read: KeyObject): PublicKeyFault | undefined =>
+  read.asymmetricKeyType === 'rsa' ? rsaFault(read) : undefined
+
 export const publicKeyFault = (key: Key): PublicKeyFault | undefined => {
   const secret = privateMembers.filter((name) => name in key)
   if (secret.length > 0)
@@ -70,5 +74,5 @@ export const publicKeyFault = (key: Key): PublicKeyFault | undefined => {
     return unusable(
       'must be a key that can be read: kty RSA, EC or OKP with its members (RFC 7518 §6)',
     )
-  return spellingFault(key, read) ?? (read.asymmetricKeyType === 'rsa' ? rsaFault(read) : undefined)
+  return spellingFault(key, read) ?? keyObjectFault(read)
 }
