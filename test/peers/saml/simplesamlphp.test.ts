@@ -1,6 +1,7 @@
 /** SimpleSAMLphp as a service provider: requests signed in the query, assertions signed and encrypted in a form. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { password } from '../../oidc/relying-party.ts'
 import { certificateOf, privateKeyOf } from '../../saml/keys.ts'
 import { backends } from '../../support/backends.ts'
 import {
@@ -82,6 +83,34 @@ describe.each(backends.slice(-1))('simplesamlphp and the identity provider on $n
     for (const source of ['by-post', 'by-artifact'])
       expect(await visit.isSignedOut(`${php.url}/app.php?as=${source}`)).toBe(true)
     await visit.close()
+  })
+
+  it('follows a rotation of the signing key: the next one is in the metadata that it has, later ones in what it reads again', async () => {
+    const certificateIn = (xml = ''): string => /<ds:X509Certificate>([^<]*)/.exec(xml)?.[1] ?? ''
+    const signer = async (): Promise<string> => {
+      const visit = await saml.visit()
+      await visit.signIn(`${php.url}/app.php?as=by-post`)
+      expect(await visit.shown()).toMatchObject({ attributes: { username: ['alice'] } })
+      const response = visit.messages.find(({ parameter }) => parameter === 'SAMLResponse')
+      await visit.close()
+      return certificateIn(response?.xml)
+    }
+    const [first, second] = await saml.certificates()
+    expect(await signer()).toBe(first)
+    await saml.site.admin('POST', '/keys/rotate')
+    expect(await signer()).toBe(second)
+    await saml.site.admin('POST', '/keys/rotate')
+    const [third] = await saml.certificates()
+    const early = await saml.visit()
+    await early.page.goto(`${php.url}/app.php?as=by-post`)
+    await early.page.getByLabel('Username').fill('alice')
+    await early.page.getByLabel('Password').fill(password)
+    await early.page.getByRole('button', { name: 'Sign in' }).click()
+    // It does not know this key yet.
+    await expect.poll(() => early.page.title()).toContain('Error')
+    await early.close()
+    await php.readMetadata(await saml.metadata())
+    expect(await signer()).toBe(third)
   })
 
   it('signs its user out when the identity provider says so', async () => {

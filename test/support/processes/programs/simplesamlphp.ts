@@ -10,6 +10,8 @@ import { pathOf } from './programs.ts'
 export interface SimpleSamlPhp {
   readonly url: string
   readonly log: () => string
+  /** What its module metarefresh does on schedule: takes metadata of the identity provider through its own reader. */
+  readonly readMetadata: (metadata: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -118,13 +120,15 @@ export const startSimpleSamlPhp = async (options: SimpleSamlPhpOptions): Promise
   file('www/bye.php', 'signed out of the application')
   const env = { SIMPLESAMLPHP_CONFIG_DIR: join(folder, 'config') }
   const quiet = ['-d', 'error_reporting=0', '-d', `session.save_path=${folder}/sessions`] as const
-  const converted = spawnScript(
-    file('convert.php', converter),
-    [file('idp.xml', options.metadata)],
-    { runtime: [program, ...quiet], env },
-  )
-  await converted.exited
-  file('metadata/saml20-idp-remote.php', converted.stdout())
+  const readMetadata = async (metadata: string): Promise<void> => {
+    const converted = spawnScript(file('convert.php', converter), [file('idp.xml', metadata)], {
+      runtime: [program, ...quiet],
+      env,
+    })
+    await converted.exited
+    file('metadata/saml20-idp-remote.php', converted.stdout())
+  }
+  await readMetadata(options.metadata)
   const server = spawnScript('-S', [`127.0.0.1:${port}`, '-t', join(folder, 'www')], {
     runtime: [program, ...quiet],
     // A page of one request asks for another by SOAP.
@@ -134,6 +138,7 @@ export const startSimpleSamlPhp = async (options: SimpleSamlPhpOptions): Promise
   return {
     url,
     log: server.stderr,
+    readMetadata,
     close: async () => {
       await endGroup(server)
       rmSync(folder, { recursive: true, force: true })
