@@ -20,6 +20,7 @@ export const problems = {
   'built-in': { status: 409, title: 'It is built in and stays' },
   'key-active': { status: 409, title: 'The key is in use' },
   'key-in-use': { status: 409, title: 'Tokens signed by the key may still be valid' },
+  removals: { status: 409, title: 'Too many users would be removed' },
   gone: { status: 410, title: 'It came too late' },
   'precondition-failed': { status: 412, title: 'It has changed since you read it' },
   'too-large': { status: 413, title: 'The request is too large' },

@@ -12,21 +12,31 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
-import {
-  ConstraintError,
-  GuardFailedError,
-  type Statement,
-  type Storage,
-} from '#server/storage/contract.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName, printable } from '#server/users/names.ts'
 import { userWhoMaySignIn } from '#server/users/user-rows.ts'
 import type { LoginUser, Users } from '#server/users/users.ts'
+import {
+  type DirectoryAccount,
+  type DirectoryPasswords,
+  type DirectoryReason,
+  DirectoryUnavailable,
+} from './directory-passwords.ts'
 import type { BruteForce, Reservation } from './guessing/brute-force.ts'
 import { addressSubject } from './guessing/guard-rows.ts'
 import type { LockNotice } from './guessing/lock-notice.ts'
 import { createKeyedSlots, createSlots, type Release } from './guessing/slots.ts'
 import type { Passwords } from './passwords/passwords.ts'
+import {
+  belowLock,
+  type FailureReason,
+  isChange,
+  isForeignKey,
+  isGuard,
+  mustChange,
+  refusalOf,
+} from './refusals.ts'
 
 export interface Attempt {
   readonly realm: string
@@ -53,6 +63,16 @@ export interface Proof {
 export interface Checked {
   readonly matches: boolean
   readonly statements: readonly Statement[]
+  /** What a directory found out. */
+  readonly found?: {
+    /** Who it is, where the check found out. */
+    readonly user?: UserRow
+    /** Committed before anything else: makes the user who signs in for the first time. */
+    readonly first?: readonly Statement[]
+    readonly events?: readonly AuditEvent[]
+    /** Why it does not match. */
+    readonly refusal?: { readonly reason: DirectoryReason; readonly directory: string }
+  }
 }
 
 /** What a right password or proof allows: committed in one transaction with the attempt. */
@@ -74,7 +94,13 @@ export type Accept<T> = (user: UserRow) => Acceptance<T> | Promise<Acceptance<T>
 export type AttemptResult<T> =
   | { readonly outcome: 'success'; readonly user: UserRow; readonly value: T }
   /** For whatever reason: the caller is not told, so that it cannot tell. */
-  | { readonly outcome: 'failure' }
+  | {
+      readonly outcome: 'failure'
+      /** The password was right, and has to be changed in this directory first. */
+      readonly changeAt?: string
+    }
+  /** Nothing was found out: the directory that keeps the password cannot be asked. */
+  | { readonly outcome: 'away'; readonly directory: string }
   /** Nothing was evaluated: too many sign in at once. */
   | { readonly outcome: 'busy' }
 
@@ -92,6 +118,7 @@ export interface AuthenticatorParts {
   readonly passwords: Passwords
   readonly bruteForce: BruteForce
   readonly lockNotice?: LockNotice
+  readonly directories?: DirectoryPasswords | undefined
   /** How many attempts may be under way in this process. */
   readonly concurrency?: number
   /** How long an attempt waits for others to return their reservations. */
@@ -111,14 +138,6 @@ const PER_ADDRESS = 16
 /** How often a failure is counted again because others were counted meanwhile. */
 const MAX_SETTLES = 100
 
-type FailureReason =
-  | 'unknown-user'
-  | `wrong-${string}`
-  | 'user-disabled'
-  | 'user-locked'
-  | 'changed-meanwhile'
-  | 'too-many-failures'
-
 /** One try, by whatever it is made. */
 interface Trial {
   readonly realm: string
@@ -127,8 +146,14 @@ interface Trial {
   readonly address: string
   readonly event: 'LOGIN_FAILURE' | 'MFA_FAILURE'
   readonly method: string
-  readonly find: () => Promise<LoginUser | undefined>
-  readonly check: (login: LoginUser | undefined) => Promise<Checked>
+  readonly find: () => Promise<Found>
+  readonly check: (found: Found) => Promise<Checked>
+}
+
+interface Found {
+  readonly login: LoginUser | undefined
+  /** Of a password that a directory keeps. */
+  readonly account?: DirectoryAccount | undefined
 }
 
 export const createAuthenticator = ({
@@ -138,6 +163,7 @@ export const createAuthenticator = ({
   passwords,
   bruteForce,
   lockNotice,
+  directories,
   concurrency = PER_CORE * availableParallelism(),
   maxWaitMs = MAX_WAIT_MS,
 }: AuthenticatorParts): Authenticator => {
@@ -195,25 +221,32 @@ export const createAuthenticator = ({
 
   const settle = async <T>(
     trial: Trial,
-    login: LoginUser | undefined,
+    known: LoginUser | undefined,
     checked: Checked,
     reservation: Reservation,
     accept: Accept<T>,
   ): Promise<AttemptResult<T>> => {
-    const reason = refusalOf(login, checked.matches, trial.method)
-    if (login === undefined || reason !== undefined)
-      return fail(trial, login, reservation, reason ?? 'unknown-user')
+    const { user: found, first = [], events: foundEvents = [], refusal } = checked.found ?? {}
+    const login = found ? { user: found, password: null } : known
+    const reason = refusal?.reason ?? refusalOf(login, checked.matches, trial.method)
+    if (login === undefined || reason !== undefined) {
+      const failure = await fail(trial, login, reservation, reason ?? 'unknown-user')
+      return refusal && mustChange.has(refusal.reason)
+        ? { ...failure, changeAt: refusal.directory }
+        : failure
+    }
     const accepted = await accept(login.user)
     const { statements, events, value, partial = false, ownGuard } = accepted
     try {
       await recorder.commit(
         [
+          ...first,
           stillAllowed(login.user),
           ...checked.statements,
           ...(partial ? reservation.released() : reservation.succeeded()),
           ...statements,
         ],
-        events,
+        [...foundEvents, ...events],
       )
       return { outcome: 'success', user: login.user, value }
     } catch (error) {
@@ -227,20 +260,24 @@ export const createAuthenticator = ({
     trial: Trial,
     accept: Accept<T>,
   ): Promise<AttemptResult<T> | undefined> => {
-    const login = await trial.find()
-    const reservation = await bruteForce.reserve({ ...trial, userId: login?.user.id })
+    const found = await trial.find()
+    const { login } = found
+    const settings = belowLock(trial.settings, found.account?.mostFailures)
+    const reservation = await bruteForce.reserve({ ...trial, settings, userId: login?.user.id })
     if (reservation === 'taken') return undefined
     if (reservation === 'locked') {
       await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
       return { outcome: 'failure' }
     }
     try {
-      return await settle(trial, login, await trial.check(login), reservation, accept)
+      return await settle(trial, login, await trial.check(found), reservation, accept)
     } catch (error) {
       // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
       await recorder.commit(reservation.released(), []).catch(() => undefined)
       if (error instanceof HasherBusyError) return busy
-      throw error
+      if (!(error instanceof DirectoryUnavailable)) throw error
+      await recorder.append([], [failureEvent(trial, login, 'directory-unavailable')])
+      return { outcome: 'away', directory: error.directory }
     } finally {
       reservation.end()
     }
@@ -281,11 +318,29 @@ export const createAuthenticator = ({
     }
   }
 
+  const verified = (
+    { realm, name, password }: Attempt,
+    login: LoginUser | undefined,
+  ): Promise<Checked> =>
+    passwords.verify({ realm, name, userId: login?.user.id }, login?.password ?? null, password)
+
+  /** The hash of a decoy is verified meanwhile: the time must not tell where a password is kept. */
+  const askedElsewhere = async (attempt: Attempt, account: DirectoryAccount): Promise<Checked> => {
+    const [answer] = await Promise.all([
+      account.check(attempt.password),
+      verified(attempt, undefined),
+    ])
+    if (!answer.matches) return { matches: false, statements: [], found: { refusal: answer } }
+    const { user, first, events } = answer
+    return { matches: true, statements: [], found: { user, first, events } }
+  }
+
   return {
     stillAllowed,
 
-    attempt: ({ realm, settings, name, password, address }, accept) =>
-      tryOut(
+    attempt: (attempt, accept) => {
+      const { realm, settings, name, address } = attempt
+      return tryOut(
         {
           realm,
           settings,
@@ -293,16 +348,17 @@ export const createAuthenticator = ({
           address,
           event: 'LOGIN_FAILURE',
           method: 'password',
-          find: () => users.findByLogin(realm, name, { withEmail: settings.loginWithEmailAllowed }),
-          check: (login) =>
-            passwords.verify(
-              { realm, name, userId: login?.user.id },
-              login?.password ?? null,
-              password,
-            ),
+          find: async () => {
+            const withEmail = settings.loginWithEmailAllowed
+            const login = await users.findByLogin(realm, name, { withEmail })
+            return { login, account: await directories?.accountOf(attempt, login?.user) }
+          },
+          check: ({ login, account }) =>
+            account ? askedElsewhere(attempt, account) : verified(attempt, login),
         },
         accept,
-      ),
+      )
+    },
 
     prove: ({ realm, settings, user: { id, username }, address, method, factor, check }, accept) =>
       tryOut(
@@ -315,7 +371,7 @@ export const createAuthenticator = ({
           method,
           find: async () => {
             const user = await users.find(realm, id)
-            return user && { user, password: null }
+            return { login: user && { user, password: null } }
           },
           check,
         },
@@ -324,27 +380,4 @@ export const createAuthenticator = ({
   }
 }
 
-/** A guard or a foreign key on a deleted user fails, depending on the database. */
-const isChange = (error: unknown): boolean =>
-  error instanceof GuardFailedError || isForeignKey(error)
-
-const isForeignKey = (error: unknown): error is ConstraintError =>
-  error instanceof ConstraintError && error.constraint === 'foreign-key'
-
-const isGuard = (error: unknown, guard: string | undefined): boolean =>
-  error instanceof GuardFailedError && error.guard === guard
-
 const busy = { outcome: 'busy' } as const
-
-/** Asked after the hash, never before: the time must not tell. */
-const refusalOf = (
-  login: LoginUser | undefined,
-  matches: boolean,
-  method: string,
-): FailureReason | undefined => {
-  if (login === undefined) return 'unknown-user'
-  if (!matches) return `wrong-${method}`
-  if (login.user.enabled !== 1) return 'user-disabled'
-  if (login.user.locked !== 1) return undefined
-  return 'user-locked'
-}

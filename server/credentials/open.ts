@@ -12,6 +12,7 @@ import { createAuthenticator } from './authenticator.ts'
 import { createApprovals } from './devices/approvals.ts'
 import { createDevices } from './devices/devices.ts'
 import { createTransactions } from './devices/transactions.ts'
+import type { DirectoryPasswords } from './directory-passwords.ts'
 import { createFactors } from './factors/factors.ts'
 import { createPasskeys } from './factors/passkeys.ts'
 import { createBruteForce } from './guessing/brute-force.ts'
@@ -29,10 +30,11 @@ export interface CredentialNeeds {
   readonly platform: Pick<PlatformArea, 'hasher' | 'outgoing'>
   readonly recorder: Recorder
   readonly users: Pick<UsersArea, 'store' | 'post'>
+  readonly directories: DirectoryPasswords
 }
 
 export const openCredentials = (needs: CredentialNeeds) => {
-  const { config, storage, clock, logger, secrets, platform, recorder, users } = needs
+  const { config, storage, clock, logger, secrets, platform, recorder, users, directories } = needs
   const { keyring, keyFor } = secrets
   const passwords = createPasswords({
     hasher: platform.hasher,
@@ -40,6 +42,7 @@ export const openCredentials = (needs: CredentialNeeds) => {
     decoys: createDecoys({ storage, clock, key: keyFor('decoys') }),
     storage,
     clock,
+    directories,
   })
   const bruteForce = createBruteForce({ storage, clock })
   const factors = createFactors(storage)
@@ -60,6 +63,7 @@ export const openCredentials = (needs: CredentialNeeds) => {
       passwords,
       bruteForce,
       lockNotice: createLockNotice({ post: users.post, clock }),
+      directories,
     }),
     /** Makes the codes and links of messages; every node has the same. */
     codeKey,

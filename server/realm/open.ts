@@ -13,6 +13,7 @@ import type { UsersArea } from '#server/users/open.ts'
 import { createBehaviours } from './behaviours/index.ts'
 import { createChangesets } from './changesets/changesets.ts'
 import { createPresenter } from './crud/present.ts'
+import { createGroupDocuments } from './directory-groups.ts'
 import { createRealms, masterRealm } from './realms.ts'
 import { createLastAdmin } from './rules/last-admin.ts'
 import { createWriter } from './write/write.ts'
@@ -55,6 +56,7 @@ export const openRealm = (needs: RealmNeeds) => {
     writer,
     realms,
     lastAdmin,
+    directoryGroups: createGroupDocuments({ copy, writer }),
     presenter: createPresenter(behaviours, storage.db),
     changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
     /** The settings of a realm as of now; null where there is no such realm. */

@@ -8,6 +8,7 @@ import { openAudit } from '#server/audit/open.ts'
 import { openBroker } from '#server/broker/open.ts'
 import type { Config } from '#server/config/index.ts'
 import { openCredentials } from '#server/credentials/open.ts'
+import { openDirectories } from '#server/directories/open.ts'
 import { openHttp } from '#server/http/open.ts'
 import { openJobs } from '#server/jobs/queue.ts'
 import { keyAtHand } from '#server/keys/installation-key.ts'
@@ -71,10 +72,13 @@ const openLower = async (given: Given, closing: AsyncDisposableStack) => {
   const messaging = openMessaging({ outgoing, clock, logger, reveal: vault.reveal, logMessages })
   closing.defer(() => messaging.close())
   const users = openUsers({ storage, copy, clock, secrets, metrics, jobs, recorder, messaging, baseUrl })
-  const credentials = openCredentials({ config, storage, clock, logger, secrets, platform, recorder, users })
+  const directories = openDirectories({ storage, copy, clock, logger, outgoing, vault, users })
+  closing.defer(async () => directories.close())
+  const { passwords } = directories
+  const credentials = openCredentials({ config, storage, clock, logger, secrets, platform, recorder, users, directories: passwords })
   const sessions = openSessions({ storage, clock })
   return {
-    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions,
+    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, credentials, sessions,
     close: () => closing.disposeAsync(),
   }
 }
@@ -84,12 +88,14 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const { config, logger, clock } = given
   const { http: { baseUrl } } = config
   const lower = await openLower(given, closing)
-  const { storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, close } = lower
+  const { storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, credentials, sessions, close } = lower
   const { keyring, vault } = secrets
   const { outgoing } = platform
   const { recorder } = audit
   const tokens = openTokens({ storage, copy, clock, secrets, keys, baseUrl, master })
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
+  const { directoryGroups: groups, lastAdmin: { aroundData: keepAdministrator } } = realm
+  const syncDirectory = directories.openSync({ recorder, groups, keepAdministrator })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
   const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, http })
@@ -107,10 +113,10 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, oidc, saml, selfService, baseUrl, master,
+    realm, webhooks, http, oidc, saml, selfService, syncDirectory, baseUrl, master,
   })
   return {
-    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
+    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, syncDirectory, credentials, sessions, tokens,
     realm, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
   }
 }

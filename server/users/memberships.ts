@@ -115,6 +115,22 @@ export const unassignRole = ({ db }: Db, userId: string, roleId: string): Statem
 export const insertUserGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
   insertRows(db, 'user_groups', rows)
 
+/** Direct members of the groups. */
+export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<UserGroupRow[]> =>
+  readInSlices(groupIds, (part) =>
+    db.selectFrom('user_groups').selectAll().where('group_id', 'in', part).execute(),
+  )
+
+/** Each row goes, if it is there. */
+export const leaveGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
+  [...Map.groupBy(rows, ({ group_id }) => group_id)].flatMap(([groupId, own]) =>
+    inSlices(own.map(({ user_id }) => user_id)).map((ids) =>
+      statement(
+        db.deleteFrom('user_groups').where('group_id', '=', groupId).where('user_id', 'in', ids),
+      ),
+    ),
+  )
+
 /** Changes no row where the user is a member already. */
 export const joinGroup = ({ db }: Db, userId: string, groupId: string): Statement =>
   statement(

@@ -58,6 +58,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'saml_metadata_reads',
     'saml_key_uses',
   ],
+  'server/directories': ['directory_syncs', 'directory_absences', 'directory_groups'],
   'server/realm': [
     'realms',
     'documents',

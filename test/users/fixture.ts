@@ -169,7 +169,7 @@ export const addUser = async (
 export const signIn = async (
   { authenticator }: Accounts,
   attempt: Omit<Attempt, 'address'>,
-): Promise<'success' | 'failure' | 'busy'> => {
+): Promise<'success' | 'failure' | 'busy' | 'away'> => {
   const { realm } = attempt
   const address = '192.0.2.1'
   const { outcome } = await authenticator.attempt({ ...attempt, address }, ({ id: actor }) => ({

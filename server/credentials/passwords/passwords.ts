@@ -17,6 +17,7 @@ import { preparedStatement } from '#server/storage/prepared.ts'
 import { held, insertRows, statement } from '#server/storage/statements.ts'
 import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import { holdUser } from '#server/users/user-rows.ts'
+import type { DirectoryPasswords } from '../directory-passwords.ts'
 import type { Decoys } from '../guessing/decoys.ts'
 
 type Owner = Pick<UserRow, 'id' | 'realm' | 'username' | 'email'>
@@ -77,6 +78,7 @@ export interface PasswordParts {
   readonly decoys: Decoys
   readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
+  readonly directories?: Pick<DirectoryPasswords, 'keeperOf'> | undefined
 }
 
 const replaceSecret = preparedStatement(
@@ -131,6 +133,14 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
     user: Owner,
     password: string,
   ): Promise<{ code: string; message: string }[]> => {
+    const keeper = await parts.directories?.keeperOf(user)
+    if (keeper !== undefined)
+      return [
+        {
+          code: 'password.directory',
+          message: `is kept in the directory "${keeper}": change it there`,
+        },
+      ]
     const issues: { code: string; message: string }[] = checkPassword(password, policy, user)
     const readable = !issues.some(({ code }) => code === 'password.maxLength')
     if (policy.breachCheck && readable && (await breach.isBreached(password)))

@@ -17,6 +17,8 @@ export type PageError =
   | 'closed'
   | 'organization-closed'
   | 'device-unreachable'
+  | 'directory-away'
+  | 'directory-password'
   | 'forbidden'
   | 'not-found'
   | 'rate-limited'

@@ -13,6 +13,7 @@ export type FieldErrorId =
   | 'wrong-code'
   | 'password.history'
   | 'password.breached'
+  | 'password.directory'
   | PasswordIssueCode
 
 export interface FieldError {

@@ -71,6 +71,12 @@ export const createProvePassword =
       throw new Problem('unavailable', 'too many sign in at once; try again', {
         extra: { retryAfter: 5 },
       })
+    if (result.outcome === 'away')
+      throw new Problem(
+        'unavailable',
+        `the directory "${result.directory}" cannot be asked; try again`,
+        { extra: { retryAfter: 5 } },
+      )
     if (result.outcome === 'failure') throw invalid([wrongPassword(field)])
     return result.value
   }

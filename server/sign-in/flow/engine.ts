@@ -191,10 +191,14 @@ export const createEngine = (parts: EngineParts) => {
     visitor: Visitor,
     result: AttemptResult<Answered>,
     error: 'credentials' | 'wrong-code',
-  ) => {
+  ): Answered => {
     if (result.outcome === 'busy') return refused('unavailable', 503)
     if (result.outcome === 'success') return result.value
     parts.onLogin?.(visitor.realm, 'failure')
+    if (result.outcome === 'away')
+      return { ...refused('unavailable', 503), outage: 'directory-away', detail: result.directory }
+    if (result.changeAt !== undefined)
+      return { ...refused(error, 403), outage: 'directory-password', detail: result.changeAt }
     return refused(error, 401)
   }
 

@@ -84,6 +84,8 @@ export interface Refusal {
   readonly errors?: FieldErrors<string> | undefined
   /** The page that tells why the sign-in ended, instead of the one that asked. */
   readonly outage?: PageError | undefined
+  /** Names whom to ask, on that page. */
+  readonly detail?: string | undefined
   /** What was typed and may be shown again. */
   readonly values?: Readonly<Record<string, string>> | undefined
 }

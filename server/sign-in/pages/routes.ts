@@ -114,7 +114,8 @@ const createHandlers = (parts: LoginParts) => {
     const answered = await engine.answer(visitor, meant, form)
     switch (answered.kind) {
       case 'refused': {
-        if (answered.outage) throw new OutageError(answered.outage, startPath(meant.signIn))
+        if (answered.outage)
+          throw new OutageError(answered.outage, startPath(meant.signIn), answered)
         const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
         const { username, ...others } = { ...typed, ...answered.values }
         // A step that asks for no name shows the one that is known.

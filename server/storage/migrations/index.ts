@@ -32,6 +32,7 @@ import { samlMetadata } from './0032-saml-metadata.ts'
 import { noSoleWriter } from './0033-no-sole-writer.ts'
 import { federatedLinks } from './0034-federated-links.ts'
 import { broker } from './0035-broker.ts'
+import { directories } from './0040-directories.ts'
 import { providerMetadata } from './0043-provider-metadata.ts'
 import { samlSessionsByUser } from './0045-saml-sessions-by-user.ts'
 import type { Migration } from './migration.ts'
@@ -69,6 +70,7 @@ export const migrations: readonly Migration[] = [
   noSoleWriter,
   federatedLinks,
   broker,
+  directories,
   providerMetadata,
   samlSessionsByUser,
 ]

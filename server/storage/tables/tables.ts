@@ -12,12 +12,8 @@ import type {
   AuditTotalRow,
   PersonalKeyRow,
 } from './audit-tables.ts'
-import type {
-  BrokerSessionRow,
-  BrokerTripRow,
-  FederatedLinkRow,
-  MappedMembershipRow,
-} from './broker-tables.ts'
+import type * as broker from './broker-tables.ts'
+import type * as directory from './directory-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type {
   ProviderMetadataRow,
@@ -353,10 +349,13 @@ export interface Tables {
   audit_blocks: AuditBlockRow
   personal_keys: PersonalKeyRow
   organization_members: OrganizationMemberRow
-  federated_links: FederatedLinkRow
-  mapped_memberships: MappedMembershipRow
-  broker_trips: BrokerTripRow
-  broker_sessions: BrokerSessionRow
+  federated_links: broker.FederatedLinkRow
+  mapped_memberships: broker.MappedMembershipRow
+  broker_trips: broker.BrokerTripRow
+  broker_sessions: broker.BrokerSessionRow
+  directory_syncs: directory.DirectorySyncRow
+  directory_absences: directory.DirectoryAbsenceRow
+  directory_groups: directory.DirectoryGroupRow
   provisioning_tokens: ProvisioningTokenRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow

@@ -130,6 +130,32 @@ export const createLinks = ({
         linkGuard,
       ),
 
+    /** Links of deleted providers that had the alias of this one, of one issuer. */
+    orphansOf: ({ realm, id, alias }: LinkProvider, issuer: string): Promise<FederatedLinkRow[]> =>
+      longReads
+        .selectFrom('federated_links')
+        .selectAll()
+        .where('realm', '=', realm)
+        .where('alias', '=', alias)
+        .where('issuer', '=', issuer)
+        .where('provider', '!=', id)
+        .where(
+          sql<boolean>`not exists (select 1 from documents where documents.id = federated_links.provider)`,
+        )
+        .execute(),
+
+    /** All links of a deleted provider become those of the one that replaced it. */
+    takeOverAll: (deleted: string, { realm, id, alias }: LinkProvider, issuer: string): Statement =>
+      statement(
+        db
+          .updateTable('federated_links')
+          .set({ provider: id })
+          .where('realm', '=', realm)
+          .where('provider', '=', deleted)
+          .where('alias', '=', alias)
+          .where('issuer', '=', issuer),
+      ),
+
     /** By alias. */
     ofUser: (userId: string): Promise<FederatedLinkRow[]> =>
       db

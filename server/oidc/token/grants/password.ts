@@ -93,6 +93,10 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
       },
     )
     if (result.outcome === 'busy') throw busy('too many sign in at this moment', { retryAfter })
+    if (result.outcome === 'away')
+      throw busy(`the directory "${result.directory}" cannot be asked at this moment`, {
+        retryAfter,
+      })
     const opened = result.outcome === 'success' ? result.value : undefined
     await metrics.login(issuer.name, opened ? 'success' : 'failure')
     if (result.outcome !== 'success' || !opened)

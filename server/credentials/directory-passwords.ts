@@ -1,0 +1,65 @@
+/**
+ * Passwords that a directory keeps, as the sign-in sees them. The room of directories implements it, and the composition root
+ * plugs it in: what signs in a user stays the same for both kinds of passwords.
+ */
+
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Statement } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Attempt } from './authenticator.ts'
+
+/** Why a directory lets a user not in; `password-expired` and `password-must-change` say that the password was right. */
+export type DirectoryReason =
+  | 'wrong-password'
+  | 'unknown-user'
+  | 'user-disabled'
+  | 'user-locked'
+  | 'user-expired'
+  | 'password-expired'
+  | 'password-must-change'
+  | 'too-many-failures'
+  | 'name-taken'
+
+export type DirectoryCheck =
+  | {
+      readonly matches: true
+      /** As stored, or as `first` stores it: of a user who signs in for the first time. */
+      readonly user: UserRow
+      /** Committed before anything that refers to the user. */
+      readonly first: readonly Statement[]
+      readonly events: readonly AuditEvent[]
+    }
+  | {
+      readonly matches: false
+      readonly reason: DirectoryReason
+      /** The directory as pages call it, where the user has to be told. */
+      readonly directory: string
+    }
+
+export interface DirectoryAccount {
+  /** Failures that leave the account unlocked in the directory; nothing where it locks none, or does not say. */
+  readonly mostFailures: number | undefined
+  /** Throws `DirectoryUnavailable`. */
+  check(password: string): Promise<DirectoryCheck>
+}
+
+export interface DirectoryPasswords {
+  /** The account that a directory decides about; nothing where the password is kept here. */
+  accountOf(
+    attempt: Omit<Attempt, 'password'>,
+    user: UserRow | undefined,
+  ): Promise<DirectoryAccount | undefined>
+  /** The directory that keeps the password of a user, as pages call it. */
+  keeperOf(user: Pick<UserRow, 'id' | 'realm'>): Promise<string | undefined>
+}
+
+/** Nothing was found out about the password. */
+export class DirectoryUnavailable extends Error {
+  override readonly name = 'DirectoryUnavailable'
+  /** The directory as pages call it. */
+  readonly directory: string
+  constructor(directory: string, cause: unknown) {
+    super(`directory "${directory}" cannot be asked`, { cause })
+    this.directory = directory
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The connections of a directory: those that are bound as its bind user, and those that users' passwords are tried on. The
+ * servers of a directory are asked in order; one that did not answer is asked last for a while, so that only the first
+ * sign-in after its end waits for it.
+ */
+
+import { createSlots } from '#server/credentials/guessing/slots.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Directory, DirectoryUrl } from '../directory.ts'
+import type { Connection } from './connection.ts'
+import { DirectoryAway, DirectoryRefused, resultCodes } from './errors.ts'
+
+export interface Pool {
+  /** Lends a connection that is bound as the bind user, or anonymous where there is none. */
+  asBindUser<T>(use: (connection: Connection) => Promise<T>): Promise<T>
+  /** Lends a connection that is bound as nobody in particular. */
+  forUsers<T>(use: (connection: Connection) => Promise<T>): Promise<T>
+  /** A connection of its own, for work that takes long; the caller closes it. */
+  open(): Promise<Connection>
+  close(): void
+}
+
+export interface PoolParts {
+  readonly outgoing: Outgoing
+  readonly clock: Clock
+}
+
+const atOnce = 16
+const mostWaiting = 256
+const mostIdle = 4
+const idleMs = 30_000
+/** How long a server that did not answer is asked last. */
+const avoidedMs = 30_000
+
+/** Codes by which a server says that another one should be asked. */
+const elsewhere: ReadonlySet<number> = new Set([resultCodes.busy, resultCodes.unavailable])
+
+interface Idle {
+  readonly connection: Connection
+  readonly timer: NodeJS.Timeout
+}
+
+type Purpose = 'bind-user' | 'users'
+
+export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory): Pool => {
+  const slots = createSlots(atOnce, mostWaiting)
+  const idle: Record<Purpose, Idle[]> = { 'bind-user': [], users: [] }
+  const avoidedUntil = new Map<string, number>()
+  let closed = false
+
+  const inOrder = (): DirectoryUrl[] => {
+    const now = clock.now()
+    const isAvoided = ({ text }: DirectoryUrl): boolean => (avoidedUntil.get(text) ?? 0) > now
+    return [...directory.urls.filter((url) => !isAvoided(url)), ...directory.urls.filter(isAvoided)]
+  }
+
+  const bindAsConfigured = async (connection: Connection): Promise<void> => {
+    const { bindDn, bindPassword } = directory
+    if (bindDn === undefined) return
+    if (bindPassword === undefined)
+      throw new DirectoryRefused('bind as bindDn, which has no bindPassword', 49)
+    const { code } = await connection.bind(bindDn, bindPassword)
+    if (code === resultCodes.success) return
+    if (elsewhere.has(code)) throw new DirectoryAway('the directory is busy or unavailable')
+    throw new DirectoryRefused('bind as bindDn', code)
+  }
+
+  const openAt = async (url: DirectoryUrl, purpose: Purpose): Promise<Connection> => {
+    // Loaded on demand: most servers have no directory.
+    const { openConnection } = await import('./connection.ts')
+    const connection = await openConnection(outgoing, directory, url)
+    try {
+      if (purpose === 'bind-user') await bindAsConfigured(connection)
+      return connection
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+  }
+
+  const open = async (purpose: Purpose): Promise<Connection> => {
+    let last: unknown = new DirectoryAway('the directory has no address')
+    for (const url of inOrder())
+      try {
+        const connection = await openAt(url, purpose)
+        avoidedUntil.delete(url.text)
+        return connection
+      } catch (error) {
+        // A refusal is the same at every server, and a wrong bind password tried often locks the bind user.
+        if (!(error instanceof DirectoryAway)) throw error
+        avoidedUntil.set(url.text, clock.now() + avoidedMs)
+        last = error
+      }
+    throw last
+  }
+
+  const taken = (purpose: Purpose): Connection | undefined => {
+    for (let one = idle[purpose].pop(); one; one = idle[purpose].pop()) {
+      clearTimeout(one.timer)
+      if (one.connection.isOpen) return one.connection
+    }
+    return undefined
+  }
+
+  const put = (purpose: Purpose, connection: Connection): void => {
+    if (closed || !connection.isOpen || idle[purpose].length >= mostIdle) {
+      connection.close()
+      return
+    }
+    const timer = setTimeout(() => {
+      idle[purpose] = idle[purpose].filter((one) => one.connection !== connection)
+      connection.close()
+    }, idleMs).unref()
+    idle[purpose].push({ connection, timer })
+  }
+
+  const lend = async <T>(purpose: Purpose, use: (connection: Connection) => Promise<T>) => {
+    const release = await slots.acquire()
+    if (!release) throw new DirectoryAway('too many ask the directory at once')
+    try {
+      const connection = taken(purpose) ?? (await open(purpose))
+      try {
+        return await use(connection)
+      } finally {
+        put(purpose, connection)
+      }
+    } finally {
+      release()
+    }
+  }
+
+  return {
+    asBindUser: (use) => lend('bind-user', use),
+    forUsers: (use) => lend('users', use),
+    open: () => open('bind-user'),
+    close: () => {
+      closed = true
+      for (const { connection, timer } of [...idle['bind-user'], ...idle.users]) {
+        clearTimeout(timer)
+        connection.close()
+      }
+    },
+  }
+}

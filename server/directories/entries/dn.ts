@@ -1,0 +1,82 @@
+/** Distinguished names (RFC 4514), compared as directories do: without case, and whatever way a character is escaped. */
+
+const unescaped = (value: string): string => {
+  const bytes: Buffer[] = []
+  for (let i = 0; i < value.length; i += 1) {
+    const character = value[i] ?? ''
+    if (character !== '\\') {
+      const whole = String.fromCodePoint(value.codePointAt(i) ?? 0)
+      bytes.push(Buffer.from(whole))
+      i += whole.length - 1
+      continue
+    }
+    const hex = value.slice(i + 1, i + 3)
+    if (/^[0-9a-f]{2}$/i.test(hex)) {
+      bytes.push(Buffer.from(hex, 'hex'))
+      i += 2
+    } else {
+      bytes.push(Buffer.from(value[i + 1] ?? ''))
+      i += 1
+    }
+  }
+  return Buffer.concat(bytes).toString('utf8')
+}
+
+/** Splits at a separator that is neither escaped nor in quotes. */
+const split = (text: string, separators: string): string[] => {
+  const parts: string[] = []
+  let part = ''
+  let isQuoted = false
+  for (let i = 0; i < text.length; i += 1) {
+    const character = text[i] ?? ''
+    if (character === '\\') {
+      part += character + (text[i + 1] ?? '')
+      i += 1
+    } else if (!isQuoted && separators.includes(character)) {
+      parts.push(part)
+      part = ''
+    } else {
+      if (character === '"') isQuoted = !isQuoted
+      part += character
+    }
+  }
+  return [...parts, part]
+}
+
+/** Trims what is not part of a value: an escaped space at the end is. */
+const trimmed = (text: string): string => {
+  const start = text.trimStart()
+  const end = start.trimEnd()
+  return end.endsWith('\\') && end.length < start.length ? `${end} ` : end
+}
+
+const comparable = (value: string): string => {
+  const text = trimmed(value)
+  const inner =
+    text.startsWith('"') && text.endsWith('"') && text.length > 1 ? text.slice(1, -1) : text
+  return unescaped(inner).normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
+}
+
+const pairOf = (pair: string): string => {
+  const at = pair.indexOf('=')
+  if (at < 0) return `\u0000${pair}`
+  const type = pair.slice(0, at).trim().toLowerCase()
+  return `${type}=${JSON.stringify(comparable(pair.slice(at + 1)))}`
+}
+
+/** The names of which it is made, each in a form that is equal for equal names; the root last. */
+export const partsOf = (dn: string): string[] =>
+  dn.trim() === '' ? [] : split(dn, ',;').map((rdn) => split(rdn, '+').map(pairOf).sort().join('+'))
+
+/** A form that is equal for equal names. */
+export const comparableDn = (dn: string): string => partsOf(dn).join(',')
+
+/** Whether the entry is the base or lies below it. */
+export const isBelow = (dn: string, base: string): boolean => {
+  const parts = partsOf(dn)
+  const wanted = partsOf(base)
+  return (
+    parts.length >= wanted.length &&
+    wanted.every((part, i) => parts[parts.length - wanted.length + i] === part)
+  )
+}

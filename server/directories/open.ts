@@ -1,0 +1,60 @@
+/** Opens the directories of all realms: connections and sign-in; and, once the realms are open, their sync. */
+
+import type { Vault } from '#server/keys/vault.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UsersArea } from '#server/users/open.ts'
+import { createConnections } from './connections.ts'
+import { createDirectoryPasswords } from './passwords/passwords.ts'
+import { createSync, type SyncParts } from './sync/sync.ts'
+
+export interface DirectoryNeeds {
+  readonly storage: Storage
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly outgoing: Outgoing
+  readonly vault: Pick<Vault, 'reveal'>
+  readonly users: Pick<UsersArea, 'store' | 'links'>
+}
+
+export const openDirectories = (needs: DirectoryNeeds) => {
+  const { storage, copy, clock, logger, outgoing, vault, users } = needs
+  const connections = createConnections({ outgoing, clock })
+  const passwords = createDirectoryPasswords({
+    storage,
+    copy,
+    clock,
+    logger,
+    vault,
+    users: users.store,
+    links: users.links,
+    connections,
+  })
+  return {
+    connections,
+    passwords,
+    openSync: ({
+      recorder,
+      groups,
+      keepAdministrator,
+    }: Pick<SyncParts, 'recorder' | 'groups' | 'keepAdministrator'>) =>
+      createSync({
+        storage,
+        copy,
+        clock,
+        users: users.store,
+        links: users.links,
+        connections,
+        recorder,
+        groups,
+        keepAdministrator,
+      }),
+    close: connections.close,
+  }
+}
+
+export type DirectoriesArea = ReturnType<typeof openDirectories>

@@ -1,0 +1,138 @@
+/**
+ * When a directory locks accounts, and how far a user is from it. A guess through this server must not lock the account in the
+ * directory, where it would lock the user out of everything: we stop one attempt below.
+ */
+
+import { EqualityFilter, PresenceFilter } from 'ldapts'
+import type { Connection } from '../connection/connection.ts'
+import { resultCodes } from '../connection/errors.ts'
+import type { Directory } from '../directory.ts'
+import { isBelow } from '../entries/dn.ts'
+import { type Entry, entryOf } from '../entries/entry.ts'
+
+export interface LockPolicy {
+  /** Failures by which an account is locked. */
+  readonly threshold: number
+  /** How long the directory counts a failure. */
+  readonly windowMs: number
+}
+
+/** Facts about a directory that change rarely. */
+export interface DirectoryFacts {
+  readonly lock: LockPolicy | undefined
+  /** The name of an Active Directory domain, as in DOMAIN\user. */
+  readonly netbiosName: string | undefined
+}
+
+/** A directory that never forgets a failure would keep its user out for ever. */
+const longestWindowMs = 24 * 3_600_000
+
+/** Attributes that count failures, of an entry of a user. */
+export const countingAttributes = ({ protocol }: Pick<Directory, 'protocol'>): string[] =>
+  protocol === 'ad' ? ['badPwdCount', 'badPasswordTime'] : ['pwdFailureTime']
+
+/** Intervals of Active Directory: negative, in units of 100 ns. */
+const intervalMs = (value: string | undefined): number => Math.abs(Number(value ?? 0)) / 10_000
+
+/** Times of Active Directory: units of 100 ns since 1601. */
+const fileTimeMs = (value: string | undefined): number =>
+  Number(BigInt(/^\d+$/.test(value ?? '') ? (value ?? '0') : '0') / 10_000n) - 11_644_473_600_000
+
+/** `20261117120000Z`, with or without a fraction (RFC 4517 §3.3.13). */
+export const generalizedTimeMs = (value: string): number => {
+  const [, y, mo, d, h, mi = '00', s = '00'] =
+    /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)?(\d\d)?(?:[.,]\d+)?Z$/.exec(value) ?? []
+  return y === undefined ? Number.NaN : Date.UTC(+y, +(mo ?? 1) - 1, +(d ?? 1), +(h ?? 0), +mi, +s)
+}
+
+/** Failures of the user that the directory still counts. */
+export const failuresOf = (entry: Entry, { windowMs }: LockPolicy, now: number): number => {
+  const isCounted = (at: number): boolean => now - at < windowMs
+  const count = Number(entry.first('badPwdCount') ?? 0)
+  if (count > 0) return isCounted(fileTimeMs(entry.first('badPasswordTime'))) ? count : 0
+  return entry.values('pwdFailureTime').map(generalizedTimeMs).filter(isCounted).length
+}
+
+const everything = () => new PresenceFilter({ attribute: 'objectClass' })
+
+const readOne = async (
+  connection: Connection,
+  base: string,
+  attributes: readonly string[],
+): Promise<Entry | undefined> => {
+  const { code, entries } = await connection.search({
+    base,
+    scope: 'base',
+    filter: everything(),
+    attributes,
+  })
+  const [first] = entries
+  return code === resultCodes.success && first ? entryOf(first) : undefined
+}
+
+const policyOf = (threshold: number, windowMs: number): LockPolicy | undefined =>
+  threshold > 0
+    ? { threshold, windowMs: windowMs > 0 ? Math.min(windowMs, longestWindowMs) : longestWindowMs }
+    : undefined
+
+const domainFacts = async (connection: Connection, root: Entry): Promise<DirectoryFacts> => {
+  const domain = root.first('defaultNamingContext') ?? ''
+  const facts = await readOne(connection, domain, ['lockoutThreshold', 'lockOutObservationWindow'])
+  const partitions = await connection.search({
+    base: `CN=Partitions,${root.first('configurationNamingContext') ?? ''}`,
+    filter: new EqualityFilter({ attribute: 'nCName', value: domain }),
+    attributes: ['nETBIOSName'],
+  })
+  const [partition] = partitions.entries.map(entryOf)
+  return {
+    lock: policyOf(
+      Number(facts?.first('lockoutThreshold') ?? 0),
+      intervalMs(facts?.first('lockOutObservationWindow')),
+    ),
+    netbiosName: partition?.first('nETBIOSName'),
+  }
+}
+
+/** A user's own policy is known only from an attribute that few may read: the strictest of all is taken. */
+const policyFacts = async (
+  connection: Connection,
+  root: Entry,
+  { userSearchBase }: Directory,
+): Promise<DirectoryFacts> => {
+  const context = root.values('namingContexts').find((one) => isBelow(userSearchBase, one))
+  const { entries } = await connection.search({
+    base: context ?? userSearchBase,
+    filter: new EqualityFilter({ attribute: 'objectClass', value: 'pwdPolicy' }),
+    attributes: ['pwdMaxFailure', 'pwdLockout', 'pwdFailureCountInterval'],
+    sizeLimit: 50,
+  })
+  const policies = entries.map(entryOf).flatMap((entry) => {
+    if (entry.first('pwdLockout')?.toUpperCase() !== 'TRUE') return []
+    const seconds = Number(entry.first('pwdFailureCountInterval') ?? 0)
+    return policyOf(Number(entry.first('pwdMaxFailure') ?? 0), seconds * 1000) ?? []
+  })
+  const [first] = policies
+  if (!first) return { lock: undefined, netbiosName: undefined }
+  return {
+    lock: {
+      threshold: Math.min(...policies.map(({ threshold }) => threshold)),
+      windowMs: Math.max(...policies.map(({ windowMs }) => windowMs)),
+    },
+    netbiosName: undefined,
+  }
+}
+
+export const readFacts = async (
+  connection: Connection,
+  directory: Directory,
+): Promise<DirectoryFacts> => {
+  const root = await readOne(connection, '', [
+    'namingContexts',
+    'defaultNamingContext',
+    'configurationNamingContext',
+  ])
+  if (!root) return { lock: undefined, netbiosName: undefined }
+  return directory.protocol === 'ad'
+    ? domainFacts(connection, root)
+    : policyFacts(connection, root, directory)
+}

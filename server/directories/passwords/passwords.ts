@@ -1,0 +1,311 @@
+/**
+ * Sign-in with a password that a directory keeps: the entry of the user is found by the bind user, and the password is tried by
+ * a bind as that entry. A user who is unknown here is made at the first sign-in, with a link to the entry; a name or an address
+ * that another user has already is refused, never linked.
+ */
+
+import type { AuditEvent } from '#server/audit/audit.ts'
+import type { Attempt } from '#server/credentials/authenticator.ts'
+import {
+  type DirectoryAccount,
+  type DirectoryCheck,
+  type DirectoryPasswords,
+  DirectoryUnavailable,
+} from '#server/credentials/directory-passwords.ts'
+import { createKeyedSlots } from '#server/credentials/guessing/slots.ts'
+import type { Vault } from '#server/keys/vault.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import { randomToken } from '#server/platform/random.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Links } from '#server/users/links/links.ts'
+import { assignDefaultRole } from '#server/users/memberships.ts'
+import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import { ownersOfNames, userById } from '#server/users/user-rows.ts'
+import type { Users } from '#server/users/users.ts'
+import { DirectoryAway, DirectoryRefused } from '../connection/errors.ts'
+import type { Connections } from '../connections.ts'
+import { type Directory, directoriesIn } from '../directory.ts'
+import type { Person } from '../entries/person.ts'
+import { hasProfile, linkIssuer, profileAfter, profileOf } from '../linked-user.ts'
+import type { FoundPerson, Wanted } from './find-person.ts'
+
+export interface DirectoryPasswordParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly logger: Pick<Logger, 'warn'>
+  readonly vault: Pick<Vault, 'reveal'>
+  readonly users: Users
+  readonly links: Links
+  readonly connections: Connections
+}
+
+type Named = Omit<Attempt, 'password'>
+
+/** A sign-in of a user of this directory. */
+interface Trying {
+  readonly attempt: Named
+  readonly directory: Directory
+  readonly password: string
+}
+
+/** Guesses at one entry come one after the other, so that the count of the directory is known before each. */
+const mostWaiting = 50
+
+export const createDirectoryPasswords = (parts: DirectoryPasswordParts): DirectoryPasswords => {
+  const { storage, copy, clock, logger, vault, users, links, connections } = parts
+  const perEntry = createKeyedSlots(1, mostWaiting)
+
+  const enabledIn = async (realm: string): Promise<readonly Directory[]> => {
+    const view = await copy.fresh(realm)
+    return view ? (await directoriesIn(view, vault)).filter(({ enabled }) => enabled) : []
+  }
+
+  const unavailable = (directory: Directory, error: unknown): unknown => {
+    if (!(error instanceof DirectoryAway) && !(error instanceof DirectoryRefused)) return error
+    const { realm, alias } = directory
+    logger.warn({ realm, directory: alias, reason: error.message }, 'a directory cannot be asked')
+    return new DirectoryUnavailable(directory.name, error)
+  }
+
+  const find = async (directory: Directory, wanted: Wanted): Promise<FoundPerson | undefined> => {
+    const { findPerson } = await import('./find-person.ts')
+    return connections
+      .poolOf(directory)
+      .asBindUser((connection) => findPerson(connection, directory, wanted))
+  }
+
+  const bind = async (directory: Directory, dn: string, password: string) => {
+    const { outcomeOf } = await import('./bind-outcome.ts')
+    return connections
+      .poolOf(directory)
+      .forUsers(async (connection) => outcomeOf(await connection.bind(dn, password)))
+  }
+
+  /** As long as a bind of a user who exists: the time must not tell which names there are. */
+  const bindAsDecoy = async ({ directory, password }: Trying): Promise<void> => {
+    await bind(directory, `cn=${randomToken()},${directory.userSearchBase}`, password)
+  }
+
+  const isTooClose = async (directory: Directory, { entry }: FoundPerson): Promise<boolean> => {
+    const { lock } = await connections.factsOf(directory)
+    if (!lock) return false
+    const { failuresOf } = await import('./lockout.ts')
+    return failuresOf(entry, lock, clock.now()) >= lock.threshold - 1
+  }
+
+  const eventOf = (
+    { attempt, directory }: Trying,
+    type: AuditEvent['type'],
+    user: UserRow,
+    warning: string | undefined,
+  ): AuditEvent => ({
+    type,
+    realm: attempt.realm,
+    actor: user.id,
+    sourceIp: attempt.address,
+    outcome: 'SUCCESS',
+    detail: warning === undefined ? directory.alias : `${directory.alias}: ${warning}`,
+  })
+
+  /** The first sign-in: makes the user. Undefined where a name of the entry is another user's. */
+  const made = async (
+    { attempt: { realm, settings }, directory }: Trying,
+    person: Person,
+  ): Promise<{ user: UserRow; statements: Statement[] } | undefined> => {
+    const now = clock.now()
+    const fields = { username: person.username, ...profileOf(directory, person) }
+    const user = newUserRow(fields, { id: newId(), realm, now })
+    const names = [user.username_key, ...(user.email_key === null ? [] : [user.email_key])]
+    if ((await ownersOfNames(storage, realm, names)).size > 0) return undefined
+    const account = { issuer: linkIssuer, subject: person.subject, username: person.username }
+    return {
+      user,
+      statements: [
+        ...users.createStatements(user),
+        ...assignDefaultRole(storage, [user.id], { realm, role: settings.defaultRole }),
+        ...links.link(directory, [{ ...account, userId: user.id }]),
+      ],
+    }
+  }
+
+  /** A user who is known: the profile follows the directory where `syncMode` says so. */
+  const known = (
+    { directory }: Trying,
+    person: Person,
+    link: FederatedLinkRow,
+    before: UserRow,
+  ): { user: UserRow; statements: Statement[] } => {
+    const { alias, syncMode } = directory
+    const touched = [
+      ...(link.provider === directory.id ? [] : [links.takeOver(link, directory)]),
+      links.touch(link, { alias, username: person.username }),
+    ]
+    if (syncMode !== 'FORCE' || before.managed === 1 || hasProfile(before, directory, person))
+      return { user: before, statements: touched }
+    const user = changedUserRow(before, profileAfter(before, directory, person), clock.now())
+    return { user, statements: [...users.updateStatements(before, user), ...touched] }
+  }
+
+  const linkOf = async (directory: Directory, { subject }: Person) => {
+    const account = { issuer: linkIssuer, subject }
+    return (await links.find(directory, account)) ?? (await links.findOrphan(directory, account))
+  }
+
+  const passed = async (
+    trying: Trying,
+    { person }: FoundPerson,
+    warning: string | undefined,
+  ): Promise<DirectoryCheck> => {
+    const { directory } = trying
+    const refused = (reason: 'user-disabled' | 'name-taken' | 'unknown-user') =>
+      ({ matches: false, reason, directory: directory.name }) as const
+    if (!person.enabled) return refused('user-disabled')
+    const link = await linkOf(directory, person)
+    const before = link && (await userById(storage, link.user_id))
+    const outcome =
+      link && before ? known(trying, person, link, before) : await made(trying, person)
+    if (!outcome) return refused('name-taken')
+    const { user, statements } = outcome
+    const type = before ? 'IDENTITY_PROVIDER_LOGIN' : 'IDENTITY_PROVIDER_FIRST_LOGIN'
+    return {
+      matches: true,
+      user,
+      first: statements,
+      events: [eventOf(trying, type, user, warning)],
+    }
+  }
+
+  const tried = async (trying: Trying, found: FoundPerson): Promise<DirectoryCheck> => {
+    const { directory, password } = trying
+    const refused = { matches: false, directory: directory.name } as const
+    if (await isTooClose(directory, found)) return { ...refused, reason: 'too-many-failures' }
+    const outcome = await bind(directory, found.person.dn, password)
+    return outcome.passed
+      ? passed(trying, found, outcome.warning)
+      : { ...refused, reason: outcome.reason }
+  }
+
+  /** The entry is read again once it is its turn: guesses before it have counted. */
+  const inTurn = async (trying: Trying, wanted: Wanted): Promise<DirectoryCheck | undefined> => {
+    const { directory } = trying
+    const seen = await find(directory, wanted)
+    if (!seen) return undefined
+    const { subject } = seen.person
+    const release = await perEntry.acquire(`${directory.id} ${subject}`)
+    if (!release) throw new DirectoryAway('too many try the same account at once')
+    try {
+      const { lock } = await connections.factsOf(directory)
+      const found = lock ? await find(directory, { subject }) : seen
+      return found && (await tried(trying, found))
+    } finally {
+      release()
+    }
+  }
+
+  /** `DOMAIN\user` of this domain, and any other name as it is. */
+  const nameAt = async (directory: Directory, name: string): Promise<string | undefined> => {
+    const [, domain, user] = /^([^\\]+)\\([^\\]+)$/.exec(name) ?? []
+    if (directory.protocol !== 'ad' || domain === undefined || user === undefined) return name
+    const { netbiosName } = await connections.factsOf(directory)
+    return netbiosName?.toLowerCase() === domain.toLowerCase() ? user : undefined
+  }
+
+  const asked = async <T>(directory: Directory, ask: () => Promise<T>): Promise<T> => {
+    try {
+      return await ask()
+    } catch (error) {
+      throw unavailable(directory, error)
+    }
+  }
+
+  const unknownAt = ({ name }: Directory): DirectoryCheck => ({
+    matches: false,
+    reason: 'unknown-user',
+    directory: name,
+  })
+
+  /** Of a user who has a link to an entry. */
+  const linkedAccount = (
+    attempt: Named,
+    directory: Directory,
+    { subject }: FederatedLinkRow,
+    mostFailures: number | undefined,
+  ): DirectoryAccount => ({
+    mostFailures,
+    check: (password) =>
+      asked(directory, async () => {
+        const trying = { attempt, directory, password }
+        if (password === '') return unknownAt(directory)
+        return (await inTurn(trying, { subject })) ?? unknownAt(directory)
+      }),
+  })
+
+  /** Of a name that is unknown here: the first directory that has it decides. */
+  const unknownAccount = (
+    attempt: Named,
+    directories: readonly [Directory, ...Directory[]],
+    mostFailures: number | undefined,
+  ): DirectoryAccount => ({
+    mostFailures,
+    check: async (password) => {
+      const [first] = directories
+      if (password === '') return unknownAt(first)
+      for (const directory of directories) {
+        const trying = { attempt, directory, password }
+        const answer = await asked(directory, async () => {
+          const name = await nameAt(directory, attempt.name)
+          const found = name === undefined ? undefined : await inTurn(trying, { name })
+          if (!found) await bindAsDecoy(trying)
+          return found
+        })
+        if (answer) return answer
+      }
+      return unknownAt(first)
+    },
+  })
+
+  const mostFailuresAt = async (directories: readonly Directory[]): Promise<number | undefined> => {
+    const facts = await Promise.all(directories.map((one) => connections.factsOf(one)))
+    const thresholds = facts.flatMap(({ lock }) => (lock ? [lock.threshold - 1] : []))
+    return thresholds.length > 0 ? Math.min(...thresholds) : undefined
+  }
+
+  /** The directory among these that a user is linked to; also one that replaced it under its alias. */
+  const keeperAmong = async (directories: readonly Directory[], userId: string) => {
+    if (directories.length === 0) return undefined
+    const own = await links.ofUser(userId)
+    for (const link of own) {
+      const directory =
+        directories.find(({ id }) => id === link.provider) ??
+        directories.find(({ alias }) => link.issuer === linkIssuer && link.alias === alias)
+      if (directory) return { directory, link }
+    }
+    return undefined
+  }
+
+  return {
+    accountOf: async (attempt, user) => {
+      const directories = await enabledIn(attempt.realm)
+      if (directories.length === 0) return undefined
+      if (user) {
+        const kept = await keeperAmong(directories, user.id)
+        if (!kept) return undefined
+        const { directory, link } = kept
+        return linkedAccount(attempt, directory, link, await mostFailuresAt([directory]))
+      }
+      const [first, ...others] = directories.filter(({ linkOnly }) => !linkOnly)
+      if (!first) return undefined
+      const all = [first, ...others] as const
+      return unknownAccount(attempt, [...all], await mostFailuresAt(all))
+    },
+
+    keeperOf: async ({ id, realm }) =>
+      (await keeperAmong(await enabledIn(realm), id))?.directory.name,
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Writes what was planned for users, in parts that are each one transaction: a node that dies leaves whole users behind, and the
+ * next sync finds them as they are. A part that meets a concurrent write is divided, until the one user in question is left.
+ */
+
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import {
+  ConstraintError,
+  GuardFailedError,
+  type Statement,
+  type Storage,
+} from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Links } from '#server/users/links/links.ts'
+import { assignDefaultRole } from '#server/users/memberships.ts'
+import { deleteUsers } from '#server/users/user-rows.ts'
+import type { Users } from '#server/users/users.ts'
+import type { Directory } from '../directory.ts'
+import { linkIssuer } from '../linked-user.ts'
+import type { PlannedUser } from './plan-users.ts'
+import type { SyncFailure } from './report.ts'
+import { deleteAbsences, insertAbsences } from './sync-state.ts'
+
+export interface ApplyParts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly recorder: Recorder
+  readonly users: Users
+  readonly links: Links
+  /** Keeps an administrator of the master realm. */
+  readonly around: (
+    out: readonly UserRow[],
+    statements: readonly Statement[],
+  ) => Promise<readonly Statement[]>
+}
+
+export interface ApplyInput {
+  readonly directory: Directory
+  readonly defaultRole: string
+  readonly by: Pick<AuditEvent, 'actor' | 'sourceIp' | 'onBehalfOf'>
+  readonly now: number
+  /** First of each transaction: the sync is still this node's. */
+  readonly hold: () => Statement
+  readonly progress: (done: number) => void
+}
+
+export interface Applied {
+  readonly done: readonly PlannedUser[]
+  readonly failures: readonly SyncFailure[]
+}
+
+const partSize = 1000
+
+const eventTypes = {
+  add: 'ADMIN_CREATE',
+  update: 'ADMIN_UPDATE',
+  enable: 'ADMIN_UPDATE',
+  disable: 'ADMIN_UPDATE',
+  delete: 'ADMIN_DELETE',
+} as const
+
+const eventOf = ({ directory, by }: ApplyInput, change: PlannedUser): AuditEvent => ({
+  type: eventTypes[change.op],
+  realm: directory.realm,
+  ...by,
+  outcome: 'SUCCESS',
+  resourceType: 'users',
+  resourceId: (change.after ?? change.before)?.id ?? '',
+  detail:
+    `directory ${directory.alias}: ${change.op}${change.op === 'add' ? '' : ` ${change.fields.map(({ field }) => field).join(', ')}`}`.trim(),
+})
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof ConstraintError ||
+  (error instanceof GuardFailedError && error.guard !== 'directory-lease')
+
+export const applyUsers = async (
+  parts: ApplyParts,
+  input: ApplyInput,
+  changes: readonly PlannedUser[],
+): Promise<Applied> => {
+  const { storage, recorder, users, links } = parts
+  const { directory, now } = input
+  const done: PlannedUser[] = []
+  const failures: SyncFailure[] = []
+
+  const statementsOf = (part: readonly PlannedUser[]): Statement[] => {
+    const removed = part.flatMap(({ before, after }) => (before && !after ? [before.id] : []))
+    const saved = part.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
+    const made = part.flatMap(({ after, person }) => (after && person ? [{ after, person }] : []))
+    const absent = part.flatMap(({ after, absence }) =>
+      after && absence !== undefined && absence !== 'over'
+        ? [{ user_id: after.id, provider: directory.id, cause: absence, since: now }]
+        : [],
+    )
+    const noLongerSo = part.flatMap(({ before, absence }) =>
+      before && absence !== undefined ? [before.id] : [],
+    )
+    return [
+      ...deleteUsers(storage, removed),
+      ...users.saveStatements(saved),
+      ...assignDefaultRole(
+        storage,
+        made.map(({ after }) => after.id),
+        { realm: directory.realm, role: input.defaultRole },
+      ),
+      ...links.link(
+        directory,
+        made.map(({ after, person: { subject, username } }) => ({
+          issuer: linkIssuer,
+          subject,
+          username,
+          userId: after.id,
+        })),
+      ),
+      ...deleteAbsences(storage, noLongerSo),
+      ...insertAbsences(storage, absent),
+    ]
+  }
+
+  const commit = async (part: readonly PlannedUser[]): Promise<void> => {
+    const out = part.flatMap(({ before, after }) =>
+      before && after?.enabled !== 1 ? [before] : [],
+    )
+    const statements = await parts.around(out, statementsOf(part))
+    await recorder.commit(
+      [input.hold(), ...statements],
+      part.map((change) => eventOf(input, change)),
+    )
+    done.push(...part)
+    input.progress(done.length + failures.length)
+  }
+
+  const attempt = async (part: readonly PlannedUser[]): Promise<void> => {
+    try {
+      await commit(part)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      const [first, ...others] = part
+      if (first && others.length === 0)
+        failures.push({ name: first.username, problem: 'it was changed here at the same time' })
+      else {
+        const middle = Math.ceil(part.length / 2)
+        await attempt(part.slice(0, middle))
+        await attempt(part.slice(middle))
+      }
+    }
+  }
+
+  for (let from = 0; from < changes.length; from += partSize)
+    await attempt(changes.slice(from, from + partSize))
+  return { done, failures }
+}

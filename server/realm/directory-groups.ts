@@ -1,0 +1,56 @@
+/** Groups that a directory makes: runtime documents, written through the one write path. */
+
+import { Group } from '#schemas/kinds/users/group.ts'
+import type { GroupDocuments, GroupOperation } from '#server/directories/sync/group-documents.ts'
+import { systemCaller } from '#server/http/caller.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import { type Operation, runtimeDoor } from './write/operations.ts'
+import type { Writer } from './write/write.ts'
+
+const operationOf = (given: GroupOperation): Operation => {
+  const { name } = given
+  if (given.op === 'delete') return { op: 'delete', kind: Group, key: name }
+  return {
+    op: 'put',
+    kind: Group,
+    key: name,
+    secrets: {},
+    ...(given.op === 'create'
+      ? { doc: { name } }
+      : { from: given.from, doc: (before) => ({ ...before, name }) }),
+  }
+}
+
+export const createGroupDocuments = ({
+  copy,
+  writer,
+}: {
+  readonly copy: Copy
+  readonly writer: Writer
+}): GroupDocuments => ({
+  list: async (realm) => {
+    const view = await copy.fresh(realm)
+    const groups = (await view?.list(Group.kind)) ?? []
+    return groups
+      .filter(({ key }) => !key.includes('/'))
+      .map(({ id, key, origin }) => ({ id, name: key, isRuntime: origin === 'runtime' }))
+  },
+  write: async ({ realm, by, operations, alongside }) => {
+    await writer.write({
+      realm,
+      caller: { ...systemCaller, ...by },
+      door: runtimeDoor,
+      operations: operations.map(operationOf),
+      alongside: (effects) => ({
+        statements: alongside(
+          new Map(
+            effects.flatMap(({ before, after }) =>
+              !before && after ? [[after.key, after.id]] : [],
+            ),
+          ),
+        ),
+        events: [],
+      }),
+    })
+  },
+})
