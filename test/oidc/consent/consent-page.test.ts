@@ -94,6 +94,7 @@ describe.each(backends)('the consent page on $name', (backend) => {
     const url = authorizeUrl(site, client, { redirect_uri: redirectUri, state: 'the same' })
     const page = await person.signIn(url, 'anna')
     expect(page.body).toContain('Signed in as anna')
+    expect(page.body).toMatch(/<button [^>]*name="decision" value="other"[^>]*>Not you\?</)
     const login = await person.submit(page, { decision: 'other' })
     expect(login.url).toContain('/login?authorization=')
     const consent = await person.submit(login, { username: 'berta', password })
