@@ -13,6 +13,7 @@ import { isLoopback } from '../address.ts'
 import { ProblemError, problemOf, UnreachableError } from './errors.ts'
 import { unreachable } from './failures.ts'
 import { isTooDeep } from './json-depth.ts'
+import { withPlainParser } from './parser-code.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -159,7 +160,7 @@ export const createHttp = (options: HttpOptions): Http => {
       trace?.(`${method} ${path} ${outcome} ${Math.round(performance.now() - started)} ms`)
     try {
       const { origin, pathname, search } = new URL(server + path)
-      const answer = await dispatcher.request({
+      const request: Dispatcher.RequestOptions = {
         origin,
         path: pathname + search,
         method,
@@ -177,7 +178,8 @@ export const createHttp = (options: HttpOptions): Http => {
           : {
               body: typeof sent === 'string' ? sent : Readable.from(sent(), { objectMode: false }),
             }),
-      })
+      }
+      const answer = await withPlainParser(() => dispatcher.request(request))
       const { stream } = asked
       const text =
         stream && isStream(answer.headers['content-type'])

@@ -10,7 +10,13 @@ import { harmless, onOut } from './text.ts'
 const gap = 2
 const narrowest = 8
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
+
+/** Made for the first text that is not plain: loading the rules takes 10 ms. */
+const graphemesOf = (text: string): Intl.Segments => {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
+  return segmenter.segment(text)
+}
 
 /** East Asian characters and pictures take two places (Unicode TR11, roughly). */
 const wide =
@@ -22,8 +28,7 @@ export const widthOf = (text: string): number => {
   // Most text is plain, and counting it is then its length.
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of segmenter.segment(stripVTControlCharacters(text)))
-    width += placesOf(segment)
+  for (const { segment } of graphemesOf(stripVTControlCharacters(text))) width += placesOf(segment)
   return width
 }
 
@@ -31,7 +36,7 @@ const cut = (text: string, width: number): string => {
   if (widthOf(text) <= width) return text
   let kept = ''
   let used = 0
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of graphemesOf(text)) {
     used += placesOf(segment)
     if (used > width - 1) break
     kept += segment
