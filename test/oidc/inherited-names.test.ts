@@ -1,13 +1,13 @@
 /** Names that every object inherits, as names of scopes, attributes and claims: they mean what is configured, or nothing (CWE-1321). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
+import { anyBackend } from '../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer } from './fixture.ts'
 import { addPerson, password } from './relying-party.ts'
 
 const names = Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== '__proto__')
 
-describe.each(backends)('inherited names on $name', (backend) => {
+describe.each(anyBackend)('inherited names on $name', (backend) => {
   let site: OidcSite
   beforeAll(async () => {
     site = await openIssuer(backend)

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { check } from '../cli/validate/check.ts'
-import { backends } from '../support/backends.ts'
+import { anyBackend } from '../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../support/server.ts'
 import { put, type Sender, senderTo } from './changesets/changeset.ts'
 
@@ -92,7 +92,7 @@ const accepted: Readonly<Record<string, Case>> = {
 const codesOf = ({ body }: { readonly body: { errors?: { code: string }[] } }) =>
   (body.errors ?? []).map(({ code }) => code)
 
-describe.each(backends)('flows that are run on $name', (backend) => {
+describe.each(anyBackend)('flows that are run on $name', (backend) => {
   let server: TestServer
   let author: Client
   let to: Sender

@@ -4,7 +4,7 @@ import { deflateRawSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
+import { anyBackend } from '../support/backends.ts'
 import { sender } from '../xml/keys.ts'
 import { signed } from '../xml/messages.ts'
 import { capture, variants } from '../xml/wraps.ts'
@@ -52,7 +52,7 @@ const expectOwnPage = ({ status, headers, body }: Refused, expected = 400): void
   expect(body).not.toMatch(/"SAMLResponse"|SAMLart|<form|http-equiv|<iframe|(?:sp|evil)\.example/)
 }
 
-describe.each(backends)('attacks on the identity provider on $name', (backend) => {
+describe.each(anyBackend)('attacks on the identity provider on $name', (backend) => {
   let site: OidcSite
   let alice: Person
   let known: Known

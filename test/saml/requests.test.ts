@@ -6,7 +6,7 @@ import { statement } from '#server/storage/statements.ts'
 import { readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
+import { anyBackend } from '../support/backends.ts'
 import { sender, stranger } from '../xml/keys.ts'
 import { signed } from '../xml/messages.ts'
 import {
@@ -41,7 +41,7 @@ const context = (comparison: string, ...classes: string[]) =>
     .map((one) => `<saml:AuthnContextClassRef>${one}</saml:AuthnContextClassRef>`)
     .join('')}</samlp:RequestedAuthnContext>`
 
-describe.each(backends)('requests of service providers on $name', (backend) => {
+describe.each(anyBackend)('requests of service providers on $name', (backend) => {
   let site: OidcSite
   let alice: Person
   beforeAll(async () => {

@@ -94,7 +94,7 @@ export const backends: readonly Backend[] = [
   ),
 ].filter(({ name }) => wanted.includes(name))
 
-/** For what takes long and is the same on every database: one of them, and all in the long run. */
+/** For rules that no query decides, and whose queries other files run on every database: one of them, all in the long run. */
 export const anyBackend: readonly Backend[] = isLong ? backends : backends.slice(0, 1)
 
 /** The same for a list: each on one of the databases in turn. */

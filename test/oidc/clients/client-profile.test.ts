@@ -4,12 +4,12 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import { answerOf, authorizeUrl, newPerson, redirectUri } from '../relying-party.ts'
 import { addUser, issueGrant } from '../users.ts'
 
-describe.each(backends)('profiles of clients on $name', (backend) => {
+describe.each(anyBackend)('profiles of clients on $name', (backend) => {
   let site: OidcSite
   let jwks: { keys: Record<string, unknown>[] }
   let sign: (claims: JWTPayload) => Promise<string>

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { claimsOf, type Reply } from '../fixture.ts'
 import { type Fapi, type Key, makeKey, openFapi } from './oidf.ts'
 
-describe.each(backends)('fapi2-security-profile-final-test-plan, DPoP, on $name', (backend) => {
+describe.each(anyBackend)('fapi2-security-profile-final-test-plan, DPoP, on $name', (backend) => {
   const now = Date.now()
   const clock: Clock = { now: () => now }
   const seconds = Math.floor(now / 1000)

@@ -7,12 +7,12 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import type { Reply } from '../fixture.ts'
 import { authorizeUrl, codeOf, redirectUri } from '../relying-party.ts'
 import { type Fapi, makeKey, openFapi } from './oidf.ts'
 
-describe.each(backends)('fapi2-message-signing-final-test-plan on $name', (backend) => {
+describe.each(anyBackend)('fapi2-message-signing-final-test-plan on $name', (backend) => {
   const now = Date.now()
   const clock: Clock = { now: () => now }
   const seconds = Math.floor(now / 1000)

@@ -7,7 +7,7 @@
 import { createLocalJWKSet, exportJWK, importJWK, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { claimsOf, type Reply } from '../fixture.ts'
 import {
   answerOf,
@@ -19,7 +19,7 @@ import {
 } from '../relying-party.ts'
 import { type Fapi, openFapi, type Some } from './oidf.ts'
 
-describe.each(backends)('fapi2-security-profile-final-test-plan on $name', (backend) => {
+describe.each(anyBackend)('fapi2-security-profile-final-test-plan on $name', (backend) => {
   let now = Date.now()
   const clock: Clock = { now: () => now }
   const seconds = () => Math.floor(now / 1000)

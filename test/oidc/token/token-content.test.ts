@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 
-describe.each(backends)('the content of access tokens on $name', (backend) => {
+describe.each(anyBackend)('the content of access tokens on $name', (backend) => {
   let site: OidcSite
   beforeAll(async () => {
     site = await openIssuer(backend)

@@ -8,7 +8,7 @@ import { kinds } from '#schemas/registry.ts'
 import { formats } from '#schemas/text/formats.ts'
 import { bodyView } from '#schemas/views.ts'
 import { emailErrors, foldName, usernameErrors } from '#server/users/names.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { leastBody } from '../../support/samples.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { createWorld, type World } from '../admin-api/world.ts'
@@ -99,7 +99,7 @@ describe('every field for an address', () => {
   })
 })
 
-describe.each(backends)('addresses on $name', (backend) => {
+describe.each(anyBackend)('addresses on $name', (backend) => {
   let server: TestServer
   let world: World
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { insertRows } from '#server/storage/statements.ts'
 import { newPasskey, type Oddities, type TestPasskey } from '../../self-service/passkey.ts'
 import { enrolDevice, openPhone } from '../../self-service/phone.ts'
-import { backends } from '../../support/backends.ts'
+import { anyBackend } from '../../support/backends.ts'
 import { send } from '../../support/server.ts'
 import { openWorld, password, type SignInBrowser, tokenIn, type World } from '../world.ts'
 
@@ -23,7 +23,7 @@ const titled = sets.map((set) => [set.join(', ') || 'nothing', set] as const)
 /** Recovery codes stand in for a factor, and are none by themselves. */
 const isFactor = (type: FactorType): boolean => type !== 'recovery-codes'
 
-describe.each(backends)('built-in flows on $name', (backend) => {
+describe.each(anyBackend)('built-in flows on $name', (backend) => {
   let world: World
   let count = 0
   const people = new Map<string, Person>()

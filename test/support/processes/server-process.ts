@@ -75,7 +75,8 @@ export const startServerProcess = async (
 ): Promise<ServerProcess> => {
   const port = await freePort()
   const server = spawnCli(['server', ...args, '--port', String(port), ...more], {
-    env: { ...withKeyPairs(), ...env },
+    // It takes 0.2 s of processor time after every start; servers of `iamctl dev` and of the other helpers have it on.
+    env: { IAMCTL_TUNING_OFF: 'give-back-memory', ...withKeyPairs(), ...env },
     ...(enter && { runtime: [...enter, process.execPath] }),
   })
   await server.waitForLine(/is ready at/)
