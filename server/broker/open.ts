@@ -9,8 +9,9 @@ import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
 import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { createFetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { Copy } from '#server/storage/documents/copy.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
 import { arrivalOf, type Landing } from './arrival.ts'
@@ -23,6 +24,8 @@ import {
   UpstreamRefused,
 } from './protocol.ts'
 import { createProtocols } from './protocols/index.ts'
+import { createIdpMetadata } from './protocols/saml/metadata/idp-metadata.ts'
+import { createMetadataRows } from './protocols/saml/metadata/metadata-rows.ts'
 import { createProviders } from './providers.ts'
 import { createUpstreamSessions } from './sessions/upstream-sessions.ts'
 import { createTripCookie } from './trips/trip-cookie.ts'
@@ -67,13 +70,25 @@ export const openBroker = ({
   keys,
   http,
 }: BrokerNeeds) => {
+  const metadata = createIdpMetadata({
+    storage,
+    clock,
+    rows: createMetadataRows({ storage }),
+    fetchMetadata: createFetchMetadata(outgoing),
+  })
+  const signersOf = async (realm: string) => {
+    const view = await copy.fresh(realm)
+    return view ? (await keys.realmKeys.of(view)).signers() : []
+  }
   const protocolNamed = createProtocols({
+    storage,
     outgoing,
     clock,
+    metadata,
+    signersOf,
     remoteKeys: createRemoteKeys({ outgoing, clock }),
     signForRealm: async (realm, claims) => {
-      const view = await copy.fresh(realm)
-      const key = view && (await keys.realmKeys.of(view)).signers().at(0)
+      const [key] = await signersOf(realm)
       if (!key) throw new UpstreamRefused('unavailable', 'the realm has no key to sign with')
       return signJwt(key, 'JWT', 'RS256', claims)
     },
@@ -175,6 +190,34 @@ export const openBroker = ({
       }
       const identity = await protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given)
       return { provider, identity, purpose }
+    },
+
+    /**
+     * An answer that a provider sent without being asked: where its document allows that and the answer is good, the browser may
+     * be sent to the provider. Throws `UpstreamRefused`.
+     */
+    invited: async (issuer: Issuer, alias: string, landing: Landing): Promise<void> => {
+      const provider = await providerOf(issuer, alias)
+      const { unsolicited } = protocolOf(provider)
+      if (!unsolicited) throw new UpstreamRefused('expired', 'no trip waits for this answer')
+      const endpoint = brokerUrl(issuer, alias, 'endpoint')
+      await unsolicited({ provider, endpoint }, arrivalOf(landing))
+    },
+
+    /** What we are to a provider, for its operator; nothing where it does not exist or its protocol has none. */
+    describe: async (issuer: Issuer, alias: string): Promise<string | undefined> => {
+      const provider = await providers.findAny(issuer.view, alias)
+      const endpoint = brokerUrl(issuer, alias, 'endpoint')
+      const logoutUrl = brokerUrl(issuer, alias, 'logout')
+      return provider && protocolOf(provider).describe?.({ provider, endpoint, logoutUrl })
+    },
+
+    /** Reads the metadata of the realm's providers again, where it is due. */
+    refreshMetadata: async (view: RealmView, signal: AbortSignal): Promise<void> => {
+      for (const { alias } of await providers.list(view, { kind: 'link' })) {
+        const provider = await providers.findAny(view, alias)
+        if (provider && !signal.aborted) await metadata.refresh(provider, signal)
+      }
     },
 
     forgetStatements: () => [...trips.forgetStatements(), ...sessions.forgetStatements()],

@@ -98,8 +98,12 @@ export interface EndedUpstream {
   readonly issuer: string
   readonly subject?: string | undefined
   readonly session?: string | undefined
+  /** Several of its sessions, where the message names them. */
+  readonly sessions?: readonly string[] | undefined
   /** Until when the message would be accepted a second time, in epoch milliseconds, and its id. */
   readonly replay?: { readonly id: string; readonly until: number } | undefined
+  /** What the browser takes back to the provider; nothing where the status of our answer says it all. */
+  readonly answer?: ((isEnded: boolean) => Promise<Departure | undefined>) | undefined
 }
 
 export interface BrokerProtocol {
@@ -109,16 +113,27 @@ export interface BrokerProtocol {
   /** The state in an answer: `state` or `RelayState`. Undefined: the provider began by itself, which is refused. */
   stateOf(arrival: Arrival): string | undefined
   finish(trip: Trip, kept: unknown, arrival: Arrival): Promise<UpstreamIdentity>
-  /** An answer that the provider sent without being asked, where its document allows that. */
-  unsolicited?(at: Pick<Trip, 'provider' | 'endpoint'>, arrival: Arrival): Promise<UpstreamIdentity>
+  /**
+   * Verifies an answer that the provider sent without being asked, where its document allows that. It is an invitation to
+   * begin a trip, never a sign-in: who brings it may not be the person it is about (login CSRF).
+   */
+  unsolicited?(at: Pick<Trip, 'provider' | 'endpoint'>, arrival: Arrival): Promise<void>
+  /** What we are to the provider, for its operator: metadata of SAML. */
+  describe?(at: {
+    readonly provider: Provider
+    readonly endpoint: string
+    readonly logoutUrl: string
+  }): Promise<string>
   /** Takes our sign-out to the provider; nothing where it offers none. */
   logout?(
     provider: Provider,
     session: UpstreamSession,
     back: { readonly url: string; readonly state: string },
   ): Promise<Departure | undefined>
-  /** A logout that the provider sends to us, verified. */
-  endSession?(provider: Provider, arrival: Arrival, audience: string): Promise<EndedUpstream>
+  /** A logout that the provider sends to us, verified; `url` is our address that it came to. */
+  endSession?(provider: Provider, arrival: Arrival, url: string): Promise<EndedUpstream>
+  /** Whether it is the answer to a logout of ours, and its state. Throws `UpstreamRefused` where it proves nothing. */
+  loggedOut?(provider: Provider, arrival: Arrival, url: string): Promise<string | undefined>
   /** For `doctor`: connects and says what would fail. */
   check?(provider: Provider, endpoint: string): Promise<readonly Finding[]>
 }

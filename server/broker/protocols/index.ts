@@ -2,14 +2,20 @@
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { BrokerProtocol } from '../protocol.ts'
+import { eherkenning } from './eid/eherkenning.ts'
+import { eidas } from './eid/eidas.ts'
 import { createOidc, type OidcParts } from './oidc/oidc.ts'
+import { createSamlProtocol, plainSaml, type SamlParts } from './saml/saml.ts'
 
-export type ProtocolParts = OidcParts
+export type ProtocolParts = OidcParts & SamlParts
 
 export const createProtocols = (
   parts: ProtocolParts,
 ): ((name: ProtocolName) => BrokerProtocol | undefined) => {
-  const all: readonly BrokerProtocol[] = [createOidc(parts)]
+  const all: readonly BrokerProtocol[] = [
+    createOidc(parts),
+    ...[plainSaml, eherkenning, eidas].map((scheme) => createSamlProtocol(parts, scheme)),
+  ]
   const byName = new Map(all.flatMap((protocol) => protocol.names.map((name) => [name, protocol])))
   return (name) => byName.get(name)
 }

@@ -92,7 +92,7 @@ export const createUpstreamSessions = ({
     /** The sessions of ours that a logout there ends: of one session there, or of all of the subject. */
     endedBy: (
       provider: string,
-      { issuer, subject, session }: Omit<EndedUpstream, 'replay'>,
+      { issuer, subject, session, sessions }: Omit<EndedUpstream, 'replay' | 'answer'>,
     ): Promise<BrokerSessionRow[]> => {
       const ours = db
         .selectFrom('broker_sessions')
@@ -101,9 +101,8 @@ export const createUpstreamSessions = ({
         .where('issuer', '=', issuer)
         .where('expires_at', '>', clock.now())
       const ofSubject = subject === undefined ? ours : ours.where('subject', '=', subject)
-      return (
-        session === undefined ? ofSubject : ours.where('upstream_sid', '=', session)
-      ).execute()
+      const named = session === undefined ? (sessions ?? []) : [session]
+      return (named.length === 0 ? ofSubject : ours.where('upstream_sid', 'in', named)).execute()
     },
 
     ended: ({ sid, provider }: Pick<BrokerSessionRow, 'sid' | 'provider'>): Statement =>

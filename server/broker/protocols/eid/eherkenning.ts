@@ -55,5 +55,6 @@ export const eherkenning: Scheme = {
     attributeConsumingServiceIndex: provider.config.attributeConsumingServiceIndex,
   }),
   identity: identityOf,
+  isNameIdSubject: () => false,
   client: tlsClientOf,
 }

@@ -108,5 +108,6 @@ export const eidas: Scheme = {
     isForced: true,
   }),
   identity: identityOf,
+  isNameIdSubject: () => false,
   client: tlsClientOf,
 }

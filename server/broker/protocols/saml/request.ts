@@ -31,13 +31,13 @@ export interface RequestInput extends RequestExtras {
   readonly acsUrl: string
   readonly spEntityId: string
   readonly settings: Pick<SamlSettings, 'responseBinding' | 'nameIdFormat'>
-  readonly hasSubjectAttribute: boolean
+  /** The NameID is the subject of links: then its format matters. */
+  readonly asksForFormat: boolean
   readonly forceAuthn: boolean
 }
 
-/** A format is asked for where the link depends on the NameID. */
-const policyOf = ({ settings, hasSubjectAttribute }: RequestInput): Template => {
-  const format = settings.nameIdFormat ?? (hasSubjectAttribute ? undefined : 'persistent')
+const policyOf = ({ settings, asksForFormat }: RequestInput): Template => {
+  const format = settings.nameIdFormat ?? (asksForFormat ? 'persistent' : undefined)
   return element('samlp:NameIDPolicy', {
     AllowCreate: 'true',
     Format: format === undefined ? undefined : nameIdFormats[format],

@@ -5,11 +5,9 @@
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import { presentOnce } from '#server/credentials/replay-guards.ts'
-import type { RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ClientIdentity, Outgoing } from '#server/platform/outgoing/client.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
-import type { Issuers } from '#server/tokens/issuers.ts'
 import { MESSAGE_LIMIT, newMessageId, readBase64, type SigningKey } from '#server/xml/index.ts'
 import {
   type Arrival,
@@ -20,13 +18,22 @@ import {
   UpstreamRefused,
 } from '../../protocol.ts'
 import { artifactResponseIn, type Resolved, resolveArtifact } from './artifact.ts'
+import { checkProvider } from './check.ts'
 import { identityOf } from './identity.ts'
+import {
+  isLogoutResponse,
+  logoutAnswer,
+  logoutDeparture,
+  readLogoutRequest,
+  readLogoutResponse,
+} from './logout.ts'
 import type { IdpMetadataReads } from './metadata/idp-metadata.ts'
 import { gated, notAllowed, refuse, XmlAnswerRefused } from './refuse.ts'
 import { authnRequest, carry, type RequestExtras } from './request.ts'
 import { type Answer, readResponse } from './response/read-response.ts'
 import type { ResponseRules } from './response/rules.ts'
 import { type SamlSettings, settingsOf } from './settings.ts'
+import { spMetadata } from './sp-metadata.ts'
 import { type Upstream, upstreamOf } from './upstream.ts'
 
 /** What a scheme makes of SAML. */
@@ -36,6 +43,8 @@ export interface Scheme {
   readonly settings: (provider: Provider) => SamlSettings
   readonly extras: (provider: Provider, trip: Trip) => RequestExtras
   readonly identity: (answer: Answer, provider: Provider, issuer: string) => UpstreamIdentity
+  /** Whether the NameID is the subject of links. */
+  readonly isNameIdSubject: (provider: Provider) => boolean
   /** For mutual TLS at the artifact resolution service. */
   readonly client: (provider: Provider) => ClientIdentity | undefined
 }
@@ -44,8 +53,8 @@ export interface SamlParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly clock: Clock
   readonly outgoing: Pick<Outgoing, 'request'>
-  readonly issuers: Pick<Issuers, 'known'>
-  readonly realmKeys: RealmKeys
+  /** The keys of a realm that sign or will, the one that signs now first. */
+  readonly signersOf: (realm: string) => Promise<readonly SigningKey[]>
   readonly metadata: IdpMetadataReads
 }
 
@@ -57,20 +66,21 @@ interface Kept {
 
 const replayed = 'saml-assertion'
 
+const stateOf = (arrival: Arrival): string | undefined =>
+  arrival.method === 'POST' ? arrival.form('RelayState') : arrival.query('RelayState')
+
 /** Our name at the provider. */
 export const spEntityIdOf = ({ config }: Provider): string =>
   config.spEntityId ?? notAllowed('the provider has no spEntityId')
 
 /** The keys of ours that sign for a provider, the one that signs now first. */
-export const createSignersFor =
-  ({ issuers, realmKeys }: Pick<SamlParts, 'issuers' | 'realmKeys'>) =>
+const createSignersFor =
+  ({ signersOf }: Pick<SamlParts, 'signersOf'>) =>
   async (
-    provider: Provider,
+    { realm }: Provider,
     { signing }: SamlSettings,
   ): Promise<readonly [SigningKey, ...SigningKey[]]> => {
-    if (signing) return [signing]
-    const issuer = await issuers.known(provider.realm)
-    const [first, ...others] = issuer ? (await realmKeys.of(issuer.view)).signers() : []
+    const [first, ...others] = signing ? [signing] : await signersOf(realm)
     return first ? [first, ...others] : notAllowed('the realm has no signing key')
   }
 
@@ -187,6 +197,19 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     return identity
   }
 
+  const logoutRulesOf = (provider: Provider, upstream: Upstream, logoutUrl: string) => {
+    const { skewMs, decryption } = scheme.settings(provider)
+    return {
+      idpEntityId: upstream.entityId,
+      keys: upstream.keys,
+      now: clock.now(),
+      skewMs,
+      decryption,
+      logoutUrl,
+      subjectIsNameId: scheme.isNameIdSubject(provider),
+    }
+  }
+
   /** Classes that the answer must have, where they were asked for exactly. */
   const exactClasses = ({ contextClasses, contextComparison }: RequestExtras): readonly string[] =>
     contextComparison === 'exact' ? contextClasses : []
@@ -209,7 +232,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
         acsUrl: acsUrlOf(trip),
         spEntityId: spEntityIdOf(provider),
         settings,
-        hasSubjectAttribute: provider.config.subjectAttribute !== undefined,
+        asksForFormat: scheme.isNameIdSubject(provider),
         forceAuthn: isForced,
       })
       const [key] = await signersFor(provider, settings)
@@ -217,20 +240,60 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
       return { departure: await carry({ ...sent, ...upstream.sso }, key), kept }
     },
 
-    stateOf: (arrival) =>
-      arrival.method === 'POST' ? arrival.form('RelayState') : arrival.query('RelayState'),
+    stateOf,
 
     finish: (trip, kept, arrival) =>
       finish(trip, kept as Kept, exactClasses(scheme.extras(trip.provider, trip)), arrival),
 
-    unsolicited: (trip, arrival) => {
+    unsolicited: async (trip, arrival) => {
       if (trip.provider.config.idpInitiatedSsoEnabled !== true)
         throw new UpstreamRefused(
           'not-allowed',
           'the provider began by itself; set idpInitiatedSsoEnabled to allow that',
         )
-      return finish(trip, undefined, [], arrival)
+      await finish(trip, undefined, [], arrival)
     },
+
+    describe: async ({ provider, endpoint, logoutUrl }) => {
+      const settings = scheme.settings(provider)
+      return spMetadata({
+        entityId: spEntityIdOf(provider),
+        acsUrl: acsUrlOf({ provider, endpoint }),
+        logoutUrl,
+        config: provider.config,
+        settings,
+        signing: await signersFor(provider, settings),
+        now: clock.now(),
+      })
+    },
+
+    logout: async (provider, session, { state }) => {
+      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const [key] = await signersFor(provider, scheme.settings(provider))
+      const spEntityId = spEntityIdOf(provider)
+      return logoutDeparture(upstream, session, { spEntityId, key, now: clock.now(), state })
+    },
+
+    endSession: async (provider, arrival, url) => {
+      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const asked = readLogoutRequest(arrival, logoutRulesOf(provider, upstream, url))
+      const [key] = await signersFor(provider, scheme.settings(provider))
+      const spEntityId = spEntityIdOf(provider)
+      return {
+        ...asked,
+        answer: (isEnded) =>
+          logoutAnswer(upstream, asked, { spEntityId, key, now: clock.now(), isEnded }),
+      }
+    },
+
+    loggedOut: async (provider, arrival, url) => {
+      if (!isLogoutResponse(arrival)) return undefined
+      const upstream = upstreamOf(provider, await metadata.of(provider))
+      readLogoutResponse(arrival, logoutRulesOf(provider, upstream, url))
+      return stateOf(arrival)
+    },
+
+    check: (provider) => checkProvider(parts, provider),
   }
 }
 
@@ -255,5 +318,6 @@ export const plainSaml: Scheme = {
       issuer,
       nameIdFormat: settingsOf(provider).nameIdFormat,
     }),
+  isNameIdSubject: ({ config }) => config.subjectAttribute === undefined,
   client: () => undefined,
 }

@@ -28,6 +28,8 @@ const dayMs = 86_400_000
 const retryMs = 600_000
 /** A sign-in asks a provider that failed again after this, and one whose keys do not fit. */
 const pauseMs = 60_000
+/** Documents that are kept parsed. */
+const mostKept = 100
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof MetadataRefused) return `${error.place}: ${error.message}`
@@ -36,7 +38,8 @@ const reasonOf = (error: unknown): string => {
 
 export const createIdpMetadata = (parts: IdpMetadataParts) => {
   const { storage, clock, rows, fetchMetadata } = parts
-  const inDocument = new WeakMap<Provider['config'], IdpMetadata>()
+  /** By provider: a document is parsed once. */
+  const inDocument = new Map<string, { readonly xml: string; readonly metadata: IdpMetadata }>()
   const underWay = new Map<string, Promise<IdpMetadata>>()
 
   const unavailable = (text: string): never => {
@@ -95,12 +98,13 @@ export const createIdpMetadata = (parts: IdpMetadataParts) => {
 
   const ofDocument = (provider: Provider, xml: string): IdpMetadata => {
     const { config } = provider
-    const known = inDocument.get(config)
-    if (known && known.validUntil > clock.now()) return known
+    const known = inDocument.get(provider.id)
+    if (known?.xml === xml && known.metadata.validUntil > clock.now()) return known.metadata
     try {
       const question = { now: clock.now(), entityId: config.idpEntityId }
       const metadata = readIdpMetadata(xml, question)
-      inDocument.set(config, metadata)
+      if (inDocument.size >= mostKept) inDocument.clear()
+      inDocument.set(provider.id, { xml, metadata })
       return metadata
     } catch (error) {
       return unavailable(`metadataXml: ${reasonOf(error)}`)

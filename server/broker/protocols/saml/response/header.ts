@@ -12,7 +12,10 @@ const idForm = /^[A-Za-z_][A-Za-z0-9._-]{0,255}$/
 const status = 'urn:oasis:names:tc:SAML:2.0:status:'
 
 /** The sender that an element names; it must be the provider. */
-export const checkIssuer = (element: XmlElement, { idpEntityId }: ResponseRules): void => {
+export const checkIssuer = (
+  element: XmlElement,
+  { idpEntityId }: Pick<ResponseRules, 'idpEntityId'>,
+): void => {
   const issuer = childOf(element, 'saml:Issuer')
   const format = issuer?.attributes['Format']
   if (format !== undefined && format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity')
@@ -22,7 +25,10 @@ export const checkIssuer = (element: XmlElement, { idpEntityId }: ResponseRules)
 }
 
 /** The ID of an element of this version of SAML that was made lately. */
-export const checkMade = (element: XmlElement, { now, skewMs }: ResponseRules): string => {
+export const checkMade = (
+  element: XmlElement,
+  { now, skewMs }: Pick<ResponseRules, 'now' | 'skewMs'>,
+): string => {
   const { ID = '', Version, IssueInstant = '' } = element.attributes
   if (Version !== '2.0') refuse(`the Version of the ${element.name} must be 2.0`)
   if (!idForm.test(ID)) refuse(`the ${element.name} must have an ID`)

@@ -1,0 +1,431 @@
+/** Whole trips to a SAML provider and back: requests, answers by POST and by artifact, links, replay, metadata at an address. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { nameIdFormats } from '#schemas/drivers/saml.ts'
+import { readCertificate } from '#schemas/public-keys/certificates.ts'
+import {
+  childOf,
+  childrenOf,
+  readQuery,
+  readSigned,
+  verifyQuery,
+  xmlName,
+} from '#server/xml/index.ts'
+import { backends } from '../../support/backends.ts'
+import { checkedByXmlCrypto } from '../../xml/judges.ts'
+import { receiver, sender, stranger } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
+import { at, attribute, encrypted, idp, nameId, now, response, sp } from './answers.ts'
+import {
+  answering,
+  answerTo,
+  artifactOf,
+  openSamlSite,
+  posted,
+  refused,
+  type SamlSite,
+} from './fixture.ts'
+
+const pem = (party: typeof sender): string => party.x509.toString()
+const keyPem = ({ privateKey }: typeof sender): string =>
+  privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+
+const explicit = {
+  spEntityId: sp,
+  idpEntityId: idp,
+  ssoUrl: 'https://idp.example/sso?tenant=1',
+  idpSigningCertificate: pem(sender),
+}
+
+const keyDescriptor = (certificate: string): string =>
+  `<md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
+
+const idpMetadata = (...certificates: readonly string[]): string =>
+  `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${idp}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${certificates.map(keyDescriptor).join('')}<md:ArtifactResolutionService Binding="urn:oasis:names:tc:SAML:2.0:bindings:SOAP" Location="https://idp.example/art" index="0"/><md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo" ResponseLocation="https://idp.example/slo-answer"/><md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://idp.example/post"/></md:IDPSSODescriptor></md:EntityDescriptor>`
+
+describe.each(backends)('a SAML provider on $name', (backend) => {
+  let saml: SamlSite
+  let time = now
+  beforeAll(async () => {
+    saml = await openSamlSite(backend, { now: () => time })
+  }, 60_000)
+  afterAll(() => saml.close())
+
+  describe('is asked', () => {
+    it('by a redirect that a key of the realm signs', async () => {
+      const { alias } = await saml.provider(explicit)
+      const asked = await saml.begin(alias)
+      const { departure, request } = asked
+      if (departure.kind !== 'redirect') return expect.unreachable()
+      expect(departure.url).toMatch(/^https:\/\/idp\.example\/sso\?tenant=1&SAMLRequest=/)
+      const metadata = await saml.broker.describe(await saml.issuer(), alias)
+      const [certificate] = /<ds:X509Certificate>([^<]+)/.exec(metadata ?? '')?.slice(1) ?? []
+      const key = readCertificate(certificate ?? '')?.publicKey ?? expect.unreachable()
+      const query = readQuery(departure.url.slice(departure.url.indexOf('SAMLRequest')))
+      expect(verifyQuery(query, [key])).toBe(key)
+      expect(request.attributes).toMatchObject({
+        Destination: 'https://idp.example/sso?tenant=1',
+        AssertionConsumerServiceURL: `${saml.site.issuer}/broker/${alias}/endpoint`,
+        ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
+      })
+      expect(request.attributes['ForceAuthn']).toBe(undefined)
+      expect(childOf(request, 'saml:Issuer')?.text).toBe(sp)
+      expect(childOf(request, 'samlp:NameIDPolicy')?.attributes['Format']).toBe(
+        nameIdFormats.persistent,
+      )
+      // SAML Bindings §3.4.3: at most 80 bytes.
+      expect(asked.relayState.length).toBeLessThanOrEqual(80)
+    })
+
+    it('by a form that a key of its document signs, for a fresh sign-in of a class', async () => {
+      const { alias, body } = await saml.provider({
+        ...explicit,
+        authnRequestBinding: 'HTTP-POST',
+        spSigningPrivateKey: keyPem(stranger),
+        spSigningCertificate: pem(stranger),
+        forceAuthn: true,
+        authnContextClassRefs: ['urn:example:mfa'],
+        authnContextComparison: 'minimum',
+        subjectAttribute: 'uid',
+      })
+      expect(JSON.stringify(body)).not.toContain('PRIVATE KEY')
+      const { departure, request, xml } = await saml.begin(alias)
+      expect(departure.kind).toBe('form')
+      const id = request.attributes['ID'] ?? ''
+      expect(checkedByXmlCrypto(xml, id, stranger.certificate)).toContain(id)
+      expect(request.attributes['ForceAuthn']).toBe('true')
+      const context = childOf(request, 'samlp:RequestedAuthnContext') ?? expect.unreachable()
+      expect(context.attributes['Comparison']).toBe('minimum')
+      expect(childrenOf(context, 'saml:AuthnContextClassRef').map(({ text }) => text)).toEqual([
+        'urn:example:mfa',
+      ])
+      expect(childOf(request, 'samlp:NameIDPolicy')?.attributes['Format']).toBe(undefined)
+    })
+  })
+
+  describe('answers', () => {
+    it('with a person: the key of the link is its entityID and the persistent NameID', async () => {
+      const { alias } = await saml.provider({
+        ...explicit,
+        firstNameAttribute: 'given',
+        lastNameAttribute: 'family',
+        uidAttribute: 'uid',
+      })
+      const asked = await saml.begin(alias)
+      const attributes = `<saml:AttributeStatement>${attribute('email', 'a@example.org')}${attribute('given', 'Alice')}${attribute('family', 'Abel')}${attribute('uid', 'alice')}</saml:AttributeStatement>`
+      const identity = await saml.finish(
+        alias,
+        posted(answering(asked).answer({ attributes }), asked),
+      )
+      expect(identity).toMatchObject({
+        issuer: idp,
+        subject: 'alice-1',
+        email: 'a@example.org',
+        emailVerified: false,
+        firstName: 'Alice',
+        lastName: 'Abel',
+        username: 'alice',
+        acr: 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport',
+        authTime: now / 1000 - 1,
+        session: { id: '_s' },
+        attributes: { email: ['a@example.org'] },
+      })
+    })
+
+    it.each([
+      [
+        'a transient NameID',
+        { nameId: nameId('t-1', nameIdFormats.transient) },
+        {},
+        /^not-allowed: the NameID is transient.*subjectAttribute/,
+      ],
+      [
+        'a NameID that is an address',
+        { nameId: nameId('a@example.org', nameIdFormats.email) },
+        {},
+        /^not-allowed: the NameID has the format .*emailAddress/,
+      ],
+      ['a NameID of no format', { nameId: '<saml:NameID>alice</saml:NameID>' }, {}, /^not-allowed/],
+      [
+        'a NameID of another service provider',
+        { nameId: nameId('x').replace('>x', ` SPNameQualifier="https://other.example">x`) },
+        {},
+        /qualified by another party/,
+      ],
+      ['no NameID', { nameId: '' }, {}, /has no NameID/],
+      ['no subject attribute', {}, { subjectAttribute: 'uid' }, /no value of subjectAttribute uid/],
+      [
+        'two subjects',
+        {
+          attributes: `<saml:AttributeStatement>${attribute('uid', 'a', 'b')}</saml:AttributeStatement>`,
+        },
+        { subjectAttribute: 'uid' },
+        /more than one value/,
+      ],
+    ] as const)('with %s: refused', async (_what, changes, config, reason) => {
+      const { alias } = await saml.provider({ ...explicit, ...config })
+      const asked = await saml.begin(alias)
+      expect(
+        await refused(saml.finish(alias, posted(answering(asked).answer(changes), asked))),
+      ).toMatch(reason)
+    })
+
+    it('with a transient NameID, where an attribute is the subject, and with a format that the document names', async () => {
+      const attributes = `<saml:AttributeStatement>${attribute('uid', 'u-1')}</saml:AttributeStatement>`
+      const transient = { nameId: nameId('t-1', nameIdFormats.transient), attributes }
+      for (const [config, changes, subject] of [
+        [{ subjectAttribute: 'uid' }, transient, 'u-1'],
+        [{ nameIdFormat: 'unspecified' }, { nameId: '<saml:NameID>alice</saml:NameID>' }, 'alice'],
+      ] as const) {
+        const { alias } = await saml.provider({ ...explicit, ...config })
+        const asked = await saml.begin(alias)
+        const identity = await saml.finish(alias, posted(answering(asked).answer(changes), asked))
+        expect(identity.subject).toBe(subject)
+      }
+    })
+
+    it('once: neither the answer nor the assertion counts again', async () => {
+      const { alias } = await saml.provider({ ...explicit, wantAssertionsSigned: false })
+      const asked = await saml.begin(alias)
+      const xml = answering(asked).answer()
+      await saml.finish(alias, posted(xml, asked))
+      expect(await refused(saml.finish(alias, posted(xml, asked)))).toMatch(/^expired/)
+      // The same assertion in an answer to a later request: only its id can tell.
+      const again = await saml.begin(alias)
+      const later = answering(again)
+      const same = later.answer({ id: /ID="(_[0-9a-f]{16})"/.exec(xml)?.[1] ?? '' })
+      expect(await refused(saml.finish(alias, posted(same, again)))).toMatch(/presented before/)
+      const third = await saml.begin(alias)
+      const other = answering(third)
+      expect(await refused(saml.finish(alias, posted(other.answer(), third)))).toBe(undefined)
+    })
+
+    it('to the request of this trip alone', async () => {
+      const { alias } = await saml.provider(explicit)
+      const [one, two] = [await saml.begin(alias), await saml.begin(alias)]
+      const swapped = saml.finish(alias, posted(answering(one).answer(), two))
+      expect(await refused(swapped)).toMatch(/to another request/)
+    })
+
+    it('encrypted to the key of the document', async () => {
+      const { alias } = await saml.provider({
+        ...explicit,
+        spDecryptionPrivateKey: keyPem(receiver),
+        wantAssertionsEncrypted: true,
+      })
+      const asked = await saml.begin(alias)
+      const { signedAssertion, inResponse } = answering(asked)
+      const xml = response(await encrypted(signedAssertion()), inResponse)
+      expect((await saml.finish(alias, posted(xml, asked))).subject).toBe('alice-1')
+    })
+
+    it('without being asked: an invitation where the document allows it, refused otherwise', async () => {
+      const { alias: closed } = await saml.provider(explicit)
+      const { alias: open } = await saml.provider({ ...explicit, idpInitiatedSsoEnabled: true })
+      const invited = async (alias: string, xml: string) =>
+        refused(
+          saml.broker.invited(
+            await saml.issuer(),
+            alias,
+            saml.landing({ SAMLResponse: Buffer.from(xml).toString('base64') }),
+          ),
+        )
+      const unasked = (alias: string) =>
+        answerTo(`${saml.site.issuer}/broker/${alias}/endpoint`).answer()
+      expect(await invited(closed, unasked(closed))).toMatch(
+        /^not-allowed: .*idpInitiatedSsoEnabled/,
+      )
+      const xml = unasked(open)
+      expect(await invited(open, xml)).toBe(undefined)
+      expect(await invited(open, xml)).toMatch(/presented before/)
+      expect(await invited(open, answering(await saml.begin(open)).answer())).toMatch(
+        /not sent by this server/,
+      )
+      const asked = await saml.begin(open)
+      expect(await refused(saml.finish(open, posted(unasked(open), asked)))).toMatch(
+        /to another request/,
+      )
+    })
+  })
+
+  describe('answers by artifact', () => {
+    const config = () => ({
+      ...explicit,
+      responseBinding: 'HTTP-Artifact',
+      artifactResolutionServiceUrl: saml.outside.url('/artifact'),
+    })
+    const envelope = (inside: string): string =>
+      `<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>${inside}</soap:Body></soap:Envelope>`
+    const artifactResponse = (id: string, inside: string): string =>
+      `<samlp:ArtifactResponse xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_ar" Version="2.0" IssueInstant="${at(0)}" InResponseTo="${id}"><saml:Issuer>${idp}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>${inside}</samlp:ArtifactResponse>`
+
+    /** The provider answers the resolution with this. */
+    const serve = (make: (id: string) => string): void =>
+      saml.outside.answer((answer, { body }) => {
+        const id = /ArtifactResolve [^>]*ID="([^"]+)"/.exec(body)?.[1] ?? ''
+        answer.writeHead(200, { 'content-type': 'text/xml' }).end(envelope(make(id)))
+      })
+
+    it('with a signed assertion, or with a signed answer around all', async () => {
+      const { alias } = await saml.provider(config())
+      const asked = await saml.begin(alias)
+      serve((id) => artifactResponse(id, answering(asked).answer()))
+      const artifact = artifactOf()
+      const identity = await saml.finish(alias, { SAMLart: artifact, RelayState: asked.relayState })
+      expect(identity.subject).toBe('alice-1')
+      const [{ body, headers } = expect.unreachable()] = saml.outside.at('/artifact').slice(-1)
+      expect(headers['content-type']).toMatch(/^text\/xml/)
+      expect(body).toContain(`<samlp:Artifact>${artifact}</samlp:Artifact>`)
+      const metadata = (await saml.broker.describe(await saml.issuer(), alias)) ?? ''
+      const certificate = readCertificate(/<ds:X509Certificate>([^<]+)/.exec(metadata)?.[1] ?? '')
+      const path = [xmlName('soap:Body'), xmlName('samlp:ArtifactResolve')]
+      const keys = [certificate?.publicKey ?? expect.unreachable()]
+      expect(readSigned(body, { root: xmlName('soap:Envelope'), path, keys }).key).toBe(keys[0])
+
+      const { alias: whole } = await saml.provider({ ...config(), wantAssertionsSigned: false })
+      const again = await saml.begin(whole)
+      const inside = answering(again)
+      serve((id) =>
+        signed(artifactResponse(id, response(inside.assertion(), inside.inResponse)), '_ar'),
+      )
+      expect(
+        (await saml.finish(whole, { SAMLart: artifactOf(), RelayState: again.relayState })).subject,
+      ).toBe('alice-1')
+      const third = await saml.begin(whole)
+      const unsigned = answering(third)
+      serve((id) => artifactResponse(id, response(unsigned.assertion(), unsigned.inResponse)))
+      expect(
+        await refused(saml.finish(whole, { SAMLart: artifactOf(), RelayState: third.relayState })),
+      ).toMatch(/neither/)
+    })
+
+    it.each([
+      [
+        'an artifact of another provider',
+        artifactOf('https://evil.example'),
+        undefined,
+        /of another provider/,
+      ],
+      ['no artifact', 'AAQ=', undefined, /not an artifact/],
+      ['an answer to another request', artifactOf(), () => '_other', /to another request/],
+    ])('refuses %s', async (_what, artifact, idOf, reason) => {
+      const { alias } = await saml.provider(config())
+      const asked = await saml.begin(alias)
+      serve((id) => artifactResponse(idOf?.() ?? id, answering(asked).answer()))
+      expect(
+        await refused(saml.finish(alias, { SAMLart: artifact, RelayState: asked.relayState })),
+      ).toMatch(reason)
+    })
+
+    it('refuses a POST where artifacts are expected, and an answer that does not come', async () => {
+      const { alias } = await saml.provider(config())
+      const asked = await saml.begin(alias)
+      expect(await refused(saml.finish(alias, posted(answering(asked).answer(), asked)))).toMatch(
+        /must have SAMLart/,
+      )
+      const again = await saml.begin(alias)
+      saml.outside.answer(500)
+      expect(
+        await refused(saml.finish(alias, { SAMLart: artifactOf(), RelayState: again.relayState })),
+      ).toMatch(/^unavailable: .*500/)
+    })
+  })
+
+  describe('with metadata at an address', () => {
+    const publish = (xml: string): void =>
+      saml.outside.answer((answer) => answer.writeHead(200).end(xml))
+    const signIn = async (alias: string, key = sender.privateKey) => {
+      const asked = await saml.begin(alias)
+      return refused(saml.finish(alias, posted(answering(asked).answer({}, key), asked)))
+    }
+
+    it('is asked where it says, and its keys change by themselves', async () => {
+      const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/m') })
+      publish(idpMetadata(sender.certificate))
+      const { departure } = await saml.begin(alias)
+      expect(departure).toMatchObject({ kind: 'form', action: 'https://idp.example/post' })
+      expect(await signIn(alias)).toBe(undefined)
+      const reads = () => saml.outside.at('/m').length
+      const before = reads()
+      // Two keys while it changes, then the new one alone; an unknown key is looked up at once, but not at every answer.
+      publish(idpMetadata(sender.certificate, stranger.certificate))
+      expect(await signIn(alias, stranger.privateKey)).toMatch(/^invalid-answer: signature/)
+      expect(reads()).toBe(before)
+      time += 61_000
+      try {
+        expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+        expect(reads()).toBe(before + 1)
+        expect(await signIn(alias)).toBe(undefined)
+      } finally {
+        time = now
+      }
+    })
+
+    it('is read again when it is due, and an old key is dead', async () => {
+      const { alias } = await saml.provider({
+        spEntityId: sp,
+        metadataUrl: saml.outside.url('/n'),
+        metadataRefresh: '1h',
+      })
+      publish(idpMetadata(sender.certificate))
+      expect(await signIn(alias)).toBe(undefined)
+      publish(idpMetadata(stranger.certificate))
+      const round = async () =>
+        saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+      await round()
+      expect(await signIn(alias)).toBe(undefined)
+      time = now + 3_600_001
+      await round()
+      time = now
+      expect(await signIn(alias)).toMatch(/signature/)
+      expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+    })
+
+    it('is refused where it cannot be read, and what was read before stays in use', async () => {
+      const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/o') })
+      saml.outside.answer(500)
+      expect(await refused(saml.begin(alias))).toMatch(
+        /^unavailable: the metadata of the provider: url: answered with status 500/,
+      )
+      const { alias: known } = await saml.provider({
+        spEntityId: sp,
+        metadataUrl: saml.outside.url('/o'),
+        metadataRefresh: '1h',
+      })
+      publish(idpMetadata(sender.certificate))
+      expect(await signIn(known)).toBe(undefined)
+      saml.outside.answer(500)
+      time = now + 3_600_001
+      await saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+      time = now
+      expect(await signIn(known)).toBe(undefined)
+    })
+
+    it('must be signed with metadataCertificate', async () => {
+      const location = {
+        reference: "//*[local-name(.)='EntityDescriptor']",
+        action: 'prepend',
+      } as const
+      const xml = idpMetadata(sender.certificate).replace('entityID=', 'ID="_m" entityID=')
+      const config = {
+        spEntityId: sp,
+        metadataUrl: saml.outside.url('/p'),
+        metadataCertificate: pem(stranger),
+      }
+      publish(signed(xml, '_m', { location }))
+      expect(await refused(saml.begin((await saml.provider(config)).alias))).toMatch(/signature/)
+      publish(signed(xml, '_m', { location, key: stranger.privateKey }))
+      expect(await refused(saml.begin((await saml.provider(config)).alias))).toBe(undefined)
+    })
+
+    it('may stand in the document', async () => {
+      const { alias } = await saml.provider({
+        spEntityId: sp,
+        metadataXml: idpMetadata(sender.certificate, stranger.certificate),
+      })
+      expect(await signIn(alias)).toBe(undefined)
+      expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+      expect(await signIn(alias, receiver.privateKey)).toMatch(/signature/)
+    })
+  })
+})
