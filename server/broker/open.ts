@@ -14,7 +14,9 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
+import type { TokensArea } from '#server/tokens/open.ts'
 import { arrivalOf, type Landing } from './arrival.ts'
+import { metadataRoute } from './metadata-route.ts'
 import {
   type BrokerProtocol,
   type Departure,
@@ -38,6 +40,7 @@ export interface BrokerNeeds {
   readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly keys: Pick<KeysArea, 'realmKeys'>
+  readonly tokens: Pick<TokensArea, 'issuers'>
   readonly http: { readonly cookies: Pick<Cookies, 'broker'> }
 }
 
@@ -68,6 +71,7 @@ export const openBroker = ({
   secrets,
   outgoing,
   keys,
+  tokens,
   http,
 }: BrokerNeeds) => {
   const metadata = createIdpMetadata({
@@ -115,6 +119,14 @@ export const openBroker = ({
     const provider = await providers.find(issuer.view, alias, { kind: 'link' })
     if (!provider) throw notHere()
     return provider
+  }
+
+  /** What we are to a provider, for its operator; nothing where it does not exist or its protocol has none. */
+  const describe = async (issuer: Issuer, alias: string): Promise<string | undefined> => {
+    const provider = await providers.findAny(issuer.view, alias)
+    const endpoint = brokerUrl(issuer, alias, 'endpoint')
+    const logoutUrl = brokerUrl(issuer, alias, 'logout')
+    return provider && protocolOf(provider).describe?.({ provider, endpoint, logoutUrl })
   }
 
   const placeOf = ({ realm, id }: Provider) => ({ realm, provider: id })
@@ -204,13 +216,7 @@ export const openBroker = ({
       await unsolicited({ provider, endpoint }, arrivalOf(landing))
     },
 
-    /** What we are to a provider, for its operator; nothing where it does not exist or its protocol has none. */
-    describe: async (issuer: Issuer, alias: string): Promise<string | undefined> => {
-      const provider = await providers.findAny(issuer.view, alias)
-      const endpoint = brokerUrl(issuer, alias, 'endpoint')
-      const logoutUrl = brokerUrl(issuer, alias, 'logout')
-      return provider && protocolOf(provider).describe?.({ provider, endpoint, logoutUrl })
-    },
+    describe,
 
     /** Reads the metadata of the realm's providers again, where it is due. */
     refreshMetadata: async (view: RealmView, signal: AbortSignal): Promise<void> => {
@@ -219,6 +225,8 @@ export const openBroker = ({
         if (provider && !signal.aborted) await metadata.refresh(provider, signal)
       }
     },
+
+    routes: metadataRoute({ issuers: tokens.issuers, describe }),
 
     forgetStatements: () => [...trips.forgetStatements(), ...sessions.forgetStatements()],
   }

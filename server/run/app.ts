@@ -7,7 +7,8 @@ import { firstOf } from '#server/sign-in/pages/pending.ts'
 import type { Areas } from './open.ts'
 
 export const createApp = (areas: Areas): FastifyInstance => {
-  const { given, metrics, audit, realm, http, signIn, oidc, saml, selfService, admin } = areas
+  const { given, metrics, audit, realm, http, broker, signIn, oidc, saml, selfService, admin } =
+    areas
   const { config, logger, clock } = given
   const app = createHttp({ config, logger, clock, mapError: http.mapError })
   app.addHook(
@@ -27,6 +28,7 @@ export const createApp = (areas: Areas): FastifyInstance => {
   app.register(signIn.routes(firstOf([oidc.findPending, saml.findPending])))
   app.register(oidc.routes)
   app.register(saml.routes(oidc.framesOf))
+  app.register(broker.routes)
   app.register(selfService.routes)
   app.register(admin.routes)
   return app

@@ -5,6 +5,7 @@
  */
 
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import type { JobHandler } from '#server/jobs/job.ts'
 import { recurring } from '#server/jobs/recurring.ts'
 import { forgetRequests } from '#server/oidc/expired-requests.ts'
@@ -55,21 +56,26 @@ export const tidy = async (areas: Areas): Promise<void> => {
   ])
 }
 
-/** Metadata of service providers that is due, of all realms. Apart from the rest, since it waits for others. */
+/** Metadata that is due, of the service and identity providers of all realms. Apart from the rest, since it waits for others. */
 export const refreshMetadata = async (
-  { given, storage, copy, saml }: Pick<Areas, 'given' | 'storage' | 'copy' | 'saml'>,
+  areas: Pick<Areas, 'given' | 'storage' | 'copy' | 'saml' | 'broker'>,
   signal: AbortSignal,
 ): Promise<void> => {
-  for (const name of await realmsWith(storage.db, SamlClient.kind)) {
-    if (signal.aborted) return
-    try {
-      const view = await copy.fresh(name)
-      if (view) await saml.refreshMetadata(view, signal)
-    } catch (error) {
-      // The other realms do not wait for this one to be mended.
-      given.logger.warn({ err: error, realm: name }, 'metadata of service providers was not read')
+  const { given, storage, copy, saml, broker } = areas
+  for (const { kind, refresh } of [
+    { kind: SamlClient.kind, refresh: saml.refreshMetadata },
+    { kind: IdentityProvider.kind, refresh: broker.refreshMetadata },
+  ])
+    for (const name of await realmsWith(storage.db, kind)) {
+      if (signal.aborted) return
+      try {
+        const view = await copy.fresh(name)
+        if (view) await refresh(view, signal)
+      } catch (error) {
+        // The other realms do not wait for this one to be mended.
+        given.logger.warn({ err: error, realm: name, kind }, 'metadata was not read')
+      }
     }
-  }
 }
 
 /** The housekeeping jobs. */

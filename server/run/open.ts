@@ -98,7 +98,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const syncDirectory = directories.openSync({ recorder, groups, keepAdministrator })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
-  const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, http })
+  const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, tokens, http })
   const signIn = openSignIn({
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, realm, http, baseUrl, master,
   })

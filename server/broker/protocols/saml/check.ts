@@ -83,8 +83,8 @@ export const checkProvider = async (
   provider: Provider,
 ): Promise<readonly Finding[]> => {
   try {
-    const upstream = upstreamOf(provider, await parts.metadata.of(provider))
-    settingsOf(provider)
+    const settings = settingsOf(provider)
+    const upstream = upstreamOf(provider, settings, await parts.metadata.of(provider))
     if (upstream.certificates.length === 0)
       return [
         {

@@ -91,6 +91,9 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
   const acsUrlOf = ({ provider, endpoint }: Pick<Trip, 'provider' | 'endpoint'>): string =>
     provider.config.assertionConsumerServiceUrl ?? endpoint
 
+  const upstreamFor = async (provider: Provider): Promise<Upstream> =>
+    upstreamOf(provider, scheme.settings(provider), await metadata.of(provider))
+
   /** The answer as it came, or as it was fetched. */
   const received = async (
     trip: Pick<Trip, 'provider' | 'endpoint'>,
@@ -157,7 +160,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
         ? await metadata.afresh(provider).catch(() => undefined)
         : undefined
       if (!fresh) throw error
-      return read(answer, rulesFor(upstreamOf(provider, fresh)))
+      return read(answer, rulesFor(upstreamOf(provider, scheme.settings(provider), fresh)))
     }
   }
 
@@ -185,7 +188,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     arrival: Arrival,
   ): Promise<UpstreamIdentity> => {
     const { provider } = trip
-    const upstream = upstreamOf(provider, await metadata.of(provider))
+    const upstream = await upstreamFor(provider)
     const answer = await readFollowing(
       provider,
       await received(trip, upstream, arrival),
@@ -220,7 +223,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     begin: async (trip) => {
       const { provider } = trip
       const settings = scheme.settings(provider)
-      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const upstream = await upstreamFor(provider)
       const extras = scheme.extras(provider, trip)
       const isForced = [trip.forceAuthn, provider.config.forceAuthn, extras.isForced].includes(true)
       const kept: Kept = { id: newMessageId(), sentAt: clock.now(), isForced }
@@ -268,14 +271,14 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     },
 
     logout: async (provider, session, { state }) => {
-      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const upstream = await upstreamFor(provider)
       const [key] = await signersFor(provider, scheme.settings(provider))
       const spEntityId = spEntityIdOf(provider)
       return logoutDeparture(upstream, session, { spEntityId, key, now: clock.now(), state })
     },
 
     endSession: async (provider, arrival, url) => {
-      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const upstream = await upstreamFor(provider)
       const asked = readLogoutRequest(arrival, logoutRulesOf(provider, upstream, url))
       const [key] = await signersFor(provider, scheme.settings(provider))
       const spEntityId = spEntityIdOf(provider)
@@ -288,7 +291,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
 
     loggedOut: async (provider, arrival, url) => {
       if (!isLogoutResponse(arrival)) return undefined
-      const upstream = upstreamOf(provider, await metadata.of(provider))
+      const upstream = await upstreamFor(provider)
       readLogoutResponse(arrival, logoutRulesOf(provider, upstream, url))
       return stateOf(arrival)
     },

@@ -4,7 +4,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
 import type { IdpEndpoint, IdpMetadata } from '#server/saml-metadata/idp-metadata.ts'
 import { type Provider, UpstreamRefused } from '../../protocol.ts'
-import { type Config, settingsOf } from './settings.ts'
+import type { Config, SamlSettings } from './settings.ts'
 
 type BrowserEndpoint = { readonly url: string; readonly binding: 'HTTP-Redirect' | 'HTTP-POST' }
 
@@ -56,9 +56,11 @@ const logoutOf = (config: Config, metadata: IdpMetadata | undefined): Upstream['
   return chosen((metadata?.logout ?? []).filter(isForBrowser), binding)
 }
 
-export const upstreamOf = (provider: Provider, metadata: IdpMetadata | undefined): Upstream => {
-  const { config } = provider
-  const { requestBinding } = settingsOf(provider)
+export const upstreamOf = (
+  { config }: Provider,
+  { requestBinding }: Pick<SamlSettings, 'requestBinding'>,
+  metadata: IdpMetadata | undefined,
+): Upstream => {
   const certificates = certificatesOf(config, metadata)
   const sso =
     config.ssoUrl === undefined
