@@ -51,13 +51,16 @@ const isAboutFile = (error: Error): boolean => 'syscall' in error && 'path' in e
 
 const exitCodeOf = ({ status, code }: ProblemError): ExitCode => {
   if (status === 401 || status === 403) return exitCodes.denied
-  if (['protected', 'built-in', 'key-active', 'key-in-use'].includes(code)) return exitCodes.guarded
+  if (['protected', 'built-in', 'key-active', 'key-in-use', 'removals'].includes(code))
+    return exitCodes.guarded
   if (status === 409 || status === 412) return exitCodes.conflict
   return status === 503 ? exitCodes.unreachable : exitCodes.error
 }
 
 /** What to do next, for every problem that the server can tell. */
 const problemHints: Readonly<Record<string, string>> = {
+  removals:
+    'compare with `iamctl sync directory … --dry-run`; if users did leave, give their number with --allow-removals',
   validation: 'correct the named fields; `iamctl explain KIND.field` explains a field',
   'bad-request': 'this is one for the log of the server; `iamctl doctor` compares the versions',
   unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',

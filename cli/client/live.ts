@@ -13,6 +13,7 @@ import type {
   UserImportReply,
   UserRecord,
 } from '#schemas/wire/records.ts'
+import { directoryCalls } from './directories.ts'
 import { followEvents } from './event-stream.ts'
 import { type Call, path } from './http/call.ts'
 import { isProblem } from './http/errors.ts'
@@ -213,6 +214,7 @@ const samlCalls = (call: Call) => ({
 export interface LiveCalls {
   readonly clients: ReturnType<typeof clientCalls>
   readonly saml: ReturnType<typeof samlCalls>
+  readonly directories: ReturnType<typeof directoryCalls>
   readonly users: ReturnType<typeof userCalls>
   readonly sessions: ReturnType<typeof sessionCalls>
   readonly events: ReturnType<typeof eventCalls>
@@ -224,6 +226,7 @@ export interface LiveCalls {
 export const liveCalls = (call: Call): LiveCalls => ({
   clients: clientCalls(call),
   saml: samlCalls(call),
+  directories: directoryCalls(call),
   users: userCalls(call),
   sessions: sessionCalls(call),
   events: eventCalls(call),

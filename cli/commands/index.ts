@@ -5,6 +5,7 @@
 
 import { type AddCommand, noun } from '../invocation/command.ts'
 import { clientSecret } from './clients/secret.ts'
+import { syncDirectory } from './directories/sync.ts'
 import { adopt } from './estate/adopt.ts'
 import { apply } from './estate/apply.ts'
 import { dev } from './estate/dev.ts'
@@ -93,6 +94,7 @@ export const commandGroups: readonly CommandGroup[] = [
         revokeInvitation,
       ]),
       noun('sessions', 'list and end sessions', [listSessions, revokeSessions]),
+      noun('sync', 'read users and groups from outside', [syncDirectory]),
       events,
       noun('keys', 'manage the signing keys of a realm or a client', [
         listKeys,

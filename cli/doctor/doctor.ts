@@ -6,6 +6,7 @@ import { isLoopback } from '../client/address.ts'
 import { type Connection, type ConnectOptions, connect } from '../client/connect.ts'
 import type { FileOptions } from '../planning/estate/files.ts'
 import { checkAccess } from './access.ts'
+import { checkDirectories } from './directories.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
 import { checkSaml } from './saml.ts'
@@ -49,7 +50,12 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
   const access = await checkAccess(connection)
   return access.some(({ status }) => status === 'error')
     ? access
-    : [...access, ...(await checkRealm(connection)), ...(await checkSaml(connection, Date.now()))]
+    : [
+        ...access,
+        ...(await checkRealm(connection)),
+        ...(await checkSaml(connection, Date.now())),
+        ...(await checkDirectories(connection)),
+      ]
 }
 
 const onTheWay = async (connection: Connection): Promise<Finding[]> => {

@@ -2,6 +2,7 @@
 
 import type { AuditArea } from '#server/audit/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
+import type { DirectoriesArea } from '#server/directories/open.ts'
 import type { Synchronize } from '#server/directories/sync/sync.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
@@ -32,6 +33,7 @@ import { readMetricsSummary } from './events/metrics-summary.ts'
 import { streamEvents } from './events/stream-events.ts'
 import { verifyEvents } from './events/verify-events.ts'
 import { webhookActions } from './events/webhooks.ts'
+import { checkDirectory } from './federation/check-directory.ts'
 import { syncDirectory } from './federation/sync-directory.ts'
 import { previewMessage } from './messaging/messaging-preview.ts'
 import { testMessaging } from './messaging/messaging-test.ts'
@@ -93,6 +95,7 @@ export interface ActionNeeds {
   readonly oidc: Pick<OidcArea, 'consents'>
   readonly saml: Pick<SamlArea, 'keyUses' | 'metadataReads'>
   readonly selfService: Pick<SelfServiceArea, 'exportData'>
+  readonly directories: Pick<DirectoriesArea, 'check'>
   readonly syncDirectory: Synchronize
   readonly baseUrl: string
 }
@@ -176,6 +179,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...clientFieldActions({ writer }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
+    checkDirectory({ check: needs.directories.check, vault }),
     syncDirectory({ sync: needs.syncDirectory, vault }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),

@@ -1,5 +1,6 @@
 /** Opens the directories of all realms: connections and sign-in; and, once the realms are open, their sync. */
 
+import type { Finding } from '#schemas/wire/findings.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
@@ -8,7 +9,9 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createConnections } from './connections.ts'
+import type { Directory } from './directory.ts'
 import { createDirectoryPasswords } from './passwords/passwords.ts'
+import { createScheduledSyncs } from './sync/scheduled.ts'
 import { createSync, type SyncParts } from './sync/sync.ts'
 
 export interface DirectoryNeeds {
@@ -37,12 +40,16 @@ export const openDirectories = (needs: DirectoryNeeds) => {
   return {
     connections,
     passwords,
+    check: async (directory: Directory): Promise<readonly Finding[]> => {
+      const { checkDirectory } = await import('./check.ts')
+      return checkDirectory({ outgoing, clock }, directory)
+    },
     openSync: ({
       recorder,
       groups,
       keepAdministrator,
-    }: Pick<SyncParts, 'recorder' | 'groups' | 'keepAdministrator'>) =>
-      createSync({
+    }: Pick<SyncParts, 'recorder' | 'groups' | 'keepAdministrator'>) => {
+      const sync = createSync({
         storage,
         copy,
         clock,
@@ -52,7 +59,18 @@ export const openDirectories = (needs: DirectoryNeeds) => {
         recorder,
         groups,
         keepAdministrator,
-      }),
+      })
+      const scheduled = createScheduledSyncs({
+        storage,
+        copy,
+        clock,
+        vault,
+        recorder,
+        logger,
+        sync,
+      })
+      return { sync, scheduled }
+    },
     close: connections.close,
   }
 }

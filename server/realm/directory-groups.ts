@@ -7,17 +7,20 @@ import type { Copy } from '#server/storage/documents/copy.ts'
 import { type Operation, runtimeDoor } from './write/operations.ts'
 import type { Writer } from './write/write.ts'
 
+/** Keys of groups are paths. */
+const keyOf = (name: string): string => `/${name}`
+
 const operationOf = (given: GroupOperation): Operation => {
   const { name } = given
-  if (given.op === 'delete') return { op: 'delete', kind: Group, key: name }
+  if (given.op === 'delete') return { op: 'delete', kind: Group, key: keyOf(name) }
   return {
     op: 'put',
     kind: Group,
-    key: name,
+    key: keyOf(name),
     secrets: {},
     ...(given.op === 'create'
       ? { doc: { name } }
-      : { from: given.from, doc: (before) => ({ ...before, name }) }),
+      : { from: keyOf(given.from), doc: (before) => ({ ...before, name }) }),
   }
 }
 
@@ -32,8 +35,8 @@ export const createGroupDocuments = ({
     const view = await copy.fresh(realm)
     const groups = (await view?.list(Group.kind)) ?? []
     return groups
-      .filter(({ key }) => !key.includes('/'))
-      .map(({ id, key, origin }) => ({ id, name: key, isRuntime: origin === 'runtime' }))
+      .filter(({ key }) => key.lastIndexOf('/') === 0)
+      .map(({ id, key, origin }) => ({ id, name: key.slice(1), isRuntime: origin === 'runtime' }))
   },
   write: async ({ realm, by, operations, alongside }) => {
     await writer.write({
@@ -45,7 +48,7 @@ export const createGroupDocuments = ({
         statements: alongside(
           new Map(
             effects.flatMap(({ before, after }) =>
-              !before && after ? [[after.key, after.id]] : [],
+              !before && after ? [[after.key.slice(1), after.id]] : [],
             ),
           ),
         ),

@@ -15,6 +15,8 @@ import { realmsWith } from '#server/storage/documents/reads.ts'
 import type { Areas } from './open.ts'
 
 const intervalMs = 5 * 60_000
+/** The shortest schedule is five minutes. */
+const scheduleMs = 60_000
 /** Most next keys per round: generating one costs more than all other work, and is not urgent. */
 const mostKeys = 20
 
@@ -91,5 +93,11 @@ export const housekeeping = (areas: Areas): readonly JobHandler[] => [
     everyMs: intervalMs,
     logger: areas.given.logger,
     work: (signal) => refreshMetadata(areas, signal),
+  }),
+  recurring({
+    queue: 'directory-syncs',
+    everyMs: scheduleMs,
+    logger: areas.given.logger,
+    work: areas.scheduledSyncs,
   }),
 ]

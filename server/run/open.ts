@@ -95,7 +95,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const tokens = openTokens({ storage, copy, clock, secrets, keys, baseUrl, master })
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const { directoryGroups: groups, lastAdmin: { aroundData: keepAdministrator } } = realm
-  const syncDirectory = directories.openSync({ recorder, groups, keepAdministrator })
+  const { sync: syncDirectory, scheduled: scheduledSyncs } = directories.openSync({ recorder, groups, keepAdministrator })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
   const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, tokens, http })
@@ -113,10 +113,10 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, oidc, saml, selfService, syncDirectory, baseUrl, master,
+    realm, webhooks, http, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
   })
   return {
-    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, syncDirectory, credentials, sessions, tokens,
+    given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
     realm, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
   }
 }

@@ -21,6 +21,7 @@ import { measureSaml } from './measurements/protocols/saml.ts'
 import { measureSamlSso } from './measurements/protocols/saml-sso.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
+import { measureDirectory } from './measurements/server/directory.ts'
 import { measureGroupCommit } from './measurements/server/group-commit.ts'
 import { measureMemory } from './measurements/server/memory.ts'
 import { measureNeighbours } from './measurements/server/neighbours.ts'
@@ -49,12 +50,13 @@ const measurements: Readonly<Record<string, Measurement>> = {
   pages: measurePages,
   issuer: measureIssuer,
   webhooks: measureWebhooks,
+  directory: measureDirectory,
   memory: measureMemory,
   tuning: measureTuning,
 }
 
 /** Takes so long that it runs only where it is named. */
-const onlyNamed: ReadonlySet<string> = new Set(['memory', 'tuning'])
+const onlyNamed: ReadonlySet<string> = new Set(['memory', 'tuning', 'directory'])
 
 const progress = (text: string): void => {
   process.stderr.write(`  ${text}\n`)

@@ -302,7 +302,7 @@ export const startLdap = async (entries: readonly LdapEntry[] = []): Promise<Lda
     const shown = own?.entries ?? page
     const isCut = sizeLimit > 0 && shown.length > sizeLimit
     for (const entry of isCut ? shown.slice(0, sizeLimit) : shown)
-      socket.write(entryMessage(id, entry, attributes))
+      socket.write(entryMessage(id, entry, own ? ['*'] : attributes))
     const control =
       paged && own?.withoutControl !== true
         ? { oid: pagedOid, value: pagedValue(own?.cookie ?? next) }

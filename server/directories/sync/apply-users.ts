@@ -3,6 +3,7 @@
  * next sync finds them as they are. A part that meets a concurrent write is divided, until the one user in question is left.
  */
 
+import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import {
   ConstraintError,
@@ -18,7 +19,6 @@ import type { Users } from '#server/users/users.ts'
 import type { Directory } from '../directory.ts'
 import { linkIssuer } from '../linked-user.ts'
 import type { PlannedUser } from './plan-users.ts'
-import type { SyncFailure } from './report.ts'
 import { deleteAbsences, insertAbsences } from './sync-state.ts'
 
 export interface ApplyParts {

@@ -3,6 +3,7 @@
  * written, so that the guard sees all of it first.
  */
 
+import type { FieldChange, SyncFailure, UserChange } from '#schemas/wire/directory-sync.ts'
 import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import type { DirectoryAbsenceRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -12,7 +13,6 @@ import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
 import { profileAfter, profileOf } from '../linked-user.ts'
 import type { ReadUsers } from './read-users.ts'
-import type { FieldChange, SyncFailure, UserChange } from './report.ts'
 
 export interface PlannedUser extends UserChange {
   readonly before: UserRow | undefined

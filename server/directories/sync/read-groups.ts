@@ -4,6 +4,7 @@
  */
 
 import { PresenceFilter } from 'ldapts'
+import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { Connection } from '../connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
@@ -13,7 +14,6 @@ import { type Entry, entryOf, stableIdOf } from '../entries/entry.ts'
 import { parseFilter } from '../entries/filter.ts'
 import { SyncRefused } from './errors.ts'
 import type { ReadUsers } from './read-users.ts'
-import type { SyncFailure } from './report.ts'
 
 export interface ReadGroup {
   readonly subject: string

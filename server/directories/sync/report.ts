@@ -1,50 +1,6 @@
-/** What a sync did, or would do. */
+/** What a sync did, or would do, in figures. */
 
-export type UserOp = 'add' | 'update' | 'enable' | 'disable' | 'delete'
-
-export interface FieldChange {
-  readonly field: string
-  readonly before: string | boolean | null
-  readonly after: string | boolean | null
-}
-
-export interface UserChange {
-  readonly op: UserOp
-  readonly username: string
-  readonly fields: readonly FieldChange[]
-}
-
-export interface SyncFailure {
-  /** The username, the name of a group, or the DN of an entry that has neither. */
-  readonly name: string
-  readonly problem: string
-}
-
-export interface GroupCounts {
-  readonly added: number
-  readonly updated: number
-  readonly removed: number
-  readonly joined: number
-  readonly left: number
-}
-
-export interface SyncReport {
-  /** Nothing was done because another sync of the directory runs. */
-  readonly ignored: boolean
-  readonly added: number
-  readonly updated: number
-  readonly removed: number
-  readonly failed: number
-  readonly synced: number
-  readonly status: string
-  readonly dryRun: boolean
-  /** Whether all entries were read, or those that changed. */
-  readonly mode: 'full' | 'changes'
-  readonly groups: GroupCounts
-  readonly failures: readonly SyncFailure[]
-  /** Of a dry run, the first of them. */
-  readonly changes: readonly UserChange[]
-}
+import type { GroupCounts, SyncReport, UserChange } from '#schemas/wire/directory-sync.ts'
 
 export const noGroups: GroupCounts = { added: 0, updated: 0, removed: 0, joined: 0, left: 0 }
 

@@ -4,6 +4,8 @@
  * may be declared in a file, and keeps its members. Members who are no users of the directory are left alone.
  */
 
+import { formats } from '#schemas/text/formats.ts'
+import type { GroupCounts, SyncFailure } from '#schemas/wire/directory-sync.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
@@ -14,7 +16,6 @@ import type { ApplyInput } from './apply-users.ts'
 import { SyncRefused } from './errors.ts'
 import type { GroupDocuments, GroupOperation } from './group-documents.ts'
 import type { ReadGroup, ReadGroups } from './read-groups.ts'
-import type { GroupCounts, SyncFailure } from './report.ts'
 import { forgetGroups, groupsMadeFor, insertGroups } from './sync-state.ts'
 
 export interface GroupParts {
@@ -41,7 +42,8 @@ interface Planned {
 }
 
 const partSize = 5000
-const isName = (name: string): boolean => name.length <= 255 && !/[/\p{Cc}]/u.test(name)
+const isName = (name: string): boolean =>
+  name.length <= 255 && formats['segment']?.test(name) === true
 
 const planGroups = async (
   { storage, documents }: GroupParts,

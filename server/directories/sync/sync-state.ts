@@ -78,8 +78,11 @@ export const createSyncState = ({
     hold: ({ id: provider }: Directory, { id }: Lease): Statement =>
       guarded(own(provider, id).set({ lease_until: clock.now() + leaseMs }), leaseGuard),
 
-    release: async ({ id: provider }: Directory, { id }: Lease): Promise<void> => {
-      await storage.commit([statement(own(provider, id).set({ lease: null, lease_until: 0 }))])
+    /** The sync ended early: the next one reads again what this one read. */
+    fail: async ({ id: provider }: Directory, { id }: Lease, reason: string): Promise<void> => {
+      const over = { lease: null, lease_until: 0, finished_at: clock.now() }
+      const result = JSON.stringify({ failed: reason.slice(0, 500) })
+      await storage.commit([statement(own(provider, id).set({ ...over, result }))])
     },
 
     /** The sync is over, and what it read counts as read. */

@@ -4,6 +4,7 @@
  */
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SyncReport } from '#schemas/wire/directory-sync.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -25,7 +26,7 @@ import type { GroupDocuments } from './group-documents.ts'
 import { guardRemovals } from './guard.ts'
 import { type Linked, planUsers } from './plan-users.ts'
 import type { ReadUsers } from './read-users.ts'
-import { countsOf, mostListed, noGroups, type SyncReport, statusOf } from './report.ts'
+import { countsOf, mostListed, noGroups, statusOf } from './report.ts'
 import { type GroupOutcome, syncGroups } from './sync-groups.ts'
 import { absencesOf, createSyncState, type Lease, leaseMs, takeOverState } from './sync-state.ts'
 
@@ -244,7 +245,8 @@ export const createSync = (parts: SyncParts): Synchronize => {
     try {
       return await withConnection(request, lease)
     } catch (error) {
-      await state.release(directory, lease).catch(() => undefined)
+      const reason = error instanceof Error ? error.message : String(error)
+      await state.fail(directory, lease, reason).catch(() => undefined)
       throw error
     } finally {
       clearInterval(extending)

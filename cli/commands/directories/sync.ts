@@ -1,0 +1,84 @@
+/** `iamctl sync directory`: reads the users and groups of a directory now. */
+
+import type { SyncReport } from '#schemas/wire/directory-sync.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { conversation } from '../../invocation/command.ts'
+import { flags, text, toggle } from '../../invocation/flags.ts'
+import { argument } from '../../invocation/operand.ts'
+import { openRealm } from '../../invocation/realm.ts'
+import { realmFlags } from '../../invocation/shared-flags.ts'
+import { printJson } from '../../views/json/json.ts'
+
+export interface SyncOutcome {
+  readonly realm: string
+  readonly directory: string
+  readonly report: SyncReport
+}
+
+interface View {
+  /** Whether the work is watched. */
+  readonly isWatched: boolean
+  readonly show: (outcome: SyncOutcome, call: { readonly quiet: boolean }) => Promise<void>
+}
+
+const human: View = {
+  isWatched: true,
+  show: async (outcome, call) =>
+    (await import('../../views/human/live/directory-sync.ts')).showSync(outcome, call),
+}
+
+const json: View = {
+  isWatched: false,
+  show: async ({ realm, directory, report }) => printJson({ realm, directory, ...report }),
+}
+
+const removalsOf = (given: string | undefined): number | undefined => {
+  if (given === undefined) return undefined
+  if (/^\d{1,9}$/.test(given)) return Number(given)
+  throw new CommandError(exitCodes.error, `--allow-removals ${given} is not a number of users`)
+}
+
+export const syncDirectory = conversation({
+  name: 'directory',
+  description: 'read the users and groups of an LDAP directory or Active Directory',
+  help: `
+Entries become users and groups of the realm; users are known by an id of the directory that never
+changes, so that a renamed or moved entry keeps its account. Only entries that changed are read, and
+the ids of all; --full reads all entries.
+
+A user whose entry is gone is disabled, deleted or kept, as onMissing of the identity provider says.
+A sync that would remove more than maxRemovalPercent of the users, or more than 100, ends with exit
+code 7 and changes nothing. A directory that cannot be read, or gives an answer that may not be
+whole, changes nothing either: exit code 5.
+
+Examples:
+  iamctl sync directory corp --realm acme --dry-run
+  iamctl sync directory corp --realm acme --allow-removals 150`,
+  arguments: [argument('<alias>', 'of the identity provider')],
+  flags: flags(
+    {
+      dryRun: toggle('show what would change, field by field, and change nothing'),
+      full: toggle('read all entries, not only those that changed'),
+      allowRemovals: text('<n>', 'how many users may be disabled or deleted'),
+    },
+    realmFlags,
+  ),
+  views: { human: () => human, json: () => json },
+  run: async (call, view: View, alias) => {
+    const { api, realm } = await openRealm(call)
+    const { dryRun, full } = call.flags
+    const options = { dryRun, full, allowRemovals: removalsOf(call.flags.allowRemovals) }
+    const { runSteps } = await import('../../views/human/elements/progress.ts')
+    const [report] = await runSteps(
+      [
+        {
+          title: `${dryRun ? 'Compare' : 'Sync'} directory ${alias} with realm ${realm}`,
+          work: () => api.directories.sync(realm, alias, options),
+          done: ({ status }) => `directory ${alias}: ${status}`,
+        },
+      ],
+      { quiet: call.quiet || !view.isWatched },
+    )
+    if (report) await view.show({ realm, directory: alias, report }, call)
+  },
+})

@@ -1,0 +1,47 @@
+/** What a sync of a directory did, or would do. */
+
+export type UserOp = 'add' | 'update' | 'enable' | 'disable' | 'delete'
+
+export interface FieldChange {
+  readonly field: string
+  readonly before: string | boolean | null
+  readonly after: string | boolean | null
+}
+
+export interface UserChange {
+  readonly op: UserOp
+  readonly username: string
+  readonly fields: readonly FieldChange[]
+}
+
+export interface SyncFailure {
+  /** The username, the name of a group, or the DN of an entry that has neither. */
+  readonly name: string
+  readonly problem: string
+}
+
+export interface GroupCounts {
+  readonly added: number
+  readonly updated: number
+  readonly removed: number
+  readonly joined: number
+  readonly left: number
+}
+
+export interface SyncReport {
+  /** Nothing was done because another sync of the directory runs. */
+  readonly ignored: boolean
+  readonly added: number
+  readonly updated: number
+  readonly removed: number
+  readonly failed: number
+  readonly synced: number
+  readonly status: string
+  readonly dryRun: boolean
+  /** Whether all entries were read, or those that changed. */
+  readonly mode: 'full' | 'changes'
+  readonly groups: GroupCounts
+  readonly failures: readonly SyncFailure[]
+  /** Of a dry run, the first of them. */
+  readonly changes: readonly UserChange[]
+}

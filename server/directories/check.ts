@@ -1,0 +1,198 @@
+/**
+ * What would keep users of a directory from signing in: every address is dialled, bound and searched once. For `iamctl doctor`,
+ * which finds it before a user does.
+ */
+
+import { PresenceFilter } from 'ldapts'
+import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { type Connection, openConnection } from './connection/connection.ts'
+import { DirectoryAway, DirectoryRefused, resultCodes } from './connection/errors.ts'
+import type { Directory, DirectoryUrl } from './directory.ts'
+import { entryOf, stableIdOf } from './entries/entry.ts'
+import { filterForAll } from './entries/filter.ts'
+import { personAttributes } from './entries/person.ts'
+import { generalizedTimeMs, readFacts } from './passwords/lockout.ts'
+
+export interface CheckParts {
+  readonly outgoing: Outgoing
+  readonly clock: Clock
+}
+
+const dayMs = 86_400_000
+const soonMs = 30 * dayMs
+/** Kerberos takes no more either. */
+const mostSkewMs = 300_000
+
+const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[] => {
+  if (!tls)
+    return [
+      warning(
+        'directory-tls',
+        `${where} is asked without encryption: passwords can be read on the way`,
+        'use ldaps://, or set startTls: true',
+      ),
+    ]
+  const expires = Date.parse(tls.getPeerCertificate().valid_to)
+  const date = Number.isNaN(expires)
+    ? 'an unknown date'
+    : new Date(expires).toISOString().slice(0, 10)
+  return expires - now <= soonMs
+    ? [
+        warning(
+          'directory-tls',
+          `the certificate of ${where} expires on ${date}`,
+          'renew it before users cannot sign in any more',
+        ),
+      ]
+    : [
+        ok(
+          'directory-tls',
+          `${where}: ${tls.getProtocol() ?? 'TLS'}, certificate valid until ${date}`,
+        ),
+      ]
+}
+
+const clockFindings = async (
+  connection: Connection,
+  where: string,
+  now: number,
+): Promise<Finding[]> => {
+  const { entries } = await connection.search({
+    base: '',
+    scope: 'base',
+    filter: new PresenceFilter({ attribute: 'objectClass' }),
+    attributes: ['currentTime'],
+  })
+  const time = entries[0] && entryOf(entries[0]).first('currentTime')
+  const skew = time === undefined ? 0 : Math.abs(generalizedTimeMs(time) - now)
+  return skew > mostSkewMs
+    ? [
+        warning(
+          'directory-clock',
+          `the clock of ${where} differs by ${Math.round(skew / 60_000)} minutes`,
+          'set both clocks by NTP',
+        ),
+      ]
+    : []
+}
+
+const searchFindings = async (
+  connection: Connection,
+  directory: Directory,
+  where: string,
+): Promise<Finding[]> => {
+  const { userSearchBase, userSearchFilter, attributes } = directory
+  const { code, entries } = await connection.search({
+    base: userSearchBase,
+    filter: filterForAll(userSearchFilter),
+    attributes: personAttributes(directory),
+    sizeLimit: 1,
+  })
+  if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded)
+    return [
+      error(
+        'directory-search',
+        `${where}: ${new DirectoryRefused(`search below "${userSearchBase}"`, code).message}`,
+        'correct userSearchBase, or give the bind user the right to read it',
+      ),
+    ]
+  const [first] = entries.map(entryOf)
+  if (!first)
+    return [
+      error(
+        'directory-search',
+        `${where}: no entry below "${userSearchBase}" fits ${userSearchFilter}`,
+        'correct userSearchFilter, or give the bind user the right to read the entries',
+      ),
+    ]
+  const lacking = [
+    ...(stableIdOf(first, attributes.uuid) === undefined ? [attributes.uuid] : []),
+    ...(first.first(attributes.uid) === undefined ? [attributes.uid] : []),
+  ]
+  return lacking.length > 0
+    ? [
+        error(
+          'directory-search',
+          `${where}: the first user has no ${lacking.join(' and no ')}`,
+          'correct uuidAttribute and uidAttribute',
+        ),
+      ]
+    : [ok('directory-search', `${where}: users are found below "${userSearchBase}"`)]
+}
+
+const bindFindings = async (
+  connection: Connection,
+  { bindDn, bindPassword }: Directory,
+  where: string,
+): Promise<Finding[]> => {
+  if (bindDn === undefined)
+    return [
+      warning('directory-bind', `${where} is searched anonymously`, 'set bindDn and bindPassword'),
+    ]
+  if (bindPassword === undefined)
+    return [error('directory-bind', `bindDn has no bindPassword`, 'set bindPassword')]
+  const { code } = await connection.bind(bindDn, bindPassword)
+  return code === resultCodes.success
+    ? [ok('directory-bind', `${where}: bound as ${bindDn}`)]
+    : [
+        error(
+          'directory-bind',
+          `${where}: ${new DirectoryRefused(`bind as ${bindDn}`, code).message}`,
+          'correct bindDn and bindPassword',
+        ),
+      ]
+}
+
+const lockFindings = async (connection: Connection, directory: Directory): Promise<Finding[]> => {
+  const { lock } = await readFacts(connection, directory)
+  return lock
+    ? [
+        ok(
+          'directory-lockout',
+          `accounts are locked there after ${lock.threshold} failures; the realm stops after ${lock.threshold - 1}`,
+        ),
+      ]
+    : []
+}
+
+const isBroken = (findings: readonly Finding[]): boolean =>
+  findings.some(({ status }) => status === 'error')
+
+const checkUrl = async (
+  { outgoing, clock }: CheckParts,
+  directory: Directory,
+  url: DirectoryUrl,
+): Promise<Finding[]> => {
+  const where = url.text
+  try {
+    const connection = await openConnection(outgoing, directory, url)
+    try {
+      const findings = tlsFindings(connection, where, clock.now())
+      findings.push(...(await bindFindings(connection, directory, where)))
+      if (isBroken(findings)) return findings
+      findings.push(...(await searchFindings(connection, directory, where)))
+      findings.push(...(await clockFindings(connection, where, clock.now())))
+      if (url === directory.urls[0]) findings.push(...(await lockFindings(connection, directory)))
+      return findings
+    } finally {
+      connection.close()
+    }
+  } catch (cause) {
+    if (!(cause instanceof DirectoryAway) && !(cause instanceof DirectoryRefused)) throw cause
+    return [
+      error(
+        'directory-connection',
+        `${where} cannot be asked: ${cause.message}`,
+        'check the address, caCertificate, and IAMCTL_OUTGOING_ALLOW of the server for private addresses',
+      ),
+    ]
+  }
+}
+
+export const checkDirectory = async (
+  parts: CheckParts,
+  directory: Directory,
+): Promise<readonly Finding[]> =>
+  (await Promise.all(directory.urls.map((url) => checkUrl(parts, directory, url)))).flat()

@@ -1,0 +1,121 @@
+/** Syncs of a directory of 20,000 users and 200 groups: the first, one without changes, and one with 100 changes. */
+
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
+import { restDoor } from '#server/realm/write/operations.ts'
+import {
+  rootDn,
+  rootPassword,
+  type Slapd,
+  startSlapd,
+  suffix,
+  treeLdif,
+  userLdif,
+} from '../../../support/processes/programs/slapd.ts'
+import { adminUrl } from '../../admin.ts'
+import { type Backend, system } from '../../backends.ts'
+import type { Measurement, Row } from '../../measurement.ts'
+import { rssOf } from '../../processes.ts'
+import { signInAsAdmin } from '../../sign-in.ts'
+
+const users = Array.from({ length: 20_000 }, (_, i) => `user${String(i).padStart(5, '0')}`)
+const groups = 200
+const changes = 100
+
+const dnOf = (uid: string): string => `uid=${uid},ou=people,${suffix}`
+
+/** 24,900 memberships in all: groups of 1 to 248 members. */
+const groupLdif = (n: number): string =>
+  [
+    `dn: cn=group${n},ou=groups,${suffix}`,
+    'objectClass: groupOfNames',
+    `cn: group${n}`,
+    ...Array.from(
+      { length: 25 + n },
+      (_, i) => `member: ${dnOf(users[(n * 97 + i) % users.length] ?? '')}`,
+    ),
+    '',
+    '',
+  ].join('\n')
+
+const ldif = (): string =>
+  [
+    treeLdif,
+    ...users.map((uid) => userLdif(uid)),
+    ...Array.from({ length: groups }, (_, n) => groupLdif(n)),
+  ].join('')
+
+const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
+  const database = await backend.create()
+  try {
+    await database.withParts(async ({ realm }) => {
+      await realm.realms.create({ realm: 'acme' }, system)
+      const config = {
+        url: slapd.url,
+        bindDn: rootDn,
+        userSearchBase: `ou=people,${suffix}`,
+        groupSearchBase: `ou=groups,${suffix}`,
+        pageSize: 1000,
+      }
+      await realm.writer.write({
+        realm: 'acme',
+        caller: system,
+        door: restDoor,
+        operations: [
+          {
+            op: 'put',
+            kind: IdentityProvider,
+            key: 'corp',
+            doc: { alias: 'corp', protocol: 'ldap', config },
+            secrets: { '/config/bindPassword': rootPassword },
+          },
+        ],
+      })
+    })
+    const server = await database.serve({ IAMCTL_OUTGOING_ALLOW: '127.0.0.1' })
+    const headers = await signInAsAdmin(server.url)
+    const before = rssOf(server.pid)
+    const sync = async (what: string, query = ''): Promise<Row> => {
+      const began = performance.now()
+      const path = `${adminUrl('acme', 'user-federation/corp/sync')}${query}`
+      const response = await fetch(new URL(path, server.url), { method: 'POST', headers })
+      const body = (await response.json()) as Record<string, number | string>
+      if (response.status !== 200) throw new Error(JSON.stringify(body))
+      const seconds = (performance.now() - began) / 1000
+      return {
+        what,
+        on: backend.name,
+        s: Math.round(seconds * 100) / 100,
+        added: body['added'],
+        updated: body['updated'],
+        'RSS MB more': Math.round(rssOf(server.pid) - before),
+      }
+    }
+    const first = await sync('first sync')
+    const unchanged = await sync('all entries, none changed', '?full=true')
+    const sweep = await sync('changed entries, none')
+    slapd.modify(
+      users
+        .slice(0, changes)
+        .map((uid) => `dn: ${dnOf(uid)}\nchangetype: modify\nreplace: sn\nsn: ${backend.name}\n`)
+        .join('\n'),
+    )
+    return [first, unchanged, sweep, await sync(`changed entries, ${changes}`)]
+  } finally {
+    await database.remove()
+  }
+}
+
+export const measureDirectory: Measurement = async ({ backends }) => {
+  const slapd = await startSlapd({ ldif: ldif() })
+  try {
+    const rows: Row[] = []
+    for (const backend of backends) rows.push(...(await measureOn(backend, slapd)))
+    return {
+      title: 'sync of a directory: 20,000 users, 200 groups, 24,900 memberships',
+      notes: ['OpenLDAP on the same machine', 'an audit event for each user'],
+      rows,
+    }
+  } finally {
+    await slapd.close()
+  }
+}

@@ -1,0 +1,150 @@
+/** Groups of a directory as groups of the realm: nested ones, those of Active Directory, and whose members a sync may change. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { backends } from '../support/backends.ts'
+import type { LdapEntry } from './ldap-server.ts'
+import { dnOf, group, groupBase, many, openSyncWorld, type SyncWorld } from './sync-world.ts'
+
+describe.each(backends)('groups of a directory on $name', (backend) => {
+  let world: SyncWorld
+  beforeAll(async () => {
+    world = await openSyncWorld(backend)
+  })
+  afterAll(() => world?.close())
+  beforeEach(() => world.next())
+
+  it('makes groups, nested ones too, however they go round, and follows them', async () => {
+    world.add('ada', 'bob', 'carl', ...many)
+    const name = (cn: string): string => `${cn}-${world.named('')}`
+    const dn = (cn: string): string => `cn=${name(cn)},${groupBase}`
+    const groups = (inner: readonly string[]): LdapEntry[] => [
+      group(name('staff'), [dnOf(world.named('ada')).toUpperCase(), dn('devs')]),
+      group(name('devs'), [dnOf(world.named('bob')), dn('ring'), ...inner]),
+      group(name('ring'), [dnOf(world.named('carl')), dn('devs'), 'uid=stranger,dc=elsewhere']),
+    ]
+    world.ldap.entries.push(...groups([]))
+    await world.provide({ groupSearchBase: groupBase })
+    const first = await world.sync()
+    expect(first.body.groups).toEqual({ added: 3, updated: 0, removed: 0, joined: 7, left: 0 })
+    const all = (await world.admin('GET', '/groups')).body
+    const staff = all.find((one: { name: string }) => one.name === name('staff'))
+    expect(staff.memberCount).toBe(3)
+    expect((await world.sync()).body.groups).toMatchObject({ joined: 0, left: 0 })
+
+    world.ldap.entries = [
+      ...world.ldap.entries.filter((one) => !one.dn.includes('ou=groups') || one.dn === groupBase),
+      ...groups([dnOf(world.named('user-01'))]),
+    ]
+    expect((await world.sync()).body.groups).toEqual({
+      added: 0,
+      updated: 0,
+      removed: 0,
+      joined: 3,
+      left: 0,
+    })
+    // A member who is no user of the directory stays.
+    const local = await world.admin('POST', '/users', { username: world.named('local') })
+    await world.admin('PUT', `/groups/${staff.groupId}/members/${local.body.userId}`)
+    world.ldap.entries = [
+      ...world.ldap.entries.filter((one) => !one.dn.includes('ou=groups') || one.dn === groupBase),
+      ...groups([]),
+    ]
+    expect((await world.sync()).body.groups).toMatchObject({ joined: 0, left: 3 })
+
+    // Renamed: the same group.
+    world.ldap.entries = world.ldap.entries.map((one) =>
+      one.dn === dn('staff')
+        ? { ...one, dn: dn('crew'), attributes: { ...one.attributes, cn: [name('crew')] } }
+        : one,
+    )
+    expect((await world.sync()).body.groups).toMatchObject({ added: 0, updated: 1, removed: 0 })
+    const renamed = (await world.admin('GET', '/groups')).body
+    expect(renamed.find((one: { groupId: string }) => one.groupId === staff.groupId).name).toBe(
+      name('crew'),
+    )
+
+    world.ldap.entries = world.ldap.entries.filter((one) => one.dn !== dn('crew'))
+    expect((await world.sync()).body.groups).toMatchObject({ removed: 1 })
+    // No group at all is more likely a lost right than the end of all groups.
+    world.ldap.entries = world.ldap.entries.filter((one) => !one.dn.endsWith(`,${groupBase}`))
+    expect((await world.sync()).status).toBe(503)
+  })
+
+  it('never fills a group that it did not make, whose roles would go to members of the directory', async () => {
+    world.add('ada', ...many)
+    const name = `admins-${world.named('')}`
+    await world.admin('POST', '/groups', { name })
+    world.ldap.entries.push(group(name, [dnOf(world.named('ada'))]))
+    await world.provide({ groupSearchBase: groupBase })
+    const { body } = await world.sync()
+    expect(body.groups).toMatchObject({ added: 0, joined: 0 })
+    expect(body.failures).toEqual([
+      { name, problem: 'there is a group of this name that is not of the directory' },
+    ])
+  })
+
+  it('reads a group of Active Directory in ranges, and the primary group, which lists no members', async () => {
+    world.add('ada', 'bob', 'carl')
+    const sid = (rid: number): Buffer => {
+      const bytes = Buffer.from('010500000000000515000000000000000000000000000000', 'hex')
+      return Buffer.concat([bytes, Buffer.from([rid & 255, rid >> 8, 0, 0])])
+    }
+    const guid = (n: number): Buffer =>
+      Buffer.from(
+        `${world.named('').slice(1).padStart(2, '0')}${String(n).padStart(2, '0')}`.repeat(8),
+        'hex',
+      )
+    world.ldap.entries = world.ldap.entries.map((entry, i) =>
+      entry.dn.startsWith('uid=')
+        ? {
+            ...entry,
+            attributes: { ...entry.attributes, objectGUID: [guid(i)], primaryGroupID: ['513'] },
+          }
+        : entry,
+    )
+    const big = `big-${world.named('')}`
+    const bigDn = `cn=${big},${groupBase}`
+    world.ldap.entries.push(
+      {
+        dn: bigDn,
+        attributes: {
+          objectClass: ['group'],
+          cn: [big],
+          objectGUID: [guid(90)],
+          objectSid: [sid(1200)],
+        },
+      },
+      {
+        dn: `cn=all-${world.named('')},${groupBase}`,
+        attributes: {
+          objectClass: ['group'],
+          cn: [`all-${world.named('')}`],
+          objectGUID: [guid(91)],
+          objectSid: [sid(513)],
+        },
+      },
+    )
+    const members = ['ada', 'bob', 'carl'].map((uid) => dnOf(world.named(uid)))
+    world.ldap.faults.search = (call, found) => {
+      const asked = call.attributes.find((one) => one.startsWith('member;range='))
+      if (call.base === bigDn && asked)
+        return { entries: [{ dn: bigDn, attributes: { 'member;range=2-*': members.slice(2) } }] }
+      if (call.base !== groupBase || call.scope !== 2) return undefined
+      return {
+        entries: found.map((one) =>
+          one.dn === bigDn
+            ? { ...one, attributes: { ...one.attributes, 'member;range=0-1': members.slice(0, 2) } }
+            : one,
+        ),
+      }
+    }
+    await world.provide({ groupSearchBase: groupBase }, { protocol: 'ad' })
+    const { body } = await world.sync()
+    expect(body).toMatchObject({ added: 3, failed: 0 })
+    expect(body.groups).toMatchObject({ added: 2, joined: 6 })
+    const { body: groups } = await world.admin('GET', '/groups')
+    const sizeOf = (name: string): number =>
+      groups.find((one: { name: string }) => one.name === name).memberCount
+    expect([sizeOf(big), sizeOf(`all-${world.named('')}`)]).toEqual([3, 3])
+  })
+})
