@@ -2,9 +2,8 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import { type Kind, keyOf } from '#schemas/kind.ts'
-import { kindNamed } from '#schemas/registry.ts'
+import { pathOfList, pathOfOne } from './document-paths.ts'
 import type { Call } from './http/call.ts'
-import { pathOfList, pathOfOne } from './kind-names.ts'
 
 export interface Listed {
   /** Its natural key, where its own fields and its parent tell it. */
@@ -49,6 +48,8 @@ export const documentCalls = (call: Call): DocumentCalls => {
     }
     if (kind.shape !== 'child' || kind.parentKind === null || parentKey !== undefined)
       return listBelow(realm, kind, parentKey)
+    // Most commands need no kind, and loading all of them takes as long as Node.js itself.
+    const { kindNamed } = await import('#schemas/registry.ts')
     const parents = await list(realm, kindNamed(kind.parentKind))
     const lists: (readonly Listed[])[] = []
     for (const { key } of parents) lists.push(await listBelow(realm, kind, key))

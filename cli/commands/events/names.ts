@@ -1,8 +1,8 @@
 /** Names of users whom events hold by id, as far as the caller may see them. */
 
 import type { EventRecord } from '#schemas/wire/events.ts'
+import { isUuid } from '../../client/document-paths.ts'
 import { ProblemError } from '../../client/http/errors.ts'
-import { isUuid } from '../../client/kind-names.ts'
 import { CommandError } from '../../exit.ts'
 import type { OnRealm } from '../../invocation/realm.ts'
 import { peopleOf } from '../../views/human/live/events.ts'

@@ -1,6 +1,7 @@
 /** Kinds under all of their names, and the paths of their documents. */
 import { describe, expect, it } from 'vitest'
-import { findKind, kindWord, pathOfList, pathOfOne } from '#cli/client/kind-names.ts'
+import { pathOfList, pathOfOne } from '#cli/client/document-paths.ts'
+import { findKind, kindWord } from '#cli/client/kind-names.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
 
