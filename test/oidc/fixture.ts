@@ -2,6 +2,7 @@
 
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { Backend } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
@@ -66,6 +67,7 @@ export const openIssuer = async (
     readonly realm?: string
     readonly env?: Readonly<Record<string, string>>
     readonly lookup?: Lookup
+    readonly logger?: Logger
   } = {},
 ): Promise<OidcSite> => {
   const { realm = 'acme', ...others } = options

@@ -1,6 +1,7 @@
 /** Single sign-on for a SAML service provider, over HTTP (SAML Profiles §4.1). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createLogger } from '#server/platform/logger.ts'
 import { statement } from '#server/storage/statements.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person, password } from '../oidc/relying-party.ts'
@@ -25,10 +26,12 @@ const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
 
 describe.each(backends)('single sign-on on $name', (backend) => {
   let site: OidcSite
+  const lines: string[] = []
   let aliceId: string
   let alice: Person
   beforeAll(async () => {
-    site = await openIssuer(backend)
+    const destination = { write: (line: string) => void lines.push(line) }
+    site = await openIssuer(backend, { logger: createLogger({ level: 'warn', destination }) })
     await addProvider(site, { signingCertificate: sender.certificate })
     aliceId = await addPerson(site, 'alice')
     await addPerson(site, 'bob')
@@ -36,6 +39,16 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     await alice.signIn(askUrl(site))
   }, 60_000)
   afterAll(() => site.close())
+
+  it('gives a RelayState back that is longer than 80 bytes, and warns of it', async () => {
+    const warnings = () => lines.filter((line) => line.includes('RelayState'))
+    const ask = (relayState: string) => alice.open(askUrl(site, {}, { relayState }))
+    const [longest, longer] = ['ü'.repeat(40), `${'ü'.repeat(40)}x`]
+    expect(sentOf(await ask(longest)).relayState).toBe(longest)
+    expect(warnings()).toEqual([])
+    expect(sentOf(await ask(longer)).relayState).toBe(longer)
+    expect(warnings().map((line) => JSON.parse(line))).toMatchObject([{ entityId, bytes: 81 }])
+  })
 
   it('leads through the sign-in form to a signed response at the service provider', async () => {
     const id = newRequestId()

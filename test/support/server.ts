@@ -11,7 +11,7 @@ import type { Permission } from '#schemas/access/permissions.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { type Clock, systemClock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { createLogger } from '#server/platform/logger.ts'
+import { createLogger, type Logger } from '#server/platform/logger.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { createApp } from '#server/run/app.ts'
 import { bootstrap } from '#server/run/bootstrap.ts'
@@ -100,6 +100,8 @@ export const startServer = async (
     readonly lookup?: Lookup
     /** Settings beside those that every test has. */
     readonly env?: Readonly<Record<string, string>>
+    /** Silent unless given. */
+    readonly logger?: Logger
   } = {},
 ): Promise<TestServer> => {
   const database = options.url === undefined ? await backend.createMigrated() : undefined
@@ -117,7 +119,7 @@ export const startServer = async (
   })
   const areas = await openServer({
     config,
-    logger: createLogger({ level: 'silent' }),
+    logger: options.logger ?? createLogger({ level: 'silent' }),
     clock: options.clock ?? systemClock,
     lookup: options.lookup,
     engine: await rememberedHashes(),

@@ -41,6 +41,18 @@ export interface SsoParts {
   readonly flow: SsoFlow
 }
 
+/** SAML Bindings §3.4.3, §3.5.3. Many service providers send more, so that it is given back all the same. */
+const mostRelayStateBytes = 80
+
+const warnOfLength = ({ request }: ProtocolVisit, received: ReceivedRequest): void => {
+  const bytes = Buffer.byteLength(received.relayState ?? '')
+  if (bytes > mostRelayStateBytes)
+    request.log.warn(
+      { entityId: received.provider.entityId, bytes },
+      `the RelayState of the service provider has more than ${mostRelayStateBytes} bytes`,
+    )
+}
+
 export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) => {
   const failures = createFailures(recorder, 'SAML_SSO')
 
@@ -57,6 +69,7 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
     const { issuer } = visit
     const { provider, relayState } = received
     const target = targetOf(issuer, received, clock.now())
+    warnOfLength(visit, received)
     const answered = { ...target, ...(relayState === undefined ? {} : { relayState }) }
     let request: SsoRequest
     try {
