@@ -136,7 +136,10 @@ export type ProtocolName = keyof typeof providerProtocols
 export const protocolNames = Object.keys(providerProtocols) as [ProtocolName, ...ProtocolName[]]
 
 /** Instead of explicit values, a SAML provider may name its metadata. */
-export const samlNeedsMetadataOr = { metadata: samlMetadata, explicit: ['ssoUrl', 'idpEntityId'] }
+export const samlNeedsMetadataOr = {
+  metadata: samlMetadata,
+  explicit: ['ssoUrl', 'idpEntityId', 'idpSigningCertificate'],
+}
 
 /** What the create response of an eID scheme echoes: no keys, no certificates. */
 export const eidProtocols: ReadonlySet<string> = new Set(['eherkenning', 'eidas'])

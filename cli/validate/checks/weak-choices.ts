@@ -1,6 +1,7 @@
 /** The list of weak choices. They are warnings: --ignore switches a code off. */
 
 import { planScope } from '#schemas/access/admin-access.ts'
+import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import { createClosure } from '#schemas/graph/closure.ts'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
@@ -205,6 +206,30 @@ export const weakChoices: readonly WeakChoice[] = [
         message: 'responses of this provider can be forged',
         hint: 'leave it out: signatures are verified',
       },
+    ],
+  ),
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
+    'weak-saml-provider',
+    'a SAML provider may send what protects less',
+    ({ config }) => [
+      config.allowCbcEncryption === true && {
+        field: '/config/allowCbcEncryption',
+        message: 'AES-CBC does not protect what it hides (CVE-2011-1096)',
+        hint: 'let the provider encrypt with AES-GCM',
+      },
+      config.idpInitiatedSsoEnabled === true && {
+        field: '/config/idpInitiatedSsoEnabled',
+        message: 'another site can begin a sign-in in the browser of a user',
+        hint: 'let users begin at the application',
+      },
+      config.nameIdFormat !== undefined &&
+        config.subjectAttribute === undefined &&
+        nameIdFormatOf(config.nameIdFormat) === 'email' && {
+          field: '/config/nameIdFormat',
+          message: 'an address may be given to another person, who then gets the account',
+          hint: 'use persistent, or set subjectAttribute to an id that stays with one person',
+        },
     ],
   ),
   weakChoice<IdentityProviderDoc>(

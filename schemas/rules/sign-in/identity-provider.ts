@@ -12,6 +12,7 @@ import {
 } from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import { ruleFor } from '../rule.ts'
+import { samlFaults } from './saml-provider.ts'
 
 const missing = (key: string, protocol: string): FieldError => ({
   field: `/config/${key}`,
@@ -78,6 +79,8 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     if (protocol === 'saml' && !metadata.some((key) => given.has(key)))
       errors.push(...explicit.filter((key) => !given.has(key)).map((key) => missing(key, protocol)))
     errors.push(...loaFault(protocol, config.minimumLoa))
+    if (protocol === 'saml' || eidProtocols.has(protocol))
+      errors.push(...samlFaults(protocol, config, given))
     errors.push(...filterFault('userSearchFilter', config.userSearchFilter, true))
     errors.push(...filterFault('groupFilter', config.groupFilter, false))
     return errors
