@@ -85,7 +85,7 @@ const config = Type.Object(
     wantAssertionsEncrypted: choice('Refuse assertions that are not encrypted.'),
     allowCbcEncryption: choice('Accept AES-CBC, which does not protect what it hides.'),
     idpInitiatedSsoEnabled: choice(
-      'Accept answers that were not asked for. Anyone can then sign a browser in as themselves.',
+      'Let a good answer that was not asked for begin a sign-in at the provider.',
     ),
     nameIdFormat: text(
       'Format of the NameID that identifies a person: persistent unless told; transient is refused.',
