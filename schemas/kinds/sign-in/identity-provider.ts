@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox'
 import { protocolNames } from '../../drivers/identity-providers.ts'
 import { sloBindings } from '../../drivers/saml.ts'
 import { defineKind } from '../../kind.ts'
-import { fields, flag, immutable, name, oneOf, realmId, secret, text } from '../../marks.ts'
+import { fields, flag, immutable, name, oneOf, realmId, ref, secret, text } from '../../marks.ts'
 
 const url = (description: string) => text(description, { format: 'web-url' })
 const pem = (description: string) => text(description, { maxLength: 20_000, format: 'certificate' })
@@ -218,6 +218,24 @@ const spec = fields(
     hideOnLogin: flag(false, 'Do not show it on the sign-in page.'),
     storeToken: flag(false, 'Keep the tokens it gives.'),
     syncMode: oneOf(['IMPORT', 'FORCE', 'LEGACY'], { default: 'IMPORT' }),
+    accountLinking: oneOf(['confirm', 'never'], {
+      default: 'confirm',
+      description:
+        'What happens at the first sign-in of a person whose address an account has: `confirm` links it once the person has proved that account, `never` refuses the sign-in.',
+    }),
+    firstLoginFlow: ref('flow', {
+      default: 'first-broker-login',
+      description: 'The flow of the first sign-in of a person.',
+    }),
+    postLoginFlow: Type.Optional(
+      ref('flow', { description: 'The flow that follows each sign-in through the provider.' }),
+    ),
+    organization: Type.Optional(
+      ref('organization', {
+        description:
+          'The organization whose members it is for: they reach it by a verified domain of the organization, and become members.',
+      }),
+    ),
     config,
   },
   {
