@@ -29,8 +29,18 @@ export const authenticators: readonly AuthenticatorEntry[] = [
   entry('organization', 'Organization', 'A choice among the organizations of the user.'),
   entry('register', 'Registration', 'Makes an account of what a new user gives.'),
   entry('reset-password', 'New password', 'Asks for a new password.'),
+  entry('identity-provider', 'Identity provider', 'A sign-in at an identity provider.'),
   entry('broker-review-profile', 'Broker: profile', 'Shows the profile from an identity provider.'),
-  entry('broker-link-or-create', 'Broker: link or create', 'Links an account or makes one.'),
+  entry(
+    'broker-link-or-create',
+    'Broker: link or create',
+    'Makes an account where none has the address; a found one is linked after broker-confirm-link.',
+  ),
+  entry(
+    'broker-confirm-link',
+    'Broker: confirm the link',
+    'Names the account that has the address; what follows it proves that account.',
+  ),
   entry('condition-user-has-factor', 'If the user has a factor', 'Lets the sub-flow run if so.'),
   entry('condition-role', 'If the user has a role', 'Lets the sub-flow run if so.'),
   entry('condition-group', 'If the user is in a group', 'Lets the sub-flow run if so.'),
@@ -38,6 +48,7 @@ export const authenticators: readonly AuthenticatorEntry[] = [
   entry('condition-acr', 'If a level is asked for', 'Lets the sub-flow run if so.'),
   entry('condition-network', 'If it comes from a network', 'Lets the sub-flow run if so.'),
   entry('condition-new-device', 'If the device is new', 'Lets the sub-flow run if so.'),
+  entry('condition-one-factor', 'If one factor was proved', 'Lets the sub-flow run if so.'),
 ]
 
 export const authenticatorIds: ReadonlySet<string> = new Set(authenticators.map(({ id }) => id))
@@ -49,6 +60,9 @@ export const identifying: ReadonlySet<string> = new Set([
   'webauthn-passwordless',
   'qr',
   'register',
+  'identity-provider',
+  'broker-link-or-create',
+  'broker-confirm-link',
 ])
 
 /** Those that show that it is the user. A name that no code answers to is not among them. */
@@ -65,6 +79,8 @@ const proving: ReadonlySet<string> = new Set([
   'push',
   'qr',
   'register',
+  'identity-provider',
+  'broker-link-or-create',
 ])
 
 export const isProof = (id: string): boolean => proving.has(id)
@@ -78,10 +94,11 @@ export const enrollable: ReadonlySet<string> = new Set(['totp', 'webauthn'])
 /** Those that tell or change something of the user: asked after a proof only. */
 export const afterProof: ReadonlySet<string> = new Set(['terms', 'organization', 'reset-password'])
 
-/** Those that a built-in flow names and that no sign-in can run yet. */
-export const withoutCode: ReadonlySet<string> = new Set([
+/** Those about a person whom an identity provider has named and the realm does not know: for `firstLoginFlow` alone. */
+export const firstLoginOnly: ReadonlySet<string> = new Set([
   'broker-review-profile',
   'broker-link-or-create',
+  'broker-confirm-link',
 ])
 
 export const isCondition = (id: string): boolean => id.startsWith('condition-')

@@ -67,12 +67,36 @@ const flows = [
     ],
   },
   {
+    alias: 'browser-after-provider',
+    description: 'A second factor, of users who have one, where the identity provider proved one.',
+    topLevel: false,
+    authenticationExecutions: [
+      run('condition-user-has-factor'),
+      run('condition-one-factor'),
+      run('totp', 'ALTERNATIVE'),
+      run('webauthn', 'ALTERNATIVE'),
+      run('push', 'ALTERNATIVE'),
+      run('recovery-code', 'ALTERNATIVE'),
+    ],
+  },
+  {
+    alias: 'browser-by-provider',
+    description: 'An identity provider, and a second factor where it proved one only.',
+    topLevel: false,
+    authenticationExecutions: [
+      run('identity-provider'),
+      sub('browser-after-provider', 'CONDITIONAL'),
+    ],
+  },
+  {
     alias: 'browser',
-    description: 'Sign-in in a browser: by a password, or by a passkey that verifies its user.',
-    // The password first: its page is shown to every user, and offers the passkey.
+    description:
+      'Sign-in in a browser: by a password, by a passkey that verifies its user, or through an identity provider.',
+    // The password first: its page is shown to every user, and offers the passkey and the identity providers.
     authenticationExecutions: [
       sub('browser-by-password', 'ALTERNATIVE'),
       run('webauthn-passwordless', 'ALTERNATIVE'),
+      sub('browser-by-provider', 'ALTERNATIVE'),
     ],
   },
   {
@@ -86,9 +110,36 @@ const flows = [
     authenticationExecutions: [run('identify'), run('email-link'), run('reset-password')],
   },
   {
+    alias: 'first-broker-login-password',
+    description: 'The password of an account that is to be linked.',
+    topLevel: false,
+    authenticationExecutions: [run('password'), sub('browser-second-factor', 'CONDITIONAL')],
+  },
+  {
+    alias: 'first-broker-login-mail',
+    description: 'A code to the verified address of an account that is to be linked.',
+    topLevel: false,
+    authenticationExecutions: [run('email-code'), sub('browser-second-factor', 'CONDITIONAL')],
+  },
+  {
+    alias: 'first-broker-login-link',
+    description: 'Proof of the account that has the address; the link is made as the sign-in ends.',
+    topLevel: false,
+    authenticationExecutions: [
+      run('broker-confirm-link'),
+      sub('first-broker-login-password', 'ALTERNATIVE'),
+      run('webauthn-passwordless', 'ALTERNATIVE'),
+      sub('first-broker-login-mail', 'ALTERNATIVE'),
+    ],
+  },
+  {
     alias: 'first-broker-login',
-    description: 'The first sign-in through an identity provider.',
-    authenticationExecutions: [run('broker-review-profile'), run('broker-link-or-create')],
+    description: 'The first sign-in through an identity provider: links an account, or makes one.',
+    authenticationExecutions: [
+      run('broker-review-profile'),
+      run('broker-link-or-create', 'ALTERNATIVE'),
+      sub('first-broker-login-link', 'ALTERNATIVE'),
+    ],
   },
 ]
 

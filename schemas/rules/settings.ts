@@ -4,18 +4,8 @@ import { Settings, type SettingsDoc } from '../kinds/settings.ts'
 import { Flow } from '../kinds/sign-in/flow.ts'
 import type { FieldError } from '../problems.ts'
 import { patternProblem } from '../text/linear-pattern.ts'
-import { type RuleContext, ruleFor } from './rule.ts'
-import { bindingErrors, flowSettings } from './sign-in/flow-bindings.ts'
-
-const flowErrors = (context: RuleContext, field: string, alias: string | undefined): FieldError[] =>
-  (alias === undefined ? [] : bindingErrors(context, alias)).map(({ code, message }) => ({
-    field: `/${field}`,
-    code,
-    message:
-      code === 'sub-flow'
-        ? 'names a flow that only runs inside others'
-        : `the flow "${alias}" cannot be run: ${message}`,
-  }))
+import { ruleFor } from './rule.ts'
+import { flowSettings, namedFlowErrors } from './sign-in/flow-bindings.ts'
 
 export const settings = ruleFor<SettingsDoc>(
   Settings,
@@ -41,7 +31,7 @@ export const settings = ruleFor<SettingsDoc>(
         code: 'range',
         message: 'must not be less than ssoSessionIdleTimeout',
       })
-    errors.push(...flowSettings.flatMap((field) => flowErrors(context, field, value[field])))
+    errors.push(...flowSettings.flatMap((field) => namedFlowErrors(context, field, value[field])))
     return errors
   },
   [],

@@ -100,7 +100,8 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const http = openHttp({ baseUrl, secrets, mapError })
   const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, tokens, http })
   const signIn = openSignIn({
-    storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, realm, http, baseUrl, master,
+    storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, tokens, broker, realm, http, baseUrl,
+    master,
   })
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml

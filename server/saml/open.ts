@@ -174,6 +174,7 @@ export const openSaml = (needs: SamlNeeds) => {
       application: async (view) =>
         (await findServiceProvider({ view }, found.clientId))?.displayName,
       acr: aimedLevel(asked),
+      fresh: asked.forceAuthn,
       stepsUp: stepsUp(asked),
       formTargets: formTargets(asked.acs.url),
     }

@@ -28,7 +28,7 @@ export const accountRoutes = (parts: AccountRouteParts) => {
     ...credentialOperations(own.credentials, own.enrolments),
     ...sessionOperations(own.sessions),
     ...consentOperations(own.consents, own.revokeConsent),
-    ...dataOperations(own.data),
+    ...dataOperations(own.data, own.identities),
   ]
   const isShared = (path: string): boolean =>
     operations.some((operation) => operation.method === 'GET' && operation.path === path)

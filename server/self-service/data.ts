@@ -23,6 +23,7 @@ import type { Users } from '#server/users/users.ts'
 import { createProvePassword, passwordType } from './credentials/password.ts'
 import { insistOnRecentStrength, insistOnStrength, isRecent } from './credentials/strength.ts'
 import { objectOf } from './description.ts'
+import type { OwnIdentities } from './identities.ts'
 import { nothing, type Operation, withBody } from './operation.ts'
 import { type Self, selfEvent } from './self.ts'
 
@@ -158,7 +159,7 @@ export const createOwnData = (parts: OwnDataParts) => {
 
 export type OwnData = ReturnType<typeof createOwnData>
 
-export const dataOperations = (data: OwnData): Operation[] => {
+export const dataOperations = (data: OwnData, identities: OwnIdentities): Operation[] => {
   return [
     {
       method: 'GET',
@@ -208,8 +209,7 @@ export const dataOperations = (data: OwnData): Operation[] => {
       summary: 'Accounts elsewhere that the user signs in with',
       replies: { 200: { type: 'array', items: { type: 'object', additionalProperties: true } } },
       refusals: [401, 403, 404],
-      // No links exist before identity providers are served.
-      handle: async () => [],
+      handle: identities.records,
     },
   ]
 }

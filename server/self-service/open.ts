@@ -26,6 +26,7 @@ import { createEnrolments } from './credentials/enrolments.ts'
 import { createChangePassword } from './credentials/password.ts'
 import { createOwnData } from './data.ts'
 import { createJsonErrors } from './errors.ts'
+import { createOwnIdentities } from './identities.ts'
 import type { OwnAccount } from './own-account.ts'
 import { selfServicePages } from './pages/definitions.ts'
 import { createAccountPages } from './pages/index.ts'
@@ -46,7 +47,7 @@ export interface SelfServiceNeeds {
   readonly tokens: TokensArea
   readonly realm: Pick<RealmArea, 'lastAdmin' | 'settingsOf'>
   readonly http: HttpArea
-  readonly signIn: Pick<SignInArea, 'browser'>
+  readonly signIn: Pick<SignInArea, 'browser' | 'brokers'>
   readonly oidc: OidcArea
 }
 
@@ -91,6 +92,15 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       users,
     }),
     sessions: createOwnSessions({ sessions, recorder, jobs }),
+    identities: createOwnIdentities({
+      links: needs.users.links,
+      providers: needs.signIn.brokers.providers,
+      users,
+      factors,
+      ranks,
+      recorder,
+      clock,
+    }),
     consents,
     revokeConsent: createRevokeConsent({ consents, recorder }),
     data: createOwnData({
@@ -125,7 +135,15 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
   const { dpop, preflights, userPages, cibaRequests, cibaDecisions } = needs.oidc
   const { own, exportData } = createOwnAccount(needs)
   const callerOf = createAccountCaller({ verifier, dpop, sessions, users, browser })
-  const accountPages = createAccountPages({ storage, pages, userPages, browser, factors, own })
+  const accountPages = createAccountPages({
+    storage,
+    pages,
+    userPages,
+    browser,
+    factors,
+    own,
+    linking: needs.signIn.brokers.linking,
+  })
 
   const routes: FastifyPluginAsync = async (app) => {
     app.setErrorHandler(createJsonErrors(mapError))

@@ -6,6 +6,7 @@ import type { OwnCredentials } from './credentials/credentials.ts'
 import type { Enrolments } from './credentials/enrolments.ts'
 import type { ChangePassword } from './credentials/password.ts'
 import type { OwnData } from './data.ts'
+import type { OwnIdentities } from './identities.ts'
 import type { ChangeProfile } from './profile/profile.ts'
 import type { OwnSessions } from './sessions.ts'
 
@@ -15,6 +16,7 @@ export interface OwnAccount {
   readonly credentials: OwnCredentials
   readonly enrolments: Enrolments
   readonly sessions: OwnSessions
+  readonly identities: OwnIdentities
   readonly consents: Consents
   readonly revokeConsent: RevokeConsent
   readonly data: OwnData

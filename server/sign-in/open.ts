@@ -2,6 +2,7 @@
 
 import type { FastifyPluginAsync } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
@@ -12,9 +13,13 @@ import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import type { Issuers } from '#server/tokens/issuers.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createRequiredActions } from './actions/index.ts'
 import { createAuthenticators } from './authenticators/index.ts'
+import { openSignInBrokers, type SignInBrokers } from './brokers/open.ts'
+import { brokerRoutes } from './brokers/routes.ts'
+import { createSentAway } from './brokers/sent-away.ts'
 import { createConditions } from './conditions/index.ts'
 import { createDirectLack } from './flow/direct-grant.ts'
 import { createEngine } from './flow/engine.ts'
@@ -41,11 +46,13 @@ export interface SignInNeeds {
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'login' | 'mfaChallenge'>
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'invitations' | 'addressNotice'> & {
+  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'invitations' | 'addressNotice' | 'links'> & {
     readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
   }
   readonly credentials: Omit<CredentialsArea, 'transactions'>
   readonly sessions: Sessions
+  readonly tokens: { readonly issuers: Pick<Issuers, 'fresh'> }
+  readonly broker: BrokerArea
   readonly realm: Pick<RealmArea, 'settingsOf'>
   readonly http: HttpArea
   readonly baseUrl: string
@@ -53,7 +60,7 @@ export interface SignInNeeds {
   readonly master: string
 }
 
-const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
+const createSignInFlow = (needs: SignInNeeds, pages: SignInPages, brokers: SignInBrokers) => {
   const { storage, clock, keyring, recorder, metrics, messaging, users, credentials } = needs
   const { sessions, baseUrl } = needs
   const { cookies } = needs.http
@@ -77,9 +84,10 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
       sessions,
       administrators,
       organizations,
+      brokers,
       baseUrl,
     }),
-    conditions: createConditions({ storage, factors, knownDevices }),
+    conditions: createConditions({ storage, factors, knownDevices, administrators }),
     actions: createRequiredActions({
       pages,
       storage,
@@ -92,6 +100,7 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
     }),
     hasFactor: factors.hasFactor,
     administrators,
+    vouching: brokers.vouching,
   }
   const questions = createQuestions(lists)
   const { steps } = lists
@@ -105,6 +114,7 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages) => {
     signIns,
     knownDevices,
     organizations,
+    vouching: brokers.vouching,
     onLogin: metrics.login,
     onChallenge: metrics.mfaChallenge,
   })
@@ -119,11 +129,26 @@ export const openSignIn = (needs: SignInNeeds) => {
   const browser = createBrowser(cookies, csrf)
   const invitations = createOpenedInvitations({ invitations: users.invitations, copy, cookies })
   const visits = createVisits({ browser, sessions, master, copy })
-  const { engine, signIns, directLack } = createSignInFlow(needs, pages)
+  const { keyring, messaging, broker } = needs
+  const brokers = openSignInBrokers({
+    storage,
+    clock,
+    keyring,
+    recorder,
+    messaging,
+    users,
+    sessions,
+    broker,
+    pages,
+    onLogin: metrics.login,
+  })
+  const { engine, signIns, directLack } = createSignInFlow(needs, pages, brokers)
   return {
     browser,
     invitations,
     signIns,
+    /** The identity providers that users may link, and the way there. */
+    brokers: { providers: brokers.providers, linking: brokers.linking },
     /** What a password grant would have to prove beside the password. */
     directLack,
     /** Sends the browsers of a protocol through the sign-in and back. */
@@ -159,7 +184,28 @@ export const openSignIn = (needs: SignInNeeds) => {
             engine,
             signIns,
             findPending,
+            sentAway: createSentAway({ engine, providers: brokers.providers }),
             onLogin: metrics.login,
+          }),
+        )
+        app.register(
+          brokerRoutes({
+            browser,
+            visits,
+            settingsOf,
+            pages,
+            mapError,
+            engine,
+            signIns,
+            findPending,
+            issuers: needs.tokens.issuers,
+            recorder,
+            broker,
+            providers: brokers.providers,
+            arrivals: brokers.arrivals,
+            departures: brokers.departures,
+            refusals: brokers.refusals,
+            linking: brokers.linking,
           }),
         )
         app.register(

@@ -3,7 +3,7 @@
  * are removed afterwards (mended.ts), so a new kind needs a line here only if most of its documents are refused.
  */
 
-import { authenticatorIds, withoutCode } from '#schemas/drivers/authenticators.ts'
+import { authenticatorIds, firstLoginOnly } from '#schemas/drivers/authenticators.ts'
 import {
   claimMappers,
   type MapperSettings,
@@ -116,7 +116,7 @@ const tunes: Readonly<Record<string, Tune>> = {
   },
 
   flow: ({ doc, secrets }) => {
-    const ids = [...authenticatorIds].filter((id) => !withoutCode.has(id))
+    const ids = [...authenticatorIds].filter((id) => !firstLoginOnly.has(id))
     const executions = (doc['authenticationExecutions'] ?? []) as readonly Doc[]
     // Every path must prove the user: a realm may bind any flow to its sign-ins.
     const first = { authenticator: 'username-password', requirement: 'REQUIRED' }

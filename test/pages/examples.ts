@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { FormPage, Impersonation } from '#server/http/pages/pages.ts'
 import type { AllPages } from './all-pages.ts'
+import { brokerExamples } from './broker-examples.ts'
 
 type Show = (pages: AllPages, reply: FastifyReply, page: FormPage) => FastifyReply
 
@@ -416,6 +417,7 @@ export const examples: Readonly<Record<string, Show>> = {
       ],
       references: [{ id: 'discovery', url: '/.well-known/openid-configuration' }],
     }),
+  ...brokerExamples,
   error: (pages, reply, page) =>
     pages.error(reply, { ...page, error: 'flow-expired', requestId: 'r-1', backUrl: '/' }),
   'error-application': (pages, reply, page) =>

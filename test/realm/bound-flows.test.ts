@@ -63,8 +63,12 @@ const refused: Readonly<Record<string, Case>> = {
     code: 'no-proof',
   },
   'the organizations of a name': bound('proof-first', 'identify', 'organization', 'password'),
-  'what no code answers to, as the proof': bound('no-code', 'identify', 'broker-link-or-create'),
-  'a flow of the broker': { flows: [], browserFlow: 'first-broker-login', code: 'no-code' },
+  'a first sign-in that is none': bound('first-login-only', 'identify', 'broker-link-or-create'),
+  'a flow of the broker': {
+    flows: [],
+    browserFlow: 'first-broker-login',
+    code: 'first-login-only',
+  },
   'a flow that is bound later': {
     flows: [flow('weak', 'identify')],
     browserFlow: 'weak',
@@ -72,7 +76,7 @@ const refused: Readonly<Record<string, Case>> = {
   },
   'a part of it that is changed later': {
     flows: [second('broker-review-profile')],
-    code: 'no-code',
+    code: 'first-login-only',
   },
   'a part that was the proof': {
     flows: [inside(flow('part', 'terms')), flow('browser', 'identify', sub)],

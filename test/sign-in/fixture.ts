@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
+import { openBroker } from '#server/broker/open.ts'
 import { loadConfig } from '#server/config/index.ts'
 import { createApprovals } from '#server/credentials/devices/approvals.ts'
 import { createDevices } from '#server/credentials/devices/devices.ts'
@@ -11,6 +12,8 @@ import { createFactors } from '#server/credentials/factors/factors.ts'
 import { createPasskeys } from '#server/credentials/factors/passkeys.ts'
 import { openHttp } from '#server/http/open.ts'
 import { createHttp } from '#server/http/server.ts'
+import type { RealmKeys } from '#server/keys/realm-keys.ts'
+import type { Vault } from '#server/keys/vault.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { keyringFrom } from '#server/platform/sealing.ts'
 import { openSessions, type Sessions } from '#server/sessions/sessions.ts'
@@ -18,6 +21,7 @@ import { openSignIn } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { createLinks } from '#server/users/links/links.ts'
 import { createAddressNotice } from '#server/users/messages/address-notice.ts'
 import { createAddressUndos } from '#server/users/messages/address-undos.ts'
 import { createInvitations } from '#server/users/organizations/invitations.ts'
@@ -92,14 +96,30 @@ export const openSite = async (
   }
   const post = { statements: () => [], wake: () => undefined }
   const codeKey = randomBytes(32)
+  const copy = {
+    fresh: async (realm: string) => {
+      const settings = realms.get(realm)
+      return settings && seededView(realm, settings)
+    },
+  }
+  /** No realm here has an identity provider: nothing of these is asked. */
+  const none = () => {
+    throw new Error('there are no identity providers here')
+  }
   const signIn = openSignIn({
     ...accounts,
-    copy: {
-      fresh: async (realm) => {
-        const settings = realms.get(realm)
-        return settings && seededView(realm, settings)
-      },
-    },
+    copy,
+    broker: openBroker({
+      storage,
+      copy,
+      clock: accounts.clock,
+      secrets: { keyFor: () => codeKey, vault: { seal: none, reveal: none } as unknown as Vault },
+      outgoing: { request: none },
+      keys: { realmKeys: { of: none } as unknown as RealmKeys },
+      tokens: { issuers: { known: none, fresh: none } },
+      http,
+    }),
+    tokens: { issuers: { fresh: async () => undefined } },
     keyring,
     metrics: {
       login: async (realm, outcome) => void logins.push(`${realm} ${outcome}`),
@@ -110,6 +130,7 @@ export const openSite = async (
       store: accounts.users,
       ranks: createRanks(storage),
       invitations: createInvitations(accounts),
+      links: createLinks({ ...accounts, keyring }),
       post,
       addressNotice: createAddressNotice({
         ...accounts,

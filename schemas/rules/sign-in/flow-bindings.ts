@@ -2,9 +2,13 @@
 
 import type { SettingsDoc } from '../../kinds/settings.ts'
 import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
+import {
+  IdentityProvider,
+  type IdentityProviderDoc,
+} from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import type { RuleContext } from '../rule.ts'
-import { passageErrors } from './flow-passage.ts'
+import { type FlowPlace, passageErrors } from './flow-passage.ts'
 
 /** The settings that name a flow to run. */
 export const flowSettings = [
@@ -30,19 +34,53 @@ const within = (context: Find, outer: string): ReadonlySet<string> => {
   return seen
 }
 
-/** The flows that run a flow when a user signs in, registers or has forgotten the password; itself, where it is one. */
-export const boundFlows = (
-  context: Pick<RuleContext, 'find' | 'once' | 'settings'>,
-  alias: string,
-): string[] => {
-  const named = flowSettings.flatMap((field) => context.settings[field] ?? [])
-  return [...new Set([...named, ...byName])].filter((bound) =>
-    context.once(`flows within ${bound}`, () => within(context, bound)).has(alias),
-  )
+export interface BoundFlow {
+  readonly alias: string
+  readonly place: FlowPlace
 }
 
+/** The fields of an identity provider that name a flow. */
+export const providerFlows = [
+  ['firstLoginFlow', 'first-login'],
+  ['postLoginFlow', 'post-login'],
+] as const satisfies readonly (readonly [keyof IdentityProviderDoc, FlowPlace])[]
+
+const ofProviders = ({ all }: Pick<RuleContext, 'all'>): BoundFlow[] =>
+  [...all(IdentityProvider.kind).values()].flatMap((doc) =>
+    providerFlows.flatMap(([field, place]) => {
+      const alias = (doc as IdentityProviderDoc)[field]
+      return alias === undefined ? [] : [{ alias, place }]
+    }),
+  )
+
+/** All flows that are run, each once for each place. */
+const allBound = (context: Pick<RuleContext, 'all' | 'settings'>): BoundFlow[] => {
+  const named = flowSettings.flatMap((field) => context.settings[field] ?? [])
+  const ofSignIn = [...named, ...byName].map((alias) => ({ alias, place: 'sign-in' }) as const)
+  const known = [...ofSignIn, ...ofProviders(context)]
+  return [...new Map(known.map((one) => [`${one.place} ${one.alias}`, one])).values()]
+}
+
+/**
+ * The flows that run a flow when a user signs in, registers, has forgotten the password or comes from an identity provider;
+ * itself, where it is one.
+ */
+export const boundFlows = (
+  context: Pick<RuleContext, 'find' | 'all' | 'once' | 'settings'>,
+  alias: string,
+): BoundFlow[] =>
+  context
+    .once('bound flows', () => allBound(context))
+    .filter((bound) =>
+      context.once(`flows within ${bound.alias}`, () => within(context, bound.alias)).has(alias),
+    )
+
 /** Why a sign-in cannot run the flow. A missing flow is reported elsewhere. */
-export const bindingErrors = (context: Find, alias: string): FieldError[] => {
+export const bindingErrors = (
+  context: Find,
+  alias: string,
+  place: FlowPlace = 'sign-in',
+): FieldError[] => {
   const flow = flowOf(context, alias)
   if (!flow) return []
   if (!flow.topLevel)
@@ -53,5 +91,21 @@ export const bindingErrors = (context: Find, alias: string): FieldError[] => {
         message: 'must be true: users of the realm sign in by this flow',
       },
     ]
-  return passageErrors(flow, { find: (other) => flowOf(context, other) })
+  return passageErrors(flow, { find: (other) => flowOf(context, other), place })
 }
+
+/** As the document tells it that names the flow in `field`. */
+export const namedFlowErrors = (
+  context: Find,
+  field: string,
+  alias: string | undefined,
+  place?: FlowPlace,
+): FieldError[] =>
+  (alias === undefined ? [] : bindingErrors(context, alias, place)).map(({ code, message }) => ({
+    field: `/${field}`,
+    code,
+    message:
+      code === 'sub-flow'
+        ? 'names a flow that only runs inside others'
+        : `the flow "${alias}" cannot be run: ${message}`,
+  }))

@@ -7,10 +7,10 @@
 import {
   afterProof,
   enrollable,
+  firstLoginOnly,
   identifying,
   isCondition,
   isProof,
-  withoutCode,
 } from '../../drivers/authenticators.ts'
 import type { FlowDoc } from '../../kinds/sign-in/flow.ts'
 import type { FieldError } from '../../problems.ts'
@@ -25,8 +25,12 @@ interface Passage {
   readonly stop?: FieldError | undefined
 }
 
+/** What runs the flow: a sign-in, the first sign-in through an identity provider, or what follows each of these. */
+export type FlowPlace = 'sign-in' | 'first-login' | 'post-login'
+
 export interface PassageContext {
   readonly find: (alias: string) => FlowDoc | undefined
+  readonly place?: FlowPlace
 }
 
 const fieldOf = (index: number): string => `/authenticationExecutions/${index}`
@@ -42,7 +46,7 @@ const together = (ways: readonly Passage[]): Passage => ({
 
 export const passageErrors = (
   { authenticationExecutions }: FlowDoc,
-  { find }: PassageContext,
+  { find, place: at = 'sign-in' }: PassageContext,
 ): FieldError[] => {
   const errors: FieldError[] = []
   const complain = (field: string, code: string, message: string): void => {
@@ -56,9 +60,19 @@ export const passageErrors = (
   ): Passage => {
     const named = `"${authenticator}"`
     const identifies = identifying.has(authenticator)
-    if (withoutCode.has(authenticator))
-      complain(field, 'no-code', `${named} cannot run in a sign-in yet: take it out of the flow`)
-    else if (!before.known && !identifies)
+    if (firstLoginOnly.has(authenticator) && at !== 'first-login')
+      complain(
+        field,
+        'first-login-only',
+        `${named} runs only in the firstLoginFlow of an identity provider: take it out of the flow`,
+      )
+    else if (authenticator === 'identity-provider' && at !== 'sign-in')
+      complain(
+        field,
+        'sign-in-only',
+        `${named} cannot run within a sign-in through an identity provider: take it out of the flow`,
+      )
+    else if (!before.known && !identifies && !firstLoginOnly.has(authenticator))
       complain(
         field,
         'user-not-identified',
@@ -123,7 +137,8 @@ export const passageErrors = (
     return passage
   }
 
-  const end = through(authenticationExecutions, fieldOf, { known: false, proved: false }, 0)
+  const isAfter = at === 'post-login'
+  const end = through(authenticationExecutions, fieldOf, { known: isAfter, proved: isAfter }, 0)
   if (errors.length > 0) return errors
   if (end.stop) return [end.stop]
   if (!end.known || !end.proved)

@@ -3,6 +3,7 @@
 import { authenticatorIds } from '../../drivers/authenticators.ts'
 import { circleFrom } from '../../graph/circle.ts'
 import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
+import { IdentityProvider } from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import { type RuleContext, ruleFor } from '../rule.ts'
 import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
@@ -32,9 +33,9 @@ const executionErrors = ({ authenticator, flowAlias }: Execution, field: string)
 
 /** A change inside another flow is refused here: the other flow stays as it is, and is not checked again. */
 const errorsOfBound = (context: RuleContext, alias: string): FieldError[] =>
-  boundFlows(context, alias).flatMap((bound) => {
-    const errors = context.once(`errors of the bound flow ${bound}`, () =>
-      bindingErrors(context, bound),
+  boundFlows(context, alias).flatMap(({ alias: bound, place }) => {
+    const errors = context.once(`errors of the bound flow ${place} ${bound}`, () =>
+      bindingErrors(context, bound, place),
     )
     if (bound === alias) return errors
     return errors.map(({ code, message }) => ({
@@ -65,6 +66,6 @@ export const flow = ruleFor<FlowDoc>(
       })
     return errors.length > 0 ? errors : errorsOfBound(context, alias)
   },
-  [],
+  [IdentityProvider],
   [Flow],
 )

@@ -6,12 +6,14 @@ import {
   providerProtocols,
   samlNeedsMetadataOr,
 } from '../../drivers/identity-providers.ts'
+import { Flow } from '../../kinds/sign-in/flow.ts'
 import {
   IdentityProvider,
   type IdentityProviderDoc,
 } from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import { ruleFor } from '../rule.ts'
+import { namedFlowErrors, providerFlows } from './flow-bindings.ts'
 import { samlFaults } from './saml-provider.ts'
 
 const missing = (key: string, protocol: string): FieldError => ({
@@ -60,7 +62,9 @@ const filterFault = (key: string, filter: string | undefined, needsName: boolean
 
 export const identityProvider = ruleFor<IdentityProviderDoc>(
   IdentityProvider,
-  ({ protocol, config }, _key, { secrets }) => {
+  (doc, _key, context) => {
+    const { protocol, config } = doc
+    const { secrets } = context
     const { required, optional }: ProviderProtocol = providerProtocols[protocol]
     // Secret ones have a value too, although it is not in the document.
     const given = new Set([
@@ -83,6 +87,13 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
       errors.push(...samlFaults(protocol, config, given))
     errors.push(...filterFault('userSearchFilter', config.userSearchFilter, true))
     errors.push(...filterFault('groupFilter', config.groupFilter, false))
+    errors.push(
+      ...providerFlows.flatMap(([field, place]) =>
+        namedFlowErrors(context, field, doc[field], place),
+      ),
+    )
     return errors
   },
+  [],
+  [Flow],
 )

@@ -19,6 +19,12 @@ export type PageError =
   | 'device-unreachable'
   | 'directory-away'
   | 'directory-password'
+  | 'provider-denied'
+  | 'provider-invalid'
+  | 'provider-unavailable'
+  | 'provider-not-allowed'
+  | 'provider-no-way'
+  | 'provider-linked'
   | 'forbidden'
   | 'not-found'
   | 'rate-limited'
@@ -27,6 +33,8 @@ export type PageError =
 export interface ErrorPage extends PageContext {
   readonly error: PageError
   readonly requestId: string
+  /** The identity provider that it is about. */
+  readonly provider?: string | undefined
   /** For the operator of the application that sent the user here. */
   readonly detail?: string | undefined
   /** Where to start again. */

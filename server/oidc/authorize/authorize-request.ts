@@ -28,6 +28,8 @@ export interface AuthorizeRequest {
   /** Seconds. */
   readonly maxAge?: number
   readonly loginHint?: string
+  /** The identity provider to sign in with, by alias. */
+  readonly provider?: string
   /** The organization that tokens are to be for, by alias. */
   readonly organization?: string
   /** In the form of Accept-Language. */

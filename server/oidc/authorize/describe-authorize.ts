@@ -28,6 +28,7 @@ const parameters = {
   prompt: 'none, or some of login, consent and select_account.',
   max_age: 'Seconds since the last sign-in.',
   login_hint: 'What the sign-in form is filled with.',
+  kc_idp_hint: 'The identity provider to sign in with, by alias.',
   organization:
     'The organization that it is for, by alias; so does the scope organization:<alias>.',
   id_token_hint: 'An id token of the expected user.',

@@ -33,6 +33,8 @@ export const createFindPending = (
       found && {
         continueTo: trip.addressOf(realm, found.handle),
         username: found.request.loginHint,
+        provider: found.request.provider,
+        fresh: found.request.prompt.includes('login') || found.request.maxAge !== undefined,
         locales: found.request.locales,
         clientId: found.clientId,
         application: (view) => applicationOf(view, found.clientId),

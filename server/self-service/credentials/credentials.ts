@@ -24,7 +24,7 @@ export interface CredentialsParts {
 }
 
 /** What suffices to sign in by itself. */
-const sufficient: readonly string[] = [passwordType, passkeyType]
+export const sufficient: readonly string[] = [passwordType, passkeyType]
 
 /** How many recovery codes are left; nothing of other credentials. */
 export const codesLeft = ({ type, secret }: CredentialRow): number | undefined =>

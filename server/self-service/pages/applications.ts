@@ -1,4 +1,4 @@
-/** The pages for consents to applications and for linked accounts. */
+/** The page for consents to applications. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -56,18 +56,6 @@ export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] =
         await revoke(issuer, visit, clientId, request.ip)
         return goTo(visit, path, 'removed')
       },
-    },
-    {
-      path: '/identities',
-      section: 'identities',
-      name: 'identities-page',
-      summary: 'Accounts elsewhere that the user signs in with',
-      // No links exist before identity providers are served.
-      show: async (visit) =>
-        pages.accountIdentities(visit.reply, {
-          ...(await frame(visit, '/identities')),
-          identities: [],
-        }),
     },
   ]
 }

@@ -30,7 +30,13 @@ export interface AccountSectionPage extends FormPage {
   /** Where the sign-out form posts `_csrf` to. */
   readonly signOutUrl?: string | undefined
   readonly notice?: 'saved' | 'removed' | 'ended' | 'added' | 'mail-sent' | undefined
-  readonly error?: 'expired' | 'sign-in-again' | 'last-factor' | 'unavailable' | undefined
+  readonly error?:
+    | 'expired'
+    | 'sign-in-again'
+    | 'last-factor'
+    | 'last-way-in'
+    | 'unavailable'
+    | undefined
 }
 
 /** Posts what `ProfileField` names. */

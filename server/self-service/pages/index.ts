@@ -10,6 +10,7 @@ import type { RealmRoute } from '#server/oidc/issuer.ts'
 import { type AccountPath, accountHandle } from '#server/oidc/page-handles.ts'
 import { formOf, takeForms } from '#server/oidc/parameters.ts'
 import type { UserPages, UserVisit } from '#server/oidc/signed-in-pages.ts'
+import type { Linking } from '#server/sign-in/brokers/linking.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { pendingParameter } from '#server/sign-in/pages/pending.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -21,6 +22,7 @@ import { dataPages } from './data.ts'
 import type { SelfServicePages } from './definitions.ts'
 import { factorsPage } from './factors.ts'
 import { createFrame, goTo } from './frame.ts'
+import { identitiesPage } from './identities.ts'
 import { type AccountPage, describeEntry, describeShow, describeSubmit } from './page.ts'
 import { passwordPage } from './password.ts'
 import { profilePage } from './profile.ts'
@@ -35,10 +37,11 @@ export interface AccountPageParts {
   readonly browser: Browser
   readonly factors: Pick<Factors, 'has'>
   readonly own: OwnAccount
+  readonly linking: Pick<Linking, 'begin'>
 }
 
 export const createAccountPages = (parts: AccountPageParts) => {
-  const { storage, pages, userPages, browser, factors, own } = parts
+  const { storage, pages, userPages, browser, factors, own, linking } = parts
   const frame = createFrame({ storage, userPages })
 
   /** THE list of pages. */
@@ -48,6 +51,7 @@ export const createAccountPages = (parts: AccountPageParts) => {
     factorsPage({ pages, frame, credentials: own.credentials }),
     ...additionPages({ pages, frame, enrolments: own.enrolments }),
     sessionsPage({ pages, frame, own: own.sessions }),
+    identitiesPage({ pages, frame, identities: own.identities, linking }),
     ...applicationsPages({ pages, frame, consents: own.consents, revoke: own.revokeConsent }),
     ...dataPages({ pages, frame, browser, factors, data: own.data }),
   ]

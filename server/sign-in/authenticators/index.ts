@@ -7,10 +7,15 @@ import type { Keyring } from '#server/platform/sealing.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UsersArea } from '#server/users/open.ts'
+import type { SignInBrokers } from '../brokers/open.ts'
 import type { Step } from '../flow/step.ts'
 import type { Administrators } from '../messages/administrators.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
+import { confirmLink } from './brokers/confirm-link.ts'
+import { identityProvider } from './brokers/identity-provider.ts'
+import { linkOrCreate } from './brokers/link-or-create.ts'
+import { reviewProfile } from './brokers/review-profile.ts'
 import { emailCode } from './codes/email-code.ts'
 import { emailLink } from './codes/email-link.ts'
 import { recoveryCode } from './codes/recovery-code.ts'
@@ -44,6 +49,7 @@ export interface AuthenticatorNeeds {
   readonly sessions: Sessions
   readonly administrators: Administrators
   readonly organizations: SignInOrganizations
+  readonly brokers: Pick<SignInBrokers, 'providers' | 'newcomers' | 'accounts'>
   /** Links in messages begin with it, whatever a request says. */
   readonly baseUrl: string
 }
@@ -51,12 +57,13 @@ export interface AuthenticatorNeeds {
 export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
   const { pages, storage, clock, keyring, messaging, sessions, administrators } = needs
   const { organizations, baseUrl } = needs
+  const { providers, newcomers, accounts } = needs.brokers
   const { store: users, invitations, post } = needs.users
   const { passwords, factors, passkeys, devices, approvals, codeKey } = needs.credentials
   const opening = { pages, clock, messaging, post, factors, users, sessions, administrators }
   return [
-    identify({ pages, passkeys, users }),
-    usernamePassword({ pages, passkeys }),
+    identify({ pages, passkeys, users, providers }),
+    usernamePassword({ pages, passkeys, providers }),
     password({ pages }),
     totp({ pages, storage, clock, keyring, factors }),
     webauthn({ pages, passkeys }),
@@ -71,5 +78,9 @@ export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
     register({ pages, storage, clock, users, passwords, invitations, factors, messaging }),
     terms({ pages, users, clock }),
     organization({ pages, organizations }),
+    identityProvider({ pages, providers }),
+    reviewProfile({ pages, newcomers, users }),
+    linkOrCreate({ pages, newcomers, accounts }),
+    confirmLink({ pages, newcomers }),
   ]
 }

@@ -17,7 +17,7 @@ import { startPath } from '../pages/addresses.ts'
 import { OutageError } from '../pages/outage.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
 import { levelOf } from './levels.ts'
-import { isOutOfPlace, stateAfter } from './passed.ts'
+import { isOutOfPlace, methodsIn, stateAfter } from './passed.ts'
 import { pinFlow } from './pinned-flow.ts'
 import type { Asked, Next, Questions, Visitor } from './questions.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
@@ -32,6 +32,8 @@ import {
   refused,
   type Step,
 } from './step.ts'
+import { visitorEvent } from './visitor-event.ts'
+import type { Vouching } from './vouching.ts'
 
 export interface EngineParts {
   readonly questions: Questions
@@ -43,6 +45,7 @@ export interface EngineParts {
   readonly signIns: SignIns
   readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
   readonly organizations: Pick<SignInOrganizations, 'signedIn'>
+  readonly vouching: Pick<Vouching, 'signedIn'>
   readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
   readonly onChallenge?: ((realm: string) => void) | undefined
 }
@@ -57,38 +60,24 @@ export const createEngine = (parts: EngineParts) => {
   const { recorder, sessions, authenticator, bruteForce, signIns } = parts
   const { contextOf, nextFor, userOf, provedBefore } = parts.questions
 
-  const audit = (
-    { realm, request }: Visitor,
-    type: AuditEvent['type'],
-    outcome: AuditEvent['outcome'],
-    actor: string,
-    detail?: string,
-  ): AuditEvent => ({
-    type,
-    realm,
-    actor,
-    sourceIp: request.ip,
-    outcome,
-    ...(detail === undefined ? {} : { detail }),
-  })
-
   const outageOf = (next: Next): PageError | undefined => {
     const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
     return parts.steps.find(({ id }) => id === missed)?.outage
   }
 
   const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
-    step.factor && user ? [audit(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
+    step.factor && user ? [visitorEvent(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
 
   const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
     const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
     const state = stateAfter(signIn.state, execution.path, passed, methods)
-    return methods.length > 0 && !step.isMessage ? { ...state, beyondMessages: true } : state
+    const isOwn = methods.length > 0 && !step.isMessage && !step.isVouched
+    return isOwn ? { ...state, beyondMessages: true } : state
   }
 
   const otherUser = (visitor: Visitor, { signIn: { state } }: Asked): Acceptance<Answered> => ({
     statements: [],
-    events: [audit(visitor, 'LOGIN_FAILURE', 'FAILURE', state.userId ?? '', 'other-user')],
+    events: [visitorEvent(visitor, 'LOGIN_FAILURE', 'FAILURE', state.userId ?? '', 'other-user')],
     value: refused('credentials', 401),
     partial: true,
   })
@@ -107,8 +96,8 @@ export const createEngine = (parts: EngineParts) => {
       userAgent: request.headers['user-agent'],
       rememberMe: state.rememberMe,
       settings,
-      amr: state.amr,
-      acr: levelOf(state.amr),
+      amr: methodsIn(state),
+      acr: levelOf(methodsIn(state)),
       organization,
       replaces: sessionCookie,
       continues: current?.user.id === user.id ? current.session : undefined,
@@ -131,7 +120,7 @@ export const createEngine = (parts: EngineParts) => {
     const events = [
       ...(passed.events ?? []),
       ...(asked.step.factor && user
-        ? [audit(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, asked.step.id)]
+        ? [visitorEvent(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, asked.step.id)]
         : []),
     ]
     if (next.kind === 'ask') {
@@ -151,31 +140,42 @@ export const createEngine = (parts: EngineParts) => {
         value: { kind: 'finished', state },
         ownGuard: signInGuard,
       }
-    if (next.kind === 'stuck' || !user) {
-      const actor = user?.id ?? state.name ?? ''
-      return {
-        statements: signIns.end(signIn),
-        events: [...events, audit(visitor, 'LOGIN_FAILURE', 'FAILURE', actor, 'no-way-through')],
-        value: { ...refused('unavailable', 403), outage: outageOf(next) },
-        partial: true,
-        ownGuard: signInGuard,
-      }
-    }
+    const failed = (): Acceptance<Answered> => ({
+      statements: signIns.end(signIn),
+      events: [
+        ...events,
+        visitorEvent(
+          visitor,
+          'LOGIN_FAILURE',
+          'FAILURE',
+          user?.id ?? state.name ?? '',
+          'no-way-through',
+        ),
+      ],
+      value: { ...refused('unavailable', 403), outage: outageOf(next) },
+      partial: true,
+      ownGuard: signInGuard,
+    })
+    if (next.kind === 'stuck' || !user) return failed()
     const { ip } = visitor.request
     const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
     const opened = openSession(visitor, state, joining.organization, user)
+    const at = { realm: visitor.realm, view: visitor.view, address: ip }
+    const vouched = await parts.vouching.signedIn(at, state, user, opened.session)
+    if (!vouched) return failed()
     const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
-    const news = device.isNews ? [audit(visitor, 'NEW_DEVICE', 'SUCCESS', user.id)] : []
-    const success = audit(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)
+    const news = device.isNews ? [visitorEvent(visitor, 'NEW_DEVICE', 'SUCCESS', user.id)] : []
+    const success = visitorEvent(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)
     return {
       statements: [
         ...statements,
         ...signIns.end(signIn),
         ...joining.statements,
         ...opened.statements,
+        ...vouched.statements,
         ...device.statements,
       ],
-      events: [...events, ...joining.events, ...news, success],
+      events: [...events, ...joining.events, ...vouched.events, ...news, success],
       value: {
         kind: 'signed-in',
         session: opened,
@@ -249,7 +249,7 @@ export const createEngine = (parts: EngineParts) => {
         const who = passed.user ?? user
         if (!who) {
           const name = signIn.state.name ?? ''
-          const failure = audit(visitor, 'LOGIN_FAILURE', 'FAILURE', name, 'unknown-user')
+          const failure = visitorEvent(visitor, 'LOGIN_FAILURE', 'FAILURE', name, 'unknown-user')
           await recorder.append([], [failure])
           parts.onLogin?.(realm, 'failure')
           return refused('wrong-code', 401)
@@ -268,6 +268,40 @@ export const createEngine = (parts: EngineParts) => {
         signIn: await store(visitor, asked, notes, statements),
       }),
     }
+  }
+
+  const settled = async (
+    visitor: Visitor,
+    asked: Asked,
+    answer: () => Promise<Answered>,
+  ): Promise<Answered | Refusal> => {
+    try {
+      const answered = await answer()
+      if (answered.kind === 'signed-in') {
+        parts.onLogin?.(visitor.realm, 'success')
+        if (answered.hasMail) parts.knownDevices.wake()
+      }
+      return answered
+    } catch (error) {
+      // Another tab, or the same form sent twice, was faster: what is asked now is asked there.
+      if (error instanceof GuardFailedError && error.guard === signInGuard)
+        return { kind: 'again', signIn: asked.signIn }
+      throw error
+    }
+  }
+
+  const askAt = async (
+    visitor: Visitor,
+    asked: Asked,
+    authenticator: string,
+  ): Promise<Asked | undefined> => {
+    if (asked.step.id === authenticator) return asked
+    const option = asked.others.find(({ execution }) => execution.authenticator === authenticator)
+    if (!option) return undefined
+    const { signIn, user } = asked
+    const chosen = { ...signIn.state.chosen, [option.choice]: option.node }
+    const next = await nextFor(visitor, { ...signIn, state: { ...signIn.state, chosen } }, user)
+    return next.kind === 'ask' ? next.asked : undefined
   }
 
   return {
@@ -326,34 +360,25 @@ export const createEngine = (parts: EngineParts) => {
       return (await step.status?.(context)) ?? over
     },
 
-    async answer(visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> {
-      try {
-        const answered = await asked.step.answer(answering(visitor, asked), form)
-        if (answered.kind === 'signed-in') {
-          parts.onLogin?.(visitor.realm, 'success')
-          if (answered.hasMail) parts.knownDevices.wake()
-        }
-        return answered
-      } catch (error) {
-        // Another tab, or the same form sent twice, was faster: what is asked now is asked there.
-        if (error instanceof GuardFailedError && error.guard === signInGuard)
-          return { kind: 'again', signIn: asked.signIn }
-        throw error
-      }
+    answer: (visitor: Visitor, asked: Asked, form: Form): Promise<Answered | Refusal> =>
+      settled(visitor, asked, () => asked.step.answer(answering(visitor, asked), form)),
+
+    /** What is asked at a place of the flow that is open now, whether or not it is the one that is shown. */
+    askAt,
+
+    /** Passes what is asked: an identity provider has answered for the person. */
+    arrive: (visitor: Visitor, asked: Asked, passed: Passed): Promise<Answered | Refusal> =>
+      settled(visitor, asked, () => answering(visitor, asked).pass(passed)),
+
+    /** Whether what is asked passes by itself. */
+    isAutomatic: async (visitor: Visitor, asked: Asked): Promise<boolean> => {
+      const { signIn, user, step, execution } = asked
+      return (await step.isAutomatic?.(contextOf(visitor, signIn, user, execution))) === true
     },
 
     /** A passkey may be given where it is only offered beside what is asked: the first page does. */
-    async meant(visitor: Visitor, asked: Asked, form: Form): Promise<Asked> {
-      const isAsked = asked.step.id === passwordlessId
-      const option = asked.others.find(
-        ({ execution }) => execution.authenticator === passwordlessId,
-      )
-      if (form('response') === '' || isAsked || !option) return asked
-      const { signIn, user } = asked
-      const chosen = { ...signIn.state.chosen, [option.choice]: option.node }
-      const next = await nextFor(visitor, { ...signIn, state: { ...signIn.state, chosen } }, user)
-      return next.kind === 'ask' ? next.asked : asked
-    },
+    meant: async (visitor: Visitor, asked: Asked, form: Form): Promise<Asked> =>
+      (form('response') !== '' && (await askAt(visitor, asked, passwordlessId))) || asked,
 
     /** Another of the ways that are open now. */
     async choose(visitor: Visitor, asked: Asked, node: string): Promise<SignIn> {

@@ -5,9 +5,17 @@ export const twoFactors = '2'
 
 export const levels: readonly string[] = [singleFactor, twoFactors]
 
+/**
+ * The method of a sign-in at an identity provider, as Entra ID names it; RFC 8176 has no name for it. By itself it counts as
+ * what the user knows: a password there and a password here are one factor.
+ */
+export const federated = 'fed'
+
+const knowledge: ReadonlySet<string> = new Set(['pwd', 'pin', 'kba', federated])
+
 /** What the user knows, and what the user has; two of one class are one factor. */
 const classOf = (method: string): 'knowledge' | 'possession' =>
-  method === 'pwd' || method === 'pin' || method === 'kba' ? 'knowledge' : 'possession'
+  knowledge.has(method) ? 'knowledge' : 'possession'
 
 /** `mfa` marks a method with two factors: a passkey with user verification. */
 export const levelOf = (amr: readonly string[]): string =>

@@ -5,6 +5,7 @@
  */
 
 import { foldName } from '#server/users/names.ts'
+import { arrivalPath, graft, isWithin } from './graft.ts'
 import { newState, type SignInState } from './state.ts'
 import type { Passed } from './step.ts'
 
@@ -43,6 +44,26 @@ const begunAnew = (state: SignInState): SignInState =>
     ),
   )
 
+/**
+ * A person whom an identity provider has named gets an account: what was done since then, inside the flow of that first
+ * sign-in, was done by the same person. Nothing from before is kept.
+ */
+const withAccount = (state: SignInState, path: string): SignInState => {
+  const { broker, userId, done, conditions, chosen, notes } = state
+  const anew = begunAnew(state)
+  if (!broker || userId !== undefined || !isWithin(path, broker.path)) return anew
+  const within = <T>(values: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => isWithin(key, broker.path)))
+  return {
+    ...anew,
+    broker,
+    done: done.filter((one) => isWithin(one, broker.path)),
+    conditions: within(conditions),
+    chosen: { ...chosen },
+    notes: within(notes),
+  }
+}
+
 /** `methods`: how the step has proved the user (RFC 8176). */
 export const stateAfter = (
   before: SignInState,
@@ -52,14 +73,17 @@ export const stateAfter = (
 ): SignInState => {
   const named = namedBy(passed)
   const isSame = named === undefined || isSameUser(before, named.userId, passed.name)
-  const state = isSame ? before : begunAnew(before)
+  const state = isSame ? before : withAccount(before, path)
   const userId = named ? named.userId : state.userId
   const name = passed.name ?? state.name
   const organization = passed.organization ?? state.organization
   const { [path]: _, ...notes } = state.notes
+  const { flows, broker } = passed
   return {
     ...state,
-    done: [...state.done, path],
+    ...(flows === undefined ? {} : { flow: graft(state.flow, path, flows) }),
+    ...(broker === undefined ? {} : { broker }),
+    done: [...state.done, flows === undefined ? path : arrivalPath(path)],
     amr: [...new Set([...state.amr, ...methods])],
     notes,
     rememberMe: passed.rememberMe ?? state.rememberMe,
@@ -68,3 +92,13 @@ export const stateAfter = (
     ...(organization === undefined ? {} : { organization }),
   }
 }
+
+/** What was proved here, and at the identity provider whose account is linked as this sign-in ends. */
+export const methodsIn = ({
+  amr,
+  broker,
+  userId,
+}: Pick<SignInState, 'amr' | 'broker' | 'userId'>): readonly string[] =>
+  broker?.linksTo !== undefined && broker.linksTo === userId
+    ? [...new Set([...amr, ...broker.amr])]
+    : amr

@@ -17,6 +17,7 @@ import { type Judge, nextOf, type Option, type Stuck } from './runner.ts'
 import type { SignIn } from './sign-ins.ts'
 import type { SignInState } from './state.ts'
 import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
+import type { Vouching } from './vouching.ts'
 
 /** The caller: IP address, browser and state. */
 export interface Visitor {
@@ -53,6 +54,7 @@ export interface QuestionParts {
   /** Whether the user has a factor beside the password. */
   readonly hasFactor: (user: UserRow) => Promise<boolean>
   readonly administrators: Pick<Administrators, 'needsMore'>
+  readonly vouching: Pick<Vouching, 'isOpen'>
 }
 
 /**
@@ -85,6 +87,7 @@ export const createQuestions = ({
   clock,
   hasFactor,
   administrators,
+  vouching,
   ...lists
 }: QuestionParts) => {
   const steps = new Map(lists.steps.map((step) => [step.id, step]))
@@ -139,9 +142,15 @@ export const createQuestions = ({
     suits: async (execution) => {
       const step = steps.get(execution.authenticator)
       const context = contextOf(visitor, signIn, user, execution)
-      if (!step || step.isOffered?.(context) === false) return 'unavailable'
+      if (!step || (await step.isOffered?.(context)) === false) return 'unavailable'
       const asked = async () =>
         (await step.works?.(context)) === false ? 'unreachable' : ('ready' as const)
+      if (step.firstLogin) {
+        if (!signIn.state.broker) return 'unavailable'
+        // The person has an account by now. It is proved by other steps, or by the one that made it.
+        if (user || (await step.isDone?.(context))) return 'done'
+        return (await step.suits?.(context)) === false ? 'unavailable' : asked()
+      }
       if (!user)
         return step.identifies || (step.blind && signIn.state.name !== undefined)
           ? asked()
@@ -186,6 +195,8 @@ export const createQuestions = ({
     user: UserRow | undefined,
   ): Promise<Next> => {
     const { state } = signIn
+    // An identity provider that was disabled meanwhile vouches for no person any more (CVE-2026-2603).
+    if (!(await vouching.isOpen(visitor.view, state))) return { kind: 'stuck' }
     const judge = judgeOf(visitor, signIn, user)
     const { next, conditions: learnt } = await nextOf(state.flow, state, judge)
     const known = { ...signIn, state: { ...state, conditions: learnt } }

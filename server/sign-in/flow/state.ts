@@ -3,6 +3,25 @@
 import type { PinnedFlow } from './pinned-flow.ts'
 import type { Progress } from './runner.ts'
 
+/** The person whom an identity provider has named. */
+export interface Brokered {
+  /** The provider, by the id of its document. */
+  readonly provider: string
+  /** The execution that the person came through. */
+  readonly path: string
+  /** What the provider said, sealed. */
+  readonly identity: string
+  /** What that proves, in methods of ours. */
+  readonly amr: readonly string[]
+  /** The account of the person, once the link exists; `isNew`: this sign-in has made the link. */
+  readonly linked?: string
+  readonly isNew?: true
+  /** The account that the link is made to when the sign-in ends: its user proves it first. */
+  readonly linksTo?: string
+  /** The profile as the person has reviewed it. */
+  readonly profile?: Readonly<Record<'username' | 'email' | 'firstName' | 'lastName', string>>
+}
+
 export interface SignInState extends Progress {
   readonly flow: PinnedFlow
   /** Where it began; the sign-in page unless told. */
@@ -30,6 +49,8 @@ export interface SignInState extends Progress {
   readonly invitation?: string
   /** The organization that it is for, by id. */
   readonly organization?: string
+  /** The person, where an identity provider has named one. */
+  readonly broker?: Brokered
   /** Ends without a session: it is for something else than signing in. */
   readonly withoutSession?: boolean
   /** What a step keeps for itself, by the path of its execution. Secrets in it are digests or sealed. */

@@ -17,9 +17,9 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { LoginError } from '../pages/definitions/login.ts'
 import type { SignInPage, StepError } from '../pages/definitions/step-page.ts'
-import type { PinnedExecution } from './pinned-flow.ts'
+import type { PinnedExecution, PinnedFlow } from './pinned-flow.ts'
 import type { SignIn } from './sign-ins.ts'
-import type { SignInState } from './state.ts'
+import type { Brokered, SignInState } from './state.ts'
 
 /** Fields of the form; one that is missing or given twice is empty. */
 export type Form = (field: string) => string
@@ -51,6 +51,9 @@ export interface Passed {
   readonly emailVerified?: true
   /** The organization that was chosen, by id. */
   readonly organization?: string | undefined
+  /** The person whom an identity provider has named, and the flows that it asks to follow. */
+  readonly broker?: Brokered | undefined
+  readonly flows?: readonly PinnedFlow[] | undefined
 }
 
 export type Answered =
@@ -166,12 +169,18 @@ export interface Step {
   readonly blind?: boolean
   /** Its proof is what a messaging provider carries, and can read. */
   readonly isMessage?: true
+  /** Its proof is the word of an identity provider, which holders of one permission configure. */
+  readonly isVouched?: true
+  /** About a person whom an identity provider has named and who has no account yet. */
+  readonly firstLogin?: true
   /** The required action by which a user who lacks it, and has proved who they are, sets it up. */
   readonly enrolment?: string
   /** Tells or changes something of the user: never asked before a proof. */
   readonly afterProof?: true
   /** Whether the realm offers it in this sign-in; what is not offered is never asked. */
-  isOffered?(context: StepContext): boolean
+  isOffered?(context: StepContext): boolean | Promise<boolean>
+  /** Whether it passes by itself: there is something to do, and nothing to ask. */
+  isAutomatic?(context: StepContext): Promise<boolean>
   /** Whether there is nothing left to ask of this user. It proves nothing about who that is. */
   isDone?(context: StepContext): boolean | Promise<boolean>
   /** Whether it is available now; a message that cannot be sent makes it unavailable. */

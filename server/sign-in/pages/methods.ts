@@ -17,6 +17,7 @@ export const methodKinds: Readonly<Record<string, MethodKind>> = {
   'recovery-code': 'recovery-code',
   push: 'push',
   qr: 'qr',
+  'identity-provider': 'provider',
 }
 
 export const methodsOf = (options: readonly Option[]): Method[] =>

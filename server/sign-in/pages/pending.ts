@@ -18,6 +18,10 @@ export interface PendingSignIn {
   readonly organization?: string | undefined
   /** The invitation that this browser has opened, while it can be accepted. */
   readonly invitation?: { readonly id: string } | undefined
+  /** The identity provider that is asked for, by alias. */
+  readonly provider?: string | undefined
+  /** Whether a proof from before does not do: also an identity provider asks its user again. */
+  readonly fresh?: boolean | undefined
   /** The level that is asked for. */
   readonly acr?: string | undefined
   /** Whether the session that is there is to be strengthened, rather than replaced by a new sign-in. */

@@ -12,13 +12,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { printable } from '#server/users/names.ts'
+import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
 import { linkToken, opensSignIn } from '../authenticators/codes/email-link.ts'
+import type { SentAway } from '../brokers/sent-away.ts'
+import { createAutomatic } from '../flow/automatic.ts'
 import { type Entry, entries, signInEntry } from '../flow/entries.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { type Form, type Refusal, refused } from '../flow/step.ts'
 import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
-import { afterReset, pathOf, startPath, stepPath } from './addresses.ts'
+import { pathOf, startPath, stepPath } from './addresses.ts'
 import type { SignInPages } from './definitions/index.ts'
 import {
   describeAnswer,
@@ -28,6 +31,7 @@ import {
   describeStatus,
 } from './description.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
+import { createGoOn } from './go-on.ts'
 import { methodsOf } from './methods.ts'
 import { OutageError } from './outage.ts'
 import { installPageScope, type PageScopeParts } from './page-scope.ts'
@@ -41,6 +45,8 @@ export interface LoginParts extends TurnParts, PageScopeParts {
   readonly pages: SignInPages
   readonly recorder: Recorder
   readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
+  /** Where the browser goes at once: an identity provider that the request or the flow names. */
+  readonly sentAway: SentAway
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
 }
 
@@ -63,6 +69,9 @@ const choosing = ({ query }: FastifyRequest): boolean =>
 const createHandlers = (parts: LoginParts) => {
   const { browser, visits, recorder, sessions, pages, engine, signIns, onLogin } = parts
   const { turnOf, begin, pageOf, show } = createTurns(parts)
+  const { sentAway } = parts
+  const automatic = createAutomatic(engine)
+  const goOn = createGoOn(browser)
 
   const showFirst = async (
     request: RealmRequest,
@@ -75,7 +84,9 @@ const createHandlers = (parts: LoginParts) => {
     // What waits for a sign-in was told of the session already, and wants a new one.
     if (current === undefined || handle !== undefined || entry !== signInEntry) {
       const turn = await turnOf(request, reply, visit, handle)
-      return show(reply, turn, await begin(turn, handle, entry))
+      const asked = await begin(turn, handle, entry)
+      const away = asked && (await sentAway(request, turn, asked))
+      return away === undefined ? show(reply, turn, asked) : reply.redirect(away, 303)
     }
     await sessions.touch(current.session, settings)
     const { username, first_name, last_name } = current.user
@@ -109,9 +120,12 @@ const createHandlers = (parts: LoginParts) => {
     asked: Asked,
     form: Form,
   ): Promise<FastifyReply> => {
-    const { visitor, pending } = turn
-    const meant = await engine.meant(visitor, asked, form)
-    const answered = await engine.answer(visitor, meant, form)
+    const { visitor } = turn
+    const first = await engine.meant(visitor, asked, form)
+    const { asked: meant, answered } = await automatic(visitor, {
+      asked: first,
+      answered: await engine.answer(visitor, first, form),
+    })
     switch (answered.kind) {
       case 'refused': {
         if (answered.outage)
@@ -122,15 +136,8 @@ const createHandlers = (parts: LoginParts) => {
         const values = username ? { username, ...others } : others
         return show(reply, turn, meant, { ...answered, values })
       }
-      case 'again':
-      case 'went-on':
-        return reply.redirect(stepPath(answered.signIn), 303)
-      case 'finished':
-        return reply.redirect(afterReset(visitor.realm, answered.state.pending), 303)
-      case 'signed-in':
-        browser.signIn(reply, answered.session.session, answered.session.cookieValue)
-        browser.remember(reply, answered.device)
-        return reply.redirect(pending?.continueTo ?? pathOf(visitor.realm, 'login'), 303)
+      default:
+        return goOn(reply, turn, answered)
     }
   }
 
@@ -152,8 +159,19 @@ const createHandlers = (parts: LoginParts) => {
       return show(reply, turn, asked, { ...closed, values })
     }
     if (form('step') === 'other') return chooseMethod(reply, turn, asked)
+    if (form('step') === 'organization') return chooseOrganization(reply, turn, asked)
     if (form('method') !== '') return choose(reply, turn, asked, form('method'))
     return take(reply, turn, asked, form)
+  }
+
+  /** The page that asks for the address of a person whose organization has an identity provider. */
+  const chooseOrganization = (
+    reply: FastifyReply,
+    turn: Turn,
+    asked: Asked,
+  ): Promise<FastifyReply> => {
+    const option = asked.others.find(({ execution }) => execution.authenticator === providerStepId)
+    return choose(reply, turn, asked, option?.node ?? '')
   }
 
   const chooseMethod = (reply: FastifyReply, turn: Turn, asked: Asked): FastifyReply =>

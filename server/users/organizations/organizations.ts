@@ -80,21 +80,28 @@ const verifiedDomains = (document: StoredDocument): readonly string[] => {
   return made
 }
 
-const mailDomain = ({ email_key, email_verified }: UserRow): string =>
-  email_verified === 1 && email_key !== null
-    ? domainKey(email_key.slice(email_key.lastIndexOf('@') + 1))
-    : ''
+const domainOf = (address: string): string => domainKey(address.slice(address.lastIndexOf('@') + 1))
 
-/** Organizations of the user's mail domain, member or not. Memberships of a managed user come from a file. */
-export const organizationsByDomain = async (
-  view: RealmView,
-  user: UserRow,
-): Promise<OrganizationRecord[]> => {
-  const domain = mailDomain(user)
-  if (domain === '' || user.managed === 1) return []
+const mailDomain = ({ email_key, email_verified }: UserRow): string =>
+  email_verified === 1 && email_key !== null ? domainOf(email_key) : ''
+
+const ofDomain = async (view: RealmView, domain: string): Promise<OrganizationRecord[]> => {
+  if (domain === '') return []
   const all = await view.list(Organization.kind)
   return all
     .filter((document) => verifiedDomains(document).includes(domain))
     .map((document) => recordOf(contentIn(document)))
     .sort(byName)
 }
+
+/** Organizations of the user's mail domain, member or not. Memberships of a managed user come from a file. */
+export const organizationsByDomain = async (
+  view: RealmView,
+  user: UserRow,
+): Promise<OrganizationRecord[]> => (user.managed === 1 ? [] : ofDomain(view, mailDomain(user)))
+
+/** Organizations of the domain of an address, whether or not a user has it: it proves nothing about the person. */
+export const organizationsOfAddress = async (
+  view: RealmView,
+  address: string,
+): Promise<OrganizationRecord[]> => (address.includes('@') ? ofDomain(view, domainOf(address)) : [])

@@ -8,7 +8,6 @@ import {
   identifying,
   isCondition,
   isProof,
-  withoutCode,
 } from '#schemas/drivers/authenticators.ts'
 import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
@@ -205,21 +204,21 @@ describe('the list of authenticators', () => {
   it('is what a flow can run, and says the same of each as its code', () => {
     const steps = createAuthenticators(parts)
     const conditions = createConditions(parts)
-    expect([...idsOf([...steps, ...conditions]), ...withoutCode].sort()).toEqual(
-      [...authenticatorIds].sort(),
-    )
+    expect(idsOf([...steps, ...conditions])).toEqual([...authenticatorIds].sort())
     expect(idsOf(steps.filter((step) => step.identifies))).toEqual([...identifying].sort())
     expect(idsOf(steps.filter((step) => step.enrolment !== undefined))).toEqual(
       [...enrollable].sort(),
     )
     expect(idsOf(steps.filter((step) => step.afterProof))).toEqual([...afterProof].sort())
-    // A registration says by itself how its user is proved.
-    const proving = steps.filter(({ amr, id }) => amr !== undefined || id === 'register')
+    // What makes an account says by itself how its user is proved.
+    const makers = ['register', 'broker-link-or-create']
+    const proving = steps.filter(({ amr, id }) => amr !== undefined || makers.includes(id))
     expect(idsOf(proving)).toEqual([...authenticatorIds].filter(isProof).sort())
   })
 
   it('has a name on the page of choices for each that proves a user', () => {
-    const chosen = [...authenticatorIds].filter((id) => isProof(id) && id !== 'register')
+    const makers = ['register', 'broker-link-or-create']
+    const chosen = [...authenticatorIds].filter((id) => isProof(id) && !makers.includes(id))
     expect(chosen.filter((id) => methodKinds[id] === undefined)).toEqual([])
   })
 })

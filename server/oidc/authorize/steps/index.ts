@@ -20,6 +20,7 @@ import { pkce } from './code/pkce.ts'
 import { pushedOnly } from './request/pushed-only.ts'
 import { acrValues } from './user/acr-values.ts'
 import { idTokenHint } from './user/id-token-hint.ts'
+import { idpHint } from './user/idp-hint.ts'
 import { loginHint } from './user/login-hint.ts'
 import { maxAge } from './user/max-age.ts'
 import { prompt } from './user/prompt.ts'
@@ -45,6 +46,7 @@ export const createSteps = ({
   maxAge,
   prompt,
   loginHint,
+  idpHint,
   organization,
   uiLocales,
   idTokenHint(verifier),

@@ -3,6 +3,7 @@
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import { printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
+import type { SignInProviders } from '../../brokers/providers.ts'
 import { refused, type Step } from '../../flow/step.ts'
 import { signInPath } from '../../pages/addresses.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
@@ -12,6 +13,7 @@ interface Parts {
   readonly pages: SignInPages
   readonly passkeys: Passkeys
   readonly users: Users
+  readonly providers: SignInProviders
 }
 
 const longestName = 320

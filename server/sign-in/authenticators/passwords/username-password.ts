@@ -1,6 +1,7 @@
 /** Name and password on one page: the first page of most sign-ins. */
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
+import type { SignInProviders } from '../../brokers/providers.ts'
 import type { Step } from '../../flow/step.ts'
 import { resetPath } from '../../pages/addresses.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
@@ -9,6 +10,7 @@ import { createFirstPage } from '../names/first-page.ts'
 export const usernamePassword = (parts: {
   readonly pages: SignInPages
   readonly passkeys: Passkeys
+  readonly providers: SignInProviders
 }): Step => {
   const firstPage = createFirstPage(parts)
   return {

@@ -78,6 +78,7 @@ export type MethodKind =
   | 'recovery-code'
   | 'push'
   | 'qr'
+  | 'provider'
 
 export interface Method {
   /** Posted as `method`. */

@@ -1,6 +1,7 @@
 /** THE list of pages of a sign-in. */
 
 import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
+import { brokerPages } from './brokers.ts'
 import { choicePages } from './choices.ts'
 import { enrolmentPages } from './enrolment.ts'
 import { factorPages } from './factors.ts'
@@ -13,6 +14,7 @@ export const signInPages = {
   ...choicePages,
   ...registrationPages,
   ...enrolmentPages,
+  ...brokerPages,
 }
 
 export type SignInPages = Pages & PagesOf<typeof signInPages>

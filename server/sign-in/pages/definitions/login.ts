@@ -10,6 +10,8 @@ export type LoginError = 'credentials' | 'expired' | 'too-many' | 'unavailable'
 /** Another place to sign in at. */
 export interface ProviderLink {
   readonly name: string
+  /** The protocol, where it has a picture of its own. */
+  readonly icon?: string | undefined
   readonly url: string
 }
 
@@ -24,6 +26,8 @@ export interface FirstPage extends FormPage, SignInPage {
   readonly notice?: 'signed-out' | 'password-changed' | 'registered' | undefined
   readonly registerUrl?: string | undefined
   readonly providers?: readonly ProviderLink[] | undefined
+  /** Whether an organization has a provider: posts `step=organization`. */
+  readonly hasOrganizations?: boolean | undefined
   /**
    * Request options of WebAuthn, as JSON: offers passkeys by a button and in the field's autofill. The answer is posted
    * as `response`, alone but for `_csrf`.

@@ -1,0 +1,115 @@
+/**
+ * The first sign-in of a person through an identity provider: whether an account has the address of the person, and what
+ * may be done about it. An address alone links nothing (CVE-2026-56666): an account that has verified it is proved by the
+ * person, here and now. One that has not verified it is never offered for the address alone (keycloak#53041); it was made by
+ * the person, or by somebody who waits for the person to come (pre-hijacking, GHSA-g38m-r43w-p2q7).
+ */
+
+import type { UpstreamIdentity } from '#server/broker/protocol.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Links } from '#server/users/links/links.ts'
+import { emailErrors, foldName } from '#server/users/names.ts'
+import { organizationsOfAddress } from '#server/users/organizations/organizations.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Users } from '#server/users/users.ts'
+import type { Brokered } from '../../flow/state.ts'
+import type { StepContext } from '../../flow/step.ts'
+import type { SignInProvider, SignInProviders } from '../providers.ts'
+import type { SealedIdentities } from '../sealed-identities.ts'
+
+/** The person, as far as the provider has said, and the person has reviewed it. */
+export interface Newcomer {
+  readonly broker: Brokered
+  readonly provider: SignInProvider
+  readonly identity: UpstreamIdentity
+  readonly email: string | undefined
+  /** The provider vouches for the address, and the realm believes this provider. */
+  readonly emailVerified: boolean
+  readonly firstName: string | undefined
+  readonly lastName: string | undefined
+  readonly account: Account
+}
+
+export type Account =
+  /** None has the address. `withAddress` is false where one has, and the person has not shown that it is theirs. */
+  | { readonly kind: 'none'; readonly withAddress: boolean }
+  /** One has verified the address: it is linked once it is proved. */
+  | { readonly kind: 'found'; readonly holder: UserRow }
+  /** One has the address and has never verified it; the person has. `yields`: it may be taken over. */
+  | { readonly kind: 'claimed'; readonly holder: UserRow; readonly yields: boolean }
+  /** One has the address, and the provider or the account does not take a link. */
+  | { readonly kind: 'refused' }
+
+export interface NewcomerParts {
+  readonly users: Users
+  readonly links: Pick<Links, 'ofUser'>
+  readonly ranks: Pick<Ranks, 'permissionsOf'>
+  readonly providers: Pick<SignInProviders, 'byId'>
+  readonly identities: SealedIdentities
+}
+
+export const createNewcomers = ({ users, links, ranks, providers, identities }: NewcomerParts) => {
+  /** An organization vouches for addresses of its own domains alone, whatever its provider says. */
+  const isVerified = async (
+    { view }: StepContext,
+    { doc, organization }: SignInProvider,
+    { email, emailVerified }: UpstreamIdentity,
+  ): Promise<boolean> => {
+    if (!emailVerified || !doc.trustEmail || email === undefined) return false
+    if (!organization) return true
+    const owners = await organizationsOfAddress(view, email)
+    return owners.some(({ id }) => id === organization.id)
+  }
+
+  const accountOf = async (
+    { realm, view }: StepContext,
+    { id, doc }: SignInProvider,
+    email: string | undefined,
+    emailVerified: boolean,
+  ): Promise<Account> => {
+    const holder =
+      email === undefined
+        ? undefined
+        : (await users.findByLogin(realm, email, { withEmail: true }))?.user
+    if (!holder) return { kind: 'none', withAddress: email !== undefined }
+    const isAddress = holder.email_key === foldName(email ?? '')
+    if (isAddress && holder.email_verified === 1) {
+      const isLinked = (await links.ofUser(holder.id)).some(({ provider }) => provider === id)
+      return doc.accountLinking === 'never' || isLinked
+        ? { kind: 'refused' }
+        : { kind: 'found', holder }
+    }
+    if (!isAddress || !emailVerified) return { kind: 'none', withAddress: false }
+    const isAdministrator = (await ranks.permissionsOf(view, holder.id)).size > 0
+    return { kind: 'claimed', holder, yields: holder.managed === 0 && !isAdministrator }
+  }
+
+  return {
+    /** Nothing where no provider has named a person, or the provider is closed by now. */
+    of: async (context: StepContext): Promise<Newcomer | undefined> => {
+      const { broker } = context.state
+      const provider = broker && (await providers.byId(context.view, broker.provider))
+      if (!broker || !provider) return undefined
+      const identity = identities.open(context.realm, broker)
+      const said = identity.email !== undefined && emailErrors(identity.email).length === 0
+      const given = said ? identity.email : undefined
+      const email = (broker.profile ? broker.profile.email : given) || undefined
+      const emailVerified =
+        email !== undefined &&
+        email === identity.email &&
+        (await isVerified(context, provider, identity))
+      return {
+        broker,
+        provider,
+        identity,
+        email,
+        emailVerified,
+        firstName: broker.profile?.firstName ?? identity.firstName,
+        lastName: broker.profile?.lastName ?? identity.lastName,
+        account: await accountOf(context, provider, email, emailVerified),
+      }
+    },
+  }
+}
+
+export type Newcomers = ReturnType<typeof createNewcomers>

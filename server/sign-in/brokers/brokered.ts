@@ -1,0 +1,82 @@
+/**
+ * The end of a sign-in through an identity provider: the link that the user has proved, and the session there that the
+ * session here came from. What was taken away meanwhile (the provider, the link) ends the sign-in without a session.
+ */
+
+import { originOf, type UpstreamSessions } from '#server/broker/sessions/upstream-sessions.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { Links } from '#server/users/links/links.ts'
+import { joinOrganization } from '#server/users/memberships.ts'
+import type { Brokered, SignInState } from '../flow/state.ts'
+import type { Vouching, Writes } from '../flow/vouching.ts'
+import { joined } from '../sign-in-organizations.ts'
+import { brokerEvent, type LinkWrites } from './link-writes.ts'
+import type { SignInProvider, SignInProviders } from './providers.ts'
+import type { SealedIdentities } from './sealed-identities.ts'
+
+interface Parts {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+  readonly providers: Pick<SignInProviders, 'byId' | 'isUsable'>
+  readonly identities: SealedIdentities
+  readonly links: Pick<Links, 'find'>
+  readonly linkWrites: LinkWrites
+  readonly sessions: Pick<UpstreamSessions, 'opened'>
+}
+
+const nothing: Writes = { statements: [], events: [] }
+
+export const createBrokeredSignIns = (parts: Parts): Vouching => {
+  const { storage, clock, providers, identities, links, linkWrites, sessions } = parts
+
+  const providerOf = async (
+    view: RealmView,
+    { provider: id }: Brokered,
+    state: Pick<SignInState, 'organizationHint'>,
+  ): Promise<SignInProvider | undefined> => {
+    const provider = await providers.byId(view, id)
+    return provider && providers.isUsable(provider, state) ? provider : undefined
+  }
+
+  return {
+    isOpen: async (view, state) =>
+      state.broker === undefined || (await providerOf(view, state.broker, state)) !== undefined,
+
+    signedIn: async ({ realm, view, address }, state, user, session) => {
+      const { broker } = state
+      if (!broker) return nothing
+      const place = { realm, address }
+      const provider = await providerOf(view, broker, state)
+      if (!provider) return undefined
+      const identity = identities.open(realm, broker)
+      const origin = sessions.opened(session, originOf(provider.id, identity))
+      const login = brokerEvent(place, provider, 'IDENTITY_PROVIDER_LOGIN', user.id)
+      if (broker.linked === user.id) {
+        // One that this very commit makes is not there yet.
+        const link = await links.find({ realm, id: provider.id }, identity)
+        const isTaken = link !== undefined && link.user_id !== user.id
+        const isGone = link === undefined && broker.isNew !== true
+        return isTaken || isGone ? undefined : { statements: [origin], events: [login] }
+      }
+      if (broker.linksTo !== user.id) return nothing
+      const linked = await linkWrites.first(place, { provider, identity }, user)
+      const { organization } = provider
+      return {
+        statements: [
+          ...linked.statements,
+          ...(organization
+            ? [joinOrganization(storage, user.id, organization.id, clock.now())]
+            : []),
+          origin,
+        ],
+        events: [
+          ...linked.events,
+          ...(organization ? [joined(user, organization.id, address, 'identity-provider')] : []),
+          login,
+        ],
+      }
+    },
+  }
+}

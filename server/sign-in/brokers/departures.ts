@@ -1,0 +1,53 @@
+/** Sends a browser to an identity provider: by a redirect, by a form, or by a page where a form of ours led here. */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { BrokerArea, Hints } from '#server/broker/open.ts'
+import type { Purpose } from '#server/broker/trips/trips.ts'
+import type { PageContext } from '#server/http/pages/context.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
+import type { SignInProvider } from './providers.ts'
+
+export interface DepartureParts {
+  readonly broker: Pick<BrokerArea, 'begin' | 'tripCookie'>
+  readonly pages: SignInPages
+}
+
+export interface DepartureWay {
+  readonly issuer: Issuer
+  readonly provider: Pick<SignInProvider, 'alias' | 'name'>
+  readonly purpose: Purpose
+  readonly hints?: Hints
+  readonly context: PageContext
+  /** A form of ours led here: browsers hold redirects after a form to its `form-action` too (CSP Level 3 §6.4.1). */
+  readonly afterForm?: boolean
+}
+
+/** Throws `UpstreamRefused`. */
+export const createDepartures =
+  ({ broker, pages }: DepartureParts) =>
+  async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { issuer, provider, purpose, hints, context, afterForm = false }: DepartureWay,
+  ): Promise<FastifyReply> => {
+    const browser = broker.tripCookie.make(request, reply, issuer.name)
+    const { departure } = await broker.begin(issuer, provider.alias, purpose, browser, hints)
+    if (departure.kind === 'form') {
+      const { action, fields } = departure
+      const formTargets = [new URL(action).origin]
+      return pages.departureForm(reply, {
+        ...context,
+        formTargets,
+        application: provider.name,
+        action,
+        fields,
+      })
+    }
+    const { url } = departure
+    return afterForm
+      ? pages.departure(reply, { ...context, provider: provider.name, url })
+      : reply.header('cache-control', 'no-store').redirect(url, 303)
+  }
+
+export type Departures = ReturnType<typeof createDepartures>

@@ -1,0 +1,53 @@
+/** The API description of the way to an identity provider and back. */
+
+import type { EventType } from '#schemas/wire/event-types.ts'
+
+const page = (description: string) => ({
+  description,
+  content: { 'text/html': { schema: { type: 'string' } } },
+})
+
+const refusals = {
+  400: page('The answer of the identity provider proves nothing.'),
+  403: page('The person or the provider declined, or nothing waits in this browser.'),
+  404: page('There is no such realm, or no such identity provider for a sign-in.'),
+  502: page('The identity provider cannot be reached.'),
+}
+
+const events: readonly EventType[] = [
+  'IDENTITY_PROVIDER_LOGIN',
+  'IDENTITY_PROVIDER_FIRST_LOGIN',
+  'IDENTITY_PROVIDER_LINK',
+  'LOGIN_SUCCESS',
+  'LOGIN_FAILURE',
+]
+
+export const describeDeparture = {
+  schema: {
+    operationId: 'begin-broker-sign-in',
+    summary: 'Sends the browser to an identity provider',
+    tags: ['sign-in'],
+    response: {
+      200: page('A form that takes the browser there.'),
+      303: { description: 'To the identity provider.', type: 'null' },
+      ...refusals,
+    },
+  },
+  config: { events },
+}
+
+export const describeArrival = (method: 'GET' | 'POST') => ({
+  schema: {
+    operationId: method === 'GET' ? 'finish-broker-sign-in' : 'receive-broker-answer',
+    summary:
+      method === 'GET'
+        ? 'The answer of an identity provider: ends in a session, or leads to the next step'
+        : 'The answer of an identity provider as a form; the browser fetches it with its cookies',
+    tags: ['sign-in'],
+    response: {
+      303: { description: 'To what waits for the sign-in, or to its next step.', type: 'null' },
+      ...refusals,
+    },
+  },
+  config: { events },
+})

@@ -1,0 +1,122 @@
+/**
+ * The identity providers that a sign-in may use, and those that its pages show. One that is disabled, only for linked
+ * accounts, without code, of a closed organization or of another organization than the one that is asked for, is none.
+ */
+
+import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
+import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
+import { Organization } from '#schemas/kinds/users/organization.ts'
+import type { ListedProvider, Providers } from '#server/broker/providers.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import {
+  type OrganizationContent,
+  openOrganization,
+  organizationsOfAddress,
+} from '#server/users/organizations/organizations.ts'
+import type { SignInState } from '../flow/state.ts'
+
+export interface SignInProvider {
+  /** Of its document. */
+  readonly id: string
+  readonly alias: string
+  readonly name: string
+  readonly protocol: ProtocolName
+  readonly doc: IdentityProviderDoc
+  /** The organization that it is for. */
+  readonly organization: OrganizationContent | undefined
+}
+
+/** The names by which people know those that have one protocol of their own. */
+const brands: Partial<Record<ProtocolName, string>> = {
+  google: 'Google',
+  microsoft: 'Microsoft',
+  github: 'GitHub',
+  apple: 'Apple',
+  facebook: 'Facebook',
+  gitlab: 'GitLab',
+  linkedin: 'LinkedIn',
+}
+
+type Asked = Pick<SignInState, 'organizationHint' | 'name'>
+
+export interface SignInProviders {
+  /** Enabled, with code, of an open organization if of one; also for linked accounts alone. */
+  find(view: RealmView, alias: string): Promise<SignInProvider | undefined>
+  /** The same, by the id of its document. */
+  byId(view: RealmView, id: string): Promise<SignInProvider | undefined>
+  /** All that a signed-in user may link. */
+  linkable(view: RealmView): Promise<readonly SignInProvider[]>
+  /** Whether a sign-in may use it: whatever its pages show. */
+  isUsable(provider: SignInProvider, asked: Pick<SignInState, 'organizationHint'>): boolean
+  /** What the pages of a sign-in show. */
+  shown(view: RealmView, asked: Asked): Promise<readonly SignInProvider[]>
+  /** Those of the organizations of an address, known or not. */
+  ofAddress(view: RealmView, address: string): Promise<readonly SignInProvider[]>
+  /** Whether an organization has one: then pages ask for the address. */
+  hasOrganizations(view: RealmView): Promise<boolean>
+}
+
+export const createSignInProviders = ({
+  providers,
+}: {
+  readonly providers: Pick<Providers, 'list'>
+}): SignInProviders => {
+  const opened = async (
+    view: RealmView,
+    { id, alias, protocol, doc }: ListedProvider,
+  ): Promise<SignInProvider | undefined> => {
+    const name = doc.displayName ?? brands[protocol] ?? alias
+    if (doc.organization === undefined)
+      return { id, alias, name, protocol, doc, organization: undefined }
+    const owner = await view.get(Organization.kind, doc.organization)
+    const organization = owner && (await openOrganization(view, owner.id))
+    return organization && { id, alias, name, protocol, doc, organization }
+  }
+
+  const all = async (view: RealmView): Promise<readonly SignInProvider[]> => {
+    const listed = await providers.list(view, { kind: 'link' })
+    const found = await Promise.all(listed.map((one) => opened(view, one)))
+    return found.flatMap((one) => one ?? [])
+  }
+
+  /** A hidden one is for people of its organization alone. */
+  const isForSignIn = ({ doc, organization }: SignInProvider): boolean =>
+    !doc.linkOnly && (!doc.hideOnLogin || organization !== undefined)
+
+  const forSignIn = async (view: RealmView): Promise<readonly SignInProvider[]> =>
+    (await all(view)).filter(isForSignIn)
+
+  const ofAddress: SignInProviders['ofAddress'] = async (view, address) => {
+    const organizations = new Set((await organizationsOfAddress(view, address)).map(({ id }) => id))
+    return (await forSignIn(view)).filter(
+      ({ organization }) => organization !== undefined && organizations.has(organization.id),
+    )
+  }
+
+  const isUsable: SignInProviders['isUsable'] = (provider, { organizationHint }) => {
+    const { organization } = provider
+    const isAsked = organizationHint === undefined || organization?.alias === organizationHint
+    return isForSignIn(provider) && (organization === undefined || isAsked)
+  }
+
+  return {
+    find: async (view, alias) => (await all(view)).find((one) => one.alias === alias),
+    byId: async (view, id) => (await all(view)).find((one) => one.id === id),
+    linkable: async (view) => (await all(view)).filter(({ organization }) => !organization),
+    isUsable,
+    ofAddress,
+    hasOrganizations: async (view) =>
+      (await forSignIn(view)).some(({ organization }) => organization !== undefined),
+    shown: async (view, asked) => {
+      // A name was given: those of everybody stood beside the field, and what is left is the organization of the address.
+      if (asked.name !== undefined)
+        return (await ofAddress(view, asked.name)).filter((one) => isUsable(one, asked))
+      return (await forSignIn(view)).filter(
+        (one) =>
+          !one.doc.hideOnLogin &&
+          isUsable(one, asked) &&
+          (one.organization === undefined || one.organization.alias === asked.organizationHint),
+      )
+    },
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * `GET /realms/{realm}/broker/{alias}/login` sends a browser to an identity provider, and the provider answers at
+ * `/realms/{realm}/broker/{alias}/endpoint`. An answer counts in the browser that left, for the provider it was sent to, once;
+ * it continues the sign-in that it belongs to, which is of that browser too.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Landing } from '#server/broker/arrival.ts'
+import type { BrokerArea, Finished } from '#server/broker/open.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import { addressIn, providerStepId } from '../authenticators/brokers/identity-provider.ts'
+import { createAutomatic } from '../flow/automatic.ts'
+import { signInEntry } from '../flow/entries.ts'
+import { isWithin } from '../flow/graft.ts'
+import type { Asked } from '../flow/questions.ts'
+import type { SignIn, SignIns } from '../flow/sign-ins.ts'
+import type { Answered } from '../flow/step.ts'
+import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
+import { signInPath, startPath } from '../pages/addresses.ts'
+import type { SignInPages } from '../pages/definitions/index.ts'
+import { createGoOn } from '../pages/go-on.ts'
+import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
+import { pendingHandle } from '../pages/pending.ts'
+import { pageContext, type RealmRoute, type Visit, type Visits } from '../pages/visit.ts'
+import { departureUrl, endpointPath, endpointUrl, signInParameter } from './addresses.ts'
+import type { Arrivals } from './arrivals.ts'
+import type { Departures } from './departures.ts'
+import { describeArrival, describeDeparture } from './description.ts'
+import type { Linking } from './linking.ts'
+import type { SignInProvider, SignInProviders } from './providers.ts'
+import { type RefusalAt, type RefusalReason, type Refusals, reasonOf } from './refusals.ts'
+import { stayParameter } from './sent-away.ts'
+
+export interface BrokerRouteParts extends TurnParts, PageScopeParts {
+  readonly pages: SignInPages
+  readonly visits: Visits
+  readonly issuers: Pick<Issuers, 'fresh'>
+  readonly recorder: Pick<Recorder, 'commit'>
+  readonly signIns: Pick<SignIns, 'find' | 'save'>
+  readonly broker: Pick<BrokerArea, 'receive' | 'finish' | 'tripCookie'>
+  readonly providers: Pick<SignInProviders, 'find' | 'isUsable'>
+  readonly arrivals: Arrivals
+  readonly departures: Departures
+  readonly refusals: Refusals
+  readonly linking: Pick<Linking, 'finish'>
+}
+
+interface BrokerRoute extends RealmRoute {
+  Params: { realm: string; alias: string }
+}
+type BrokerRequest = FastifyRequest<BrokerRoute>
+
+/** What a trip keeps of the sign-in that it belongs to. */
+interface TripData {
+  readonly signIn: string
+}
+
+/** A SAML response with its assertion, encoded. */
+const longestAnswer = 1_048_576
+
+const rawQueryOf = ({ url }: FastifyRequest): string => {
+  const start = url.indexOf('?')
+  return start < 0 ? '' : url.slice(start + 1)
+}
+
+const landingOf = (request: BrokerRequest): Landing => ({
+  method: request.method === 'POST' ? 'POST' : 'GET',
+  rawQuery: rawQueryOf(request),
+  rawBody: typeof request.body === 'string' ? request.body : '',
+})
+
+/** The first page, on which an automatic departure does not repeat. */
+const pageOf = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
+
+const createHandlers = (parts: BrokerRouteParts) => {
+  const { browser, visits, issuers, recorder, engine, signIns, pages, providers, broker } = parts
+  const { turnOf, begin } = createTurns(parts)
+  const automatic = createAutomatic(engine)
+  const goOn = createGoOn(browser)
+
+  const issuerOf = async (realm: string): Promise<Issuer> => {
+    const issuer = await issuers.fresh(realm)
+    if (!issuer) throw new Problem('not-found', 'There is no such realm.')
+    return issuer
+  }
+
+  const providerOf = async ({ view }: Visit, alias: string): Promise<SignInProvider> => {
+    const provider = await providers.find(view, alias)
+    if (!provider) throw new Problem('not-found', 'There is no such identity provider.')
+    return provider
+  }
+
+  const refusalAt = (
+    request: BrokerRequest,
+    { realm, settings }: Visit,
+    provider: SignInProvider,
+    backUrl = pageOf(signInPath(realm, undefined)),
+  ): RefusalAt => {
+    const context = pageContext(pages, request, realm, settings)
+    return { request, realm, provider, context, backUrl }
+  }
+
+  /** The sign-in that the address names, where it is of this browser; a new one without. */
+  const asking = async (
+    request: BrokerRequest,
+    reply: FastifyReply,
+    visit: Visit,
+  ): Promise<{ readonly turn: Turn; readonly asked: Asked | undefined } | undefined> => {
+    const handle = new URLSearchParams(rawQueryOf(request)).get(signInParameter)
+    if (handle === null) {
+      const pending = pendingHandle(request)
+      const turn = await turnOf(request, reply, visit, pending)
+      return { turn, asked: await begin(turn, pending, signInEntry) }
+    }
+    const signIn = await ofBrowser(request, visit, handle)
+    if (!signIn) return undefined
+    const turn = await turnOf(request, reply, visit, signIn.state.pending)
+    return { turn, asked: await engine.ask(turn.visitor, signIn) }
+  }
+
+  const ofBrowser = async (
+    request: BrokerRequest,
+    { realm, current }: Visit,
+    handle: string,
+  ): Promise<SignIn | undefined> => {
+    const cookie = browser.preLoginCookie(request, realm)
+    const found = cookie === undefined ? undefined : await signIns.find(realm, handle, cookie)
+    const { strengthens } = found?.state ?? {}
+    // What a session has proved counts no longer once the session has ended.
+    return strengthens === undefined || current?.session.sid === strengthens ? found : undefined
+  }
+
+  const depart = async (request: BrokerRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { realm, alias } = request.params
+    const visit = await visits(request)
+    const issuer = await issuerOf(realm)
+    const provider = await providerOf(visit, alias)
+    const found = await asking(request, reply, visit)
+    if (!found) return parts.refusals(reply, refusalAt(request, visit, provider), 'expired')
+    const { turn, asked } = found
+    const { visitor, pending } = turn
+    const at = asked && (await engine.askAt(visitor, asked, providerStepId))
+    const only = at?.execution.config['provider']
+    const isMeant = only === undefined || only === alias
+    if (!at || !isMeant || !providers.isUsable(provider, at.signIn.state))
+      throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
+    const saving = signIns.save(at.signIn, at.signIn.state, visitor.browser)
+    await recorder.commit(saving.statements, [])
+    const { state } = saving.saved
+    const backUrl = pageOf(startPath(saving.saved))
+    try {
+      return await parts.departures(request, reply, {
+        issuer,
+        provider,
+        purpose: {
+          kind: 'sign-in',
+          organization: provider.organization?.alias,
+          data: { signIn: saving.saved.handle } satisfies TripData,
+        },
+        hints: {
+          // The browser has a session, and something asks for a sign-in all the same.
+          forceAuthn: pending?.fresh === true || visit.current !== undefined,
+          loginHint: addressIn(at) ?? pending?.username,
+          acr: state.acr === undefined ? undefined : [state.acr],
+          locales: pending?.locales,
+        },
+        context: pageContext(pages, request, realm, visit.settings, pending?.locales),
+      })
+    } catch (error) {
+      const at = refusalAt(request, visit, provider, backUrl)
+      return parts.refusals(reply, at, reasonOf(error, request))
+    }
+  }
+
+  /** A person without an account for whom the first sign-in has no way: what the flow would ask instead is for others. */
+  const isLost = async ({ visitor }: Turn, answered: Answered): Promise<boolean> => {
+    if (answered.kind !== 'went-on') return false
+    const { broker: brokered, userId } = answered.signIn.state
+    if (!brokered || userId !== undefined) return false
+    const next = await engine.ask(visitor, answered.signIn)
+    if (next && isWithin(next.execution.path, brokered.path)) return false
+    await recorder.commit(engine.end(answered.signIn), [])
+    return true
+  }
+
+  const signInWith = async (
+    request: BrokerRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    provider: SignInProvider,
+    { identity, provider: upstream, purpose }: Finished,
+  ): Promise<FastifyReply> => {
+    const { signIn: handle } = purpose.data as TripData
+    const refuse = (reason: RefusalReason, actor?: string, backUrl?: string) =>
+      parts.refusals(reply, refusalAt(request, visit, provider, backUrl), reason, actor)
+    const signIn = await ofBrowser(request, visit, handle)
+    if (!signIn || !visit.isOpen) return refuse('expired')
+    const turn = await turnOf(request, reply, visit, signIn.state.pending)
+    const asked = await engine.ask(turn.visitor, signIn)
+    const at = asked && (await engine.askAt(turn.visitor, asked, providerStepId))
+    if (!at || !providers.isUsable(provider, signIn.state)) return refuse('expired')
+    const backUrl = pageOf(startPath(signIn))
+    const arrived = await parts.arrivals.of(turn.visitor, at, upstream, identity)
+    if (arrived.kind === 'closed') return refuse('closed', arrived.user?.id, backUrl)
+    const { passed } = arrived
+    try {
+      const first = { asked: at, answered: await engine.arrive(turn.visitor, at, passed) }
+      const { answered } = await automatic(turn.visitor, first)
+      if (answered.kind === 'refused' || (await isLost(turn, answered)))
+        return await refuse('no-way-through', passed.user?.id, backUrl)
+      return goOn(reply, turn, answered)
+    } catch (error) {
+      // The user was disabled, or the link removed, between the look and the commit.
+      if (error instanceof GuardFailedError) return refuse('closed', passed.user?.id, backUrl)
+      throw error
+    }
+  }
+
+  const arrive = async (request: BrokerRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { realm, alias } = request.params
+    const visit = await visits(request)
+    const issuer = await issuerOf(realm)
+    const provider = await providerOf(visit, alias)
+    try {
+      const landing = landingOf(request)
+      if (landing.method === 'POST') {
+        const query = await broker.receive(issuer, alias, landing)
+        return reply.redirect(`${endpointPath(realm, alias)}?${query}`, 303)
+      }
+      const cookie = broker.tripCookie.read(request, realm)
+      const finished = await broker.finish(issuer, alias, landing, cookie)
+      return finished.purpose.kind === 'link'
+        ? await parts.linking.finish(request, reply, visit, provider, finished)
+        : await signInWith(request, reply, visit, provider, finished)
+    } catch (error) {
+      return parts.refusals(reply, refusalAt(request, visit, provider), reasonOf(error, request))
+    }
+  }
+
+  return { depart, arrive }
+}
+
+export const brokerRoutes =
+  (parts: BrokerRouteParts) =>
+  async (app: FastifyInstance): Promise<void> => {
+    const { depart, arrive } = createHandlers(parts)
+    await installPageScope(app, parts)
+    // As it was sent: signatures of SAML cover it.
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: longestAnswer },
+      (_request, body, done) => done(null, body),
+    )
+    app.get<BrokerRoute>(departureUrl, describeDeparture, depart)
+    app.get<BrokerRoute>(endpointUrl, describeArrival('GET'), arrive)
+    app.post<BrokerRoute>(
+      endpointUrl,
+      { ...describeArrival('POST'), bodyLimit: longestAnswer },
+      arrive,
+    )
+  }
