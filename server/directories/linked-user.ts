@@ -30,6 +30,18 @@ export const profileAfter = (
   }
 }
 
+/** Whether the user is, letter by letter, as the entry says: what most are, so that nothing has to be normalized. */
+export const isLike = (
+  row: UserRow,
+  { trustEmail }: Pick<Directory, 'trustEmail'>,
+  { username, email, firstName, lastName }: Person,
+): boolean =>
+  row.username === username &&
+  row.email === email &&
+  row.first_name === firstName &&
+  row.last_name === lastName &&
+  (row.email_verified === 1 || !trustEmail || email === null)
+
 /** Whether nothing of the profile would change. */
 export const hasProfile = (
   row: UserRow,

@@ -64,9 +64,32 @@ const pairOf = (pair: string): string => {
   return `${type}=${JSON.stringify(comparable(pair.slice(at + 1)))}`
 }
 
+const rdnOf = (rdn: string): string => split(rdn, '+').map(pairOf).sort().join('+')
+
+/** Of the DNs above entries, which thousands of entries share. */
+const parents = new Map<string, readonly string[]>()
+const mostParents = 1000
+
+const parentParts = (dn: string): readonly string[] => {
+  const known = parents.get(dn)
+  if (known) return known
+  const parts = split(dn, ',;').map(rdnOf)
+  if (parents.size >= mostParents) parents.clear()
+  parents.set(dn, parts)
+  return parts
+}
+
+/** Where the first name ends, of a DN in which nothing is escaped or quoted before. */
+const plainStart = /^[^,;"\\]*[,;]/
+
 /** The names of which it is made, each in a form that is equal for equal names; the root last. */
-export const partsOf = (dn: string): string[] =>
-  dn.trim() === '' ? [] : split(dn, ',;').map((rdn) => split(rdn, '+').map(pairOf).sort().join('+'))
+export const partsOf = (dn: string): readonly string[] => {
+  if (dn.trim() === '') return []
+  const [start] = plainStart.exec(dn) ?? []
+  return start === undefined
+    ? split(dn, ',;').map(rdnOf)
+    : [rdnOf(start.slice(0, -1)), ...parentParts(dn.slice(start.length))]
+}
 
 /** A form that is equal for equal names. */
 export const comparableDn = (dn: string): string => partsOf(dn).join(',')

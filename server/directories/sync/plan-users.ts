@@ -11,7 +11,7 @@ import { nameOf } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
 import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
-import { profileAfter, profileOf } from '../linked-user.ts'
+import { isLike, profileAfter, profileOf } from '../linked-user.ts'
 import type { ReadUsers } from './read-users.ts'
 
 export interface PlannedUser extends UserChange {
@@ -143,6 +143,7 @@ export const planUsers = (input: PlanInput): UserPlan => {
   const updated = (person: Person, { user }: Linked): PlannedUser | undefined => {
     if (user.managed === 1) return undefined
     const enabled = enabledAfter(user, person.enabled)
+    if (enabled.absence === undefined && isLike(user, directory, person)) return undefined
     const isRenamed = nameOf(person.username).value !== user.username
     const fields = {
       ...profileAfter(user, directory, person),

@@ -116,7 +116,10 @@ export const createSync = (parts: SyncParts): Synchronize => {
   ) => {
     const names = read.people.flatMap(({ subject, username, email }) => {
       const own = linked.get(subject)?.user
-      return [username, ...(email === null ? [] : [email])]
+      return [
+        ...(username === own?.username ? [] : [username]),
+        ...(email === null || email === own?.email ? [] : [email]),
+      ]
         .map((name) => nameOf(name).key)
         .filter((key) => key !== own?.username_key && key !== own?.email_key)
     })

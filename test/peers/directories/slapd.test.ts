@@ -180,6 +180,11 @@ describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
   })
 
   it('records the warning of the password policy', async () => {
+    const hourAgo = new Date(Date.now() - 3_600_000)
+    const changed = hourAgo.toISOString().replaceAll(/[-:T]|\..*/g, '')
+    slapd.modify(
+      `dn: ${dnOf('ada')}\nchangetype: modify\nreplace: pwdChangedTime\npwdChangedTime: ${changed}Z\n`,
+    )
     await it_.grant('ada', secret)
     expect(await lastEvent('IDENTITY_PROVIDER_LOGIN')).toMatch(
       /^corp: the password expires in \d days$/,
