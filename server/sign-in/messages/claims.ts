@@ -68,7 +68,8 @@ export const claimantOf = async (
   if (!holder || !yields) return undefined
   const staying = settings.resetPasswordAllowed ? [passkeyType] : ['password', passkeyType]
   const isShut = await factors.has(holder.id, staying)
-  return isShut && (await messaging.ready(view, { channel: 'EMAIL' })).ready ? holder : undefined
+  const letter = { channel: 'EMAIL', templateKey: 'verify-email' } as const
+  return isShut && (await messaging.ready(view, letter)).ready ? holder : undefined
 }
 
 /** The user who registers, without the address until it is shown to be theirs. */

@@ -231,6 +231,25 @@ describe('an address that is claimed', () => {
     expect(again.isSignedIn('shop')).toBe(true)
   })
 
+  it('makes no account wait for a code that the realm does not send', async () => {
+    await claim()
+    await addPasskey()
+    const template = (enabled: boolean) =>
+      world.must('PUT', '/messaging/templates', {
+        templateKey: 'verify-email',
+        channel: 'EMAIL',
+        locale: 'en',
+        subject: 'Hi',
+        body: '{{code}}',
+        enabled,
+      })
+    await template(false)
+    const owner = await registerBeside()
+    expect(owner.page?.status).toBe(400)
+    expect(await addressesOf()).toEqual([email, undefined])
+    await template(true)
+  })
+
   it('stays where it is for who cannot read its mail, and shuts nobody out once somebody else has shown it', async () => {
     await claim()
     await addPasskey()
