@@ -84,6 +84,23 @@ describe('a variable', () => {
   })
 })
 
+describe('a variable that looks like a number and names the realm', () => {
+  it('is text in the files beside a named one too, so that their documents stay', async () => {
+    const { run, write } = newEstate(world(), {
+      'iamctl.yaml': 'source: beside\npaths: [.]\n',
+      'a.yaml': `realm: \${var:R}\nroles: [{ name: one }]\n`,
+      'b.yaml': `realm: \${var:R}\nroles: [{ name: two }]\n`,
+    })
+    const given = '--var R=0012'
+    const applied = await run(`apply --auto-approve ${given}`)
+    expect(applied.code, applied.stderr).toBe(0)
+    write({ 'a.yaml': `realm: \${var:R}\nroles: [{ name: one, description: changed }]\n` })
+    const { code, stdout, stderr } = await run(`plan a.yaml -o json ${given}`)
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout).realms[0].changes).toMatchObject([{ action: 'update', key: 'one' }])
+  })
+})
+
 describe('a variable that nobody gave', () => {
   it('is one error, with the first place and the count, however often it is used', async () => {
     const uses = Array.from(
