@@ -78,6 +78,7 @@ describe('an encrypted element', () => {
     const key = /<e:EncryptedKey.*<\/e:EncryptedKey>/s.exec(xml)?.[0] ?? expect.unreachable()
     for (const [changed, refusal] of [
       [xml.replace(key, ''), 'encryption'],
+      [xml.replace(/<xenc:EncryptionMethod Algorithm="[^"]*aes256-gcm"\s*\/>/, ''), 'encryption'],
       [xml.replace(key, key.repeat(17)), 'encryption'],
       [xml.replace('xmlenc11#aes256-gcm', 'xmlenc11#aes512-gcm'), 'algorithm'],
       [xml.replace('xmlenc11#rsa-oaep', 'xmlenc#rsa-1_5'), 'algorithm'],

@@ -120,6 +120,14 @@ describe('encryption', () => {
       nameId: id,
       attributes: `<saml:AttributeStatement>${one}${inside}</saml:AttributeStatement>`,
     })
+    const both = answer({ nameId: id + nameId('other-1') })
+    expect(refusal(both)).toMatch(/NameID and an EncryptedID/)
+    const alone = answer({
+      attributes: `<saml:AttributeStatement>${one}</saml:AttributeStatement>`,
+    })
+    expect(refusal(alone, { decryption: { keys: [] } })).toMatch(
+      /attribute is encrypted; set spDecryptionPrivateKey/,
+    )
     const read = readResponse(xml, rules())
     expect(read.nameId?.value).toBe('secret-1')
     expect(Object.fromEntries(read.attributes)).toEqual({ pseudonym: ['p-1'], id: ['secret-1'] })

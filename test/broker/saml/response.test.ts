@@ -293,6 +293,12 @@ describe('the Assertion', () => {
   })
 
   it('has one Subject, Conditions and NameID', () => {
+    const none = signedAssertion().replace(/<saml:Subject>.*<\/saml:Subject>/s, '')
+    expect(
+      refusal(signedResponse(none.replace(/<ds:Signature .*<\/ds:Signature>/s, '')), {
+        wantAssertionsSigned: false,
+      }),
+    ).toMatch(/no Subject/)
     const two = answer({ conditions: conditions('') + conditions('') })
     expect(refusal(two)).toMatch(/repeated-element/)
     expect(refusal(answer({ nameId: nameId('a') + nameId('b') }))).toMatch(/repeated-element/)

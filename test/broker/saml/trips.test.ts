@@ -317,6 +317,18 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       ).toMatch(reason)
     })
 
+    it('refuses two responses in one answer', async () => {
+      const { alias } = await saml.provider(config())
+      const asked = await saml.begin(alias)
+      const { answer } = answering(asked)
+      serve((id) =>
+        artifactResponse(id, answer() + answer({ id: '_second' }).replace('ID="_r"', 'ID="_r2"')),
+      )
+      expect(
+        await refused(saml.finish(alias, { SAMLart: artifactOf(), RelayState: asked.relayState })),
+      ).toMatch(/exactly one Response/)
+    })
+
     it('refuses a POST where artifacts are expected, and an answer that does not come', async () => {
       const { alias } = await saml.provider(config())
       const asked = await saml.begin(alias)
