@@ -6,7 +6,7 @@
 
 import type { TObject } from 'typebox'
 import type { Permission } from './access/permissions.ts'
-import type { JsonSchema } from './json-schema.ts'
+import type { Doc, JsonSchema } from './json-schema.ts'
 
 /**
  * - `collection`: many documents, found by id or natural key.
@@ -31,8 +31,8 @@ export interface KindInput {
   readonly permission: { readonly read: Permission; readonly write: Permission }
   readonly prune: 'allowed' | 'never'
   readonly doc: string
-  /** False while nothing in this version uses its documents: they are stored, with a warning. */
-  readonly isServed?: boolean
+  /** False while nothing in this version uses its documents, or for those that nothing uses: they are stored, with a warning. */
+  readonly isServed?: boolean | ((doc: Doc) => boolean)
   readonly spec: TObject
 }
 
@@ -45,7 +45,9 @@ export interface Kind extends Omit<KindInput, 'spec' | 'key' | 'isServed'> {
   readonly idField: string | null
   /** The plural path segment, which is also the audit event's resourceType. */
   readonly resourceType: string
+  /** Whether any of its documents is used, and whether this one is. */
   readonly isServed: boolean
+  readonly serves: (doc: Doc) => boolean
 }
 
 /** What files, plans and `explain` say of a kind that is not served. */
@@ -56,10 +58,11 @@ const parentInPath = (path: string | null): string | null =>
 
 export const defineKind = (input: KindInput): Kind => {
   const keyFields = typeof input.key === 'string' ? [input.key] : input.key
-  const { key: _, ...rest } = input
+  const { key: _, isServed = true, ...rest } = input
   return Object.freeze({
     ...rest,
-    isServed: input.isServed ?? true,
+    isServed: input.isServed !== false,
+    serves: typeof isServed === 'function' ? isServed : () => isServed,
     spec: input.spec as unknown as JsonSchema,
     keyFields,
     parentKind: input.shape === 'tree' ? input.kind : parentInPath(input.path),

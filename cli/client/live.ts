@@ -8,6 +8,7 @@ import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
 import type {
   ClientSecretRecord,
   KeyRecord,
+  ProviderFinding,
   SamlStatus,
   SessionRecord,
   UserImportReply,
@@ -205,6 +206,17 @@ const clientCalls = (call: Call) => ({
   },
 })
 
+const providerCalls = (call: Call) => ({
+  /** Connects to an identity provider and says what would fail at the next sign-in. */
+  check: async (realm: string, alias: string): Promise<readonly ProviderFinding[]> =>
+    (
+      await call<{ findings: ProviderFinding[] }>(
+        'GET',
+        path`/admin/realms/${realm}/identity-providers/${alias}/check`,
+      )
+    ).body.findings,
+})
+
 const samlCalls = (call: Call) => ({
   async status(realm: string): Promise<SamlStatus> {
     return (await call<SamlStatus>('GET', path`/admin/realms/${realm}/saml/status`)).body
@@ -215,6 +227,7 @@ export interface LiveCalls {
   readonly clients: ReturnType<typeof clientCalls>
   readonly saml: ReturnType<typeof samlCalls>
   readonly directories: ReturnType<typeof directoryCalls>
+  readonly identityProviders: ReturnType<typeof providerCalls>
   readonly users: ReturnType<typeof userCalls>
   readonly sessions: ReturnType<typeof sessionCalls>
   readonly events: ReturnType<typeof eventCalls>
@@ -227,6 +240,7 @@ export const liveCalls = (call: Call): LiveCalls => ({
   clients: clientCalls(call),
   saml: samlCalls(call),
   directories: directoryCalls(call),
+  identityProviders: providerCalls(call),
   users: userCalls(call),
   sessions: sessionCalls(call),
   events: eventCalls(call),

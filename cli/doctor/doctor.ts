@@ -7,6 +7,7 @@ import { type Connection, type ConnectOptions, connect } from '../client/connect
 import type { FileOptions } from '../planning/estate/files.ts'
 import { checkAccess } from './access.ts'
 import { checkDirectories } from './directories.ts'
+import { checkIdentityProviders } from './identity-providers.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
 import { checkSaml } from './saml.ts'
@@ -55,6 +56,7 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
         ...(await checkRealm(connection)),
         ...(await checkSaml(connection, Date.now())),
         ...(await checkDirectories(connection)),
+        ...(await checkIdentityProviders(connection)),
       ]
 }
 

@@ -202,9 +202,7 @@ const targeted = (targets: readonly Place[]): PlanWarning[] =>
 
 /** A plan says of what it writes that nothing in this version uses it. */
 const unserved = (changes: readonly Change[]): PlanWarning[] => {
-  const places = changes.filter(
-    ({ kind, action }) => action !== 'delete' && !kindNamed(kind).isServed,
-  )
+  const places = changes.filter(({ kind, doc }) => doc !== null && !kindNamed(kind).serves(doc))
   return places.length === 0
     ? []
     : [

@@ -135,6 +135,23 @@ export type ProtocolName = keyof typeof providerProtocols
 
 export const protocolNames = Object.keys(providerProtocols) as [ProtocolName, ...ProtocolName[]]
 
+/** THE list of protocols that have code; documents of the others are stored, with a warning. */
+export const servedProtocols: ReadonlySet<ProtocolName> = new Set([
+  'saml',
+  'ldap',
+  'ad',
+  'eherkenning',
+  'eidas',
+  'oidc',
+  'google',
+  'microsoft',
+  'github',
+  'apple',
+  'facebook',
+  'gitlab',
+  'linkedin',
+])
+
 /** Instead of explicit values, a SAML provider may name its metadata. */
 export const samlNeedsMetadataOr = {
   metadata: samlMetadata,
@@ -143,3 +160,6 @@ export const samlNeedsMetadataOr = {
 
 /** What the create response of an eID scheme echoes: no keys, no certificates. */
 export const eidProtocols: ReadonlySet<string> = new Set(['eherkenning', 'eidas'])
+
+/** What mappers of identity providers give. */
+export const identityMapperTypes = ['attribute', 'role', 'group'] as const

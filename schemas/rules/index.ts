@@ -13,6 +13,7 @@ import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
 import { flow } from './sign-in/flow.ts'
 import { identityProvider } from './sign-in/identity-provider.ts'
+import { identityProviderMapper } from './sign-in/identity-provider-mapper.ts'
 import { claim, clientMapper } from './tokens/claim-mapper.ts'
 import { keyPolicy } from './tokens/key-policy.ts'
 import { subjectClaim } from './tokens/subject-claim.ts'
@@ -27,6 +28,7 @@ const list: readonly KindRule[] = [
   clientMapper,
   flow,
   identityProvider,
+  identityProviderMapper,
   keyPolicy,
   messageTemplate,
   messagingProvider,

@@ -1,6 +1,7 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
 import type { AuditArea } from '#server/audit/open.ts'
+import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { DirectoriesArea } from '#server/directories/open.ts'
 import type { Synchronize } from '#server/directories/sync/sync.ts'
@@ -43,6 +44,7 @@ import { applyChangeset } from './realms/changesets.ts'
 import { compareAction } from './realms/compare.ts'
 import { exportAction } from './realms/export.ts'
 import { flowActions } from './realms/flows.ts'
+import { checkIdentityProvider } from './realms/identity-provider-check.ts'
 import { importAction } from './realms/import.ts'
 import { keyActions } from './realms/keys.ts'
 import { readEndpoints, readRealmHealth } from './realms/realm-status.ts'
@@ -68,6 +70,7 @@ import { dataSubjectActions } from './users/data-subject.ts'
 import { deleteUser } from './users/delete-user.ts'
 import { impersonate } from './users/impersonate.ts'
 import { importUsers } from './users/import/import-users.ts'
+import { linkedIdentityActions } from './users/linked-identities.ts'
 import { listUsers } from './users/list-users.ts'
 import { readUser } from './users/read-user.ts'
 import { replaceUser } from './users/replace-user.ts'
@@ -92,6 +95,7 @@ export interface ActionNeeds {
   readonly realm: RealmArea
   readonly webhooks: Pick<WebhooksArea, 'send'>
   readonly http: Pick<HttpArea, 'cookies'>
+  readonly broker: Pick<BrokerArea, 'providers' | 'check'>
   readonly oidc: Pick<OidcArea, 'consents'>
   readonly saml: Pick<SamlArea, 'keyUses' | 'metadataReads'>
   readonly selfService: Pick<SelfServiceArea, 'exportData'>
@@ -151,6 +155,8 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     importUsers({ ...user, keyring }),
     ...credentialActions({ ...user, keyring }),
     ...requiredActionActions(user),
+    ...linkedIdentityActions({ ...user, links: needs.users.links }),
+    checkIdentityProvider(needs.broker, baseUrl),
     listConsents(user, needs.oidc.consents),
     ...dataSubjectActions({
       ...user,

@@ -3,23 +3,34 @@
  * the sign-in decides what an identity is worth.
  */
 
+import type { FastifyInstance } from 'fastify'
+import type { Recorder } from '#server/audit/audit.ts'
 import type { Cookies } from '#server/http/cookies/cookies.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
 import type { KeysArea } from '#server/keys/open.ts'
 import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
 import type { Secrets } from '#server/keys/secrets.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { createFetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
+import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
+import { brokerUrl } from './addresses.ts'
 import { arrivalOf, type Landing } from './arrival.ts'
+import { createEndSessions } from './logout/end-sessions.ts'
+import { createLeaveUpstream } from './logout/leave-upstream.ts'
+import { logoutRoutes } from './logout/routes.ts'
+import { createMapping } from './mapping/mapping.ts'
 import { metadataRoute } from './metadata-route.ts'
 import {
   type BrokerProtocol,
   type Departure,
+  type Finding,
   type Provider,
   type Trip,
   type UpstreamIdentity,
@@ -40,6 +51,10 @@ export interface BrokerNeeds {
   readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly keys: Pick<KeysArea, 'realmKeys'>
+  readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'brokerAnswer'>
+  readonly jobs: Pick<Jobs, 'wake'>
+  readonly sessions: Pick<Sessions, 'findBySids' | 'revokeStatements'>
   readonly tokens: Pick<TokensArea, 'issuers'>
   readonly http: { readonly cookies: Pick<Cookies, 'broker'> }
 }
@@ -54,26 +69,15 @@ export interface Finished {
   readonly purpose: Purpose
 }
 
-/** Our addresses for a provider: what is registered there. */
-export const brokerUrl = (issuer: Pick<Issuer, 'url'>, alias: string, last: string): string =>
-  `${issuer.url}/broker/${encodeURIComponent(alias)}/${last}`
-
 /** The parameter by which a browser fetches the answer that came by a cross-site POST. */
 export const resumeParameter = 'resume'
 
 const notHere = (): UpstreamRefused =>
   new UpstreamRefused('not-allowed', 'there is no such identity provider for this purpose')
 
-export const openBroker = ({
-  storage,
-  copy,
-  clock,
-  secrets,
-  outgoing,
-  keys,
-  tokens,
-  http,
-}: BrokerNeeds) => {
+export const openBroker = (needs: BrokerNeeds) => {
+  const { storage, copy, clock, secrets, outgoing, keys, http } = needs
+  const { recorder, metrics, jobs, tokens, sessions: ourSessions } = needs
   const metadata = createIdpMetadata({
     storage,
     clock,
@@ -129,12 +133,49 @@ export const openBroker = ({
     return provider && protocolOf(provider).describe?.({ provider, endpoint, logoutUrl })
   }
 
+  /** Counts the answers of providers by what they were worth. */
+  const counted = async <T>({ realm, protocol }: Provider, work: () => Promise<T>): Promise<T> => {
+    try {
+      const value = await work()
+      metrics.brokerAnswer(realm, protocol, 'success')
+      return value
+    } catch (error) {
+      if (error instanceof UpstreamRefused) metrics.brokerAnswer(realm, protocol, error.reason)
+      throw error
+    }
+  }
+
   const placeOf = ({ realm, id }: Provider) => ({ realm, provider: id })
+
+  const tripCookie = createTripCookie(http.cookies)
+  const addLogout = logoutRoutes({
+    issuers: tokens.issuers,
+    providers,
+    trips,
+    tripCookie,
+    protocolOf,
+    endSessions: createEndSessions({
+      storage,
+      recorder,
+      jobs,
+      sessions: ourSessions,
+      upstreamSessions: sessions,
+    }),
+  })
 
   return {
     providers,
     sessions,
-    tripCookie: createTripCookie(http.cookies),
+    mapping: createMapping({ storage, clock }),
+    tripCookie,
+
+    leaveUpstream: createLeaveUpstream({ clock, providers, sessions, trips, protocolOf }),
+
+    check: async (issuer: Pick<Issuer, 'url'>, provider: Provider): Promise<readonly Finding[]> =>
+      (await protocolOf(provider).check?.(
+        provider,
+        brokerUrl(issuer, provider.alias, 'endpoint'),
+      )) ?? [],
 
     /** Sends a browser to the provider. Throws `UpstreamRefused`; nothing is stored then. */
     begin: async (
@@ -188,6 +229,8 @@ export const openBroker = ({
       if (!ended || state === undefined)
         throw new UpstreamRefused('expired', 'no trip of this browser waits for this answer')
       const { purpose, kept, asked, arrival } = ended
+      if (purpose.kind === 'logout')
+        throw new UpstreamRefused('expired', 'the trip is of a sign-out')
       if (resumed !== undefined && !arrival)
         throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
       // The provider may have been changed while the browser was away.
@@ -200,7 +243,9 @@ export const openBroker = ({
         forceAuthn: asked.forceAuthn,
         acr: asked.acr,
       }
-      const identity = await protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given)
+      const identity = await counted(provider, () =>
+        protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given),
+      )
       return { provider, identity, purpose }
     },
 
@@ -226,7 +271,10 @@ export const openBroker = ({
       }
     },
 
-    routes: metadataRoute({ issuers: tokens.issuers, describe }),
+    routes: async (app: FastifyInstance): Promise<void> => {
+      await app.register(metadataRoute({ issuers: tokens.issuers, describe }))
+      await app.register(addLogout)
+    },
 
     forgetStatements: () => [...trips.forgetStatements(), ...sessions.forgetStatements()],
   }

@@ -5,6 +5,7 @@
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
+import type { ProviderFinding } from '#schemas/wire/records.ts'
 
 /** An identity provider as a protocol sees it: its document with opened secrets. */
 export interface Provider {
@@ -88,10 +89,7 @@ export interface UpstreamIdentity {
 }
 
 /** What `doctor` says about a provider before a user finds out. */
-export interface Finding {
-  readonly level: 'error' | 'warning'
-  readonly message: string
-}
+export type Finding = ProviderFinding
 
 /** The sessions at the provider that its logout message ends: one of its sessions, or all of a subject. */
 export interface EndedUpstream {

@@ -34,6 +34,8 @@ export interface Metrics {
   adminWrite(realm: string, method: string, outcome: WriteOutcome): Promise<void>
   /** By a realm, which therefore exists. */
   messageSuppressed(realm: string, limit: string): void
+  /** An answer of an identity provider, by its protocol and by success or the reason of the refusal. */
+  brokerAnswer(realm: string, protocol: string, outcome: string): void
   request(request: HandledRequest): void
   jobAttempted(queue: string, outcome: Attempted): void
   figures(): Promise<Figures>
@@ -55,6 +57,7 @@ const names = {
   writes: 'svc_admin_write_total',
   samlLogouts: 'svc_saml_logout_total',
   suppressed: 'svc_messages_suppressed_total',
+  brokerAnswers: 'svc_identity_provider_answers_total',
 } as const
 
 /** What became of an admin write; nothing where it was neither done nor denied. */
@@ -82,6 +85,11 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     'realm',
     'limit',
   ])
+  const brokerAnswers = counter(names.brokerAnswers, 'Answers of identity providers.', [
+    'realm',
+    'protocol',
+    'outcome',
+  ])
   const durations = createRequestDurations()
   new Gauge({
     name: 'svc_queue_depth',
@@ -108,6 +116,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
       writes.inc({ realm: await labelOf(realm), method, outcome }),
     samlLogout: (realm, outcome) => samlLogouts.inc({ realm, outcome }),
     messageSuppressed: (realm, limit) => suppressed.inc({ realm, limit }),
+    brokerAnswer: (realm, protocol, outcome) => brokerAnswers.inc({ realm, protocol, outcome }),
     request: durations.observe,
     jobAttempted,
     // The declaration of the library has the types as members of an enum; at run time they are words.

@@ -1,6 +1,7 @@
 /** THE list of protocol endpoints. */
 
 import type { Recorder } from '#server/audit/audit.ts'
+import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
@@ -69,6 +70,7 @@ export interface EndpointNeeds {
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
   /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
+  readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie'>
 }
 
 /** Made once for all endpoints, and for the areas above. */
@@ -203,6 +205,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       mapError,
       jobs,
       beginSamlLogout: needs.beginSamlLogout,
+      broker: needs.broker,
     }),
     introspect({
       issuers,

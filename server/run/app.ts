@@ -26,6 +26,7 @@ export const createApp = (areas: Areas): FastifyInstance => {
     done()
   })
   app.register(signIn.routes(firstOf([oidc.findPending, saml.findPending])))
+  app.register(broker.routes)
   app.register(oidc.routes)
   app.register(saml.routes(oidc.framesOf))
   app.register(broker.routes)

@@ -98,7 +98,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const { sync: syncDirectory, scheduled: scheduledSyncs } = directories.openSync({ recorder, groups, keepAdministrator })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
-  const broker = openBroker({ storage, copy, clock, secrets, outgoing, keys, tokens, http })
+  const broker = openBroker({ storage, copy, clock, secrets, outgoing, recorder, metrics, jobs, keys, sessions, tokens, http })
   const signIn = openSignIn({
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, tokens, broker, realm, http, baseUrl,
     master,
@@ -107,14 +107,14 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const { beginSamlLogout } = saml
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
-    beginSamlLogout,
+    beginSamlLogout, broker,
   })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
+    realm, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,

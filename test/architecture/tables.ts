@@ -209,6 +209,8 @@ const crossReads: readonly CrossRead[] = [
       'organization_members',
       'sessions',
       'session_clients',
+      'federated_links',
+      'credentials',
     ],
     purpose: 'the blast radius of a plan',
   },

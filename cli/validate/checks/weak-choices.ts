@@ -198,18 +198,6 @@ export const weakChoices: readonly WeakChoice[] = [
   ),
   weakChoice<IdentityProviderDoc>(
     IdentityProvider,
-    'unverified-provider',
-    'the signatures of an identity provider are not verified',
-    ({ config }) => [
-      config.validateSignature === false && {
-        field: '/config/validateSignature',
-        message: 'responses of this provider can be forged',
-        hint: 'leave it out: signatures are verified',
-      },
-    ],
-  ),
-  weakChoice<IdentityProviderDoc>(
-    IdentityProvider,
     'weak-saml-provider',
     'a SAML provider may send what protects less',
     ({ config }) => [

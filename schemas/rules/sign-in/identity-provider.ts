@@ -14,6 +14,7 @@ import {
 import type { FieldError } from '../../problems.ts'
 import { ruleFor } from '../rule.ts'
 import { namedFlowErrors, providerFlows } from './flow-bindings.ts'
+import { oidcFaults } from './oidc-config.ts'
 import { samlFaults } from './saml-provider.ts'
 
 const missing = (key: string, protocol: string): FieldError => ({
@@ -85,6 +86,7 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     errors.push(...loaFault(protocol, config.minimumLoa))
     if (protocol === 'saml' || eidProtocols.has(protocol))
       errors.push(...samlFaults(protocol, config, given))
+    if (required.includes('clientId')) errors.push(...oidcFaults(protocol, config, given))
     errors.push(...filterFault('userSearchFilter', config.userSearchFilter, true))
     errors.push(...filterFault('groupFilter', config.groupFilter, false))
     errors.push(

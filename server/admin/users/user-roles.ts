@@ -5,6 +5,7 @@ import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { givenByHand } from '#server/users/links/mapped-memberships.ts'
 import { assignRole, unassignRole, userRolesOf } from '#server/users/memberships.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { ignoreDone, unlessDone } from '../credentials/already.ts'
@@ -69,11 +70,12 @@ export const assignUserRole = (parts: UserParts): Action => ({
       return changeManagedUser(parts, context, user, ({ roles }) => ({
         roles: [...roles.filter((name) => name !== role.key), role.key],
       }))
+    const given = userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)
+    const { recorder, storage } = parts
+    await ignoreDone(recorder.commit([unlessDone(assignRole(storage, user.id, role.id))], [given]))
+    // Held through a mapper of an identity provider until now: from now on it stays.
     return ignoreDone(
-      parts.recorder.commit(
-        [unlessDone(assignRole(parts.storage, user.id, role.id))],
-        [userEvent(context, 'ADMIN_UPDATE', user.id, `role ${role.key} assigned`)],
-      ),
+      recorder.commit([unlessDone(givenByHand(storage, user.id, role.id))], [given]),
     )
   },
 })

@@ -23,8 +23,13 @@ export type Purpose =
   | { readonly kind: 'sign-in'; readonly organization?: string | undefined; readonly data: unknown }
   | { readonly kind: 'link'; readonly userId: string; readonly data: unknown }
 
+/** A sign-out goes there and comes back too. */
+export type TripPurpose =
+  | Purpose
+  | { readonly kind: 'logout'; readonly target?: string | undefined }
+
 export interface TripData {
-  readonly purpose: Purpose
+  readonly purpose: TripPurpose
   /** What the protocol needs at the end: nonce, PKCE verifier, request id. */
   readonly kept: unknown
   /** As it was asked for, for the checks at the end. */

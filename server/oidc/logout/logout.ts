@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Client, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { BrokerArea } from '#server/broker/open.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import { withQuery } from '#server/http/query.ts'
@@ -20,7 +21,7 @@ import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
-import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
@@ -45,6 +46,7 @@ export interface LogoutParts {
   readonly mapError?: MapError | undefined
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   readonly beginSamlLogout: BeginSamlLogout
+  readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie'>
 }
 
 const path = '/logout'
@@ -77,7 +79,7 @@ const tell = (error: unknown) => {
 
 const createHandlers = (parts: LogoutParts) => {
   const { browser, issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
-  const { beginSamlLogout } = parts
+  const { beginSamlLogout, broker } = parts
   const framesOf = createFramesOf(storage)
   const requests = createLogoutRequests(parts)
 
@@ -140,13 +142,18 @@ const createHandlers = (parts: LogoutParts) => {
     { client, target }: Asked,
     { session, user }: FoundSession,
     frames: readonly Frame[],
+    upstream: readonly Statement[] = [],
   ): Promise<string | undefined> => {
     const { name: realm } = issuer
     const application = client && displayNameOf(client.doc)
     const told = await beginSamlLogout(issuer, session.sid, { frames, target, application })
     try {
       await recorder.commit(
-        [...(told?.statements ?? []), ...sessions.revokeStatements(realm, session.sid)],
+        [
+          ...(told?.statements ?? []),
+          ...upstream,
+          ...sessions.revokeStatements(realm, session.sid),
+        ],
         [
           {
             type: 'LOGOUT',
@@ -185,9 +192,23 @@ const createHandlers = (parts: LogoutParts) => {
     return reply.redirect(progress, 303)
   }
 
-  const leave = async (visit: Visit, asked: Asked, found: FoundSession): Promise<FastifyReply> => {
+  /** A session that came from an identity provider ends there too, before the browser goes where it was to go. */
+  const byUpstream = async (
+    { request, reply, issuer }: Visit,
+    asked: Asked,
+    { session }: FoundSession,
+  ): Promise<{ readonly asked: Asked; readonly statements: readonly Statement[] }> => {
+    const cookie = () => broker.tripCookie.make(request, reply, issuer.name)
+    const leaving = await broker.leaveUpstream(issuer, session.sid, cookie, asked.target)
+    return leaving
+      ? { asked: { ...asked, target: leaving.url }, statements: leaving.statements }
+      : { asked, statements: [] }
+  }
+
+  const leave = async (visit: Visit, asking: Asked, found: FoundSession): Promise<FastifyReply> => {
     const frames = await framesOf(visit.issuer, found.session.sid)
-    const progress = await end(visit, asked, found, frames)
+    const { asked, statements } = await byUpstream(visit, asking, found)
+    const progress = await end(visit, asked, found, frames, statements)
     return progress === undefined ? goOn(visit, asked, frames) : toProgress(visit, progress)
   }
 
@@ -247,13 +268,16 @@ const createHandlers = (parts: LogoutParts) => {
     if (!isOurForm)
       return reply.redirect(`/realms/${realm}${path}/${await store(request, form)}`, 303)
     const visit = await visitOf(request, reply)
-    const asked = await read(visit.issuer, form)
+    const asking = await read(visit.issuer, form)
     const { found } = visit
     if (found && !browser.isOfSession(found.session, form.get(csrfField) ?? ''))
       throw new Problem('csrf', 'The form is not from this session.')
+    const { asked, statements } = found
+      ? await byUpstream(visit, asking, found)
+      : { asked: asking, statements: [] }
     const ofClient = asked.client !== undefined || asked.target !== undefined
     const frames = found ? await framesOf(visit.issuer, found.session.sid) : []
-    const progress = found && (await end(visit, asked, found, frames))
+    const progress = found && (await end(visit, asked, found, frames, statements))
     if (progress !== undefined) return toProgress(visit, progress)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
     browser.signOut(reply, realm)

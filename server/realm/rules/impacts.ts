@@ -4,7 +4,7 @@
  * kind by one query.
  */
 
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { itemsWithout } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
@@ -12,6 +12,7 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import { Settings } from '#schemas/kinds/settings.ts'
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Organization } from '#schemas/kinds/users/organization.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
@@ -29,8 +30,10 @@ type Counts = ReadonlyMap<string, number>
 interface Counting {
   /** Rows of live sessions of a user, or of a client. */
   readonly sessions: Counts
-  /** Rows by role, group or organization. */
+  /** Rows by role, group, organization or identity provider. */
   readonly members: Counts
+  /** Users of an identity provider who have no other way in. */
+  readonly lockedOut: Counts
   /** Of the whole realm, where it is switched off. */
   readonly realm: { readonly users: number; readonly sessions: number }
 }
@@ -117,7 +120,31 @@ const count = async (
         .groupBy('organization_id')
         .execute(),
     ),
+    countBy(idsOf(touched, IdentityProvider), (part) =>
+      db
+        .selectFrom('federated_links')
+        .select(['provider as id', (eb) => eb.fn.countAll<number>().as('count')])
+        .where('provider', 'in', part)
+        .groupBy('provider')
+        .execute(),
+    ),
   ])
+  const lockedOut = await countBy(idsOf(touched, IdentityProvider), (part) =>
+    db
+      .selectFrom('federated_links')
+      .select(['provider as id', (eb) => eb.fn.countAll<number>().as('count')])
+      .where('provider', 'in', part)
+      .where(
+        sql<boolean>`not exists (select 1 from credentials
+          where credentials.user_id = federated_links.user_id)`,
+      )
+      .where(
+        sql<boolean>`not exists (select 1 from federated_links as other
+          where other.user_id = federated_links.user_id and other.provider not in (${sql.join(part)}))`,
+      )
+      .groupBy('provider')
+      .execute(),
+  )
   const all = async (table: 'users' | 'sessions'): Promise<number> => {
     if (!wholeRealm) return 0
     const row = await db
@@ -130,6 +157,7 @@ const count = async (
   return {
     sessions: new Map(sessions.flat()),
     members: new Map(members.flat()),
+    lockedOut: new Map(lockedOut),
     realm: { users: await all('users'), sessions: await all('sessions') },
   }
 }
@@ -171,7 +199,7 @@ export const impactsOf = async (
         kind: effect.draft.kind.kind,
         key: keyOf(effect),
         sessions: whole.sessions + sum(counting.sessions, shutOut),
-        users: whole.users + idsOf(shutOut, User).length,
+        users: whole.users + idsOf(shutOut, User).length + sum(counting.lockedOut, shutOut),
         members: sum(counting.members, touched),
         documents: along.length,
         ...(gains.length > 0 ? { gains } : {}),

@@ -43,6 +43,7 @@ const broken: Readonly<Record<string, Doc>> = {
     protocol: 'saml',
     config: { bindPassword: 'x', url: 'ldap://x' },
   },
+  'identity-provider-mapper': { name: 'm', type: 'role', value: 'x', attribute: 'email' },
   'key-policy': { rotateEvery: '90d', keepFor: '1h' },
   'message-template': {
     templateKey: 't',
@@ -92,14 +93,23 @@ const broken: Readonly<Record<string, Doc>> = {
   },
 }
 
-const parents: Readonly<Record<string, string>> = { client: 'parent', 'saml-client': 'sp' }
+const parents: Readonly<Record<string, string>> = {
+  client: 'parent',
+  'saml-client': 'sp',
+  'identity-provider': 'google',
+}
+
+/** What a parent has to have beside its key. */
+const required: Readonly<Record<string, object>> = {
+  'saml-client': { assertionConsumerServiceUrl: 'https://sp.example/acs' },
+  'identity-provider': { protocol: 'google', config: { clientId: 'us' } },
+}
 
 /** An entry of the section that a kind of parents has, with documents below it. */
 const parentEntry = (parentKind: string, below: object) => {
   const { section, keyFields } = kindNamed(parentKind)
   const own = { [keyFields[0] ?? '']: parents[parentKind] }
-  const url = { assertionConsumerServiceUrl: 'https://sp.example/acs' }
-  return { [section]: [{ ...own, ...(parentKind === 'saml-client' ? url : {}), ...below }] }
+  return { [section]: [{ ...own, ...required[parentKind], ...below }] }
 }
 
 const draftOf = (kindName: string, doc: Doc, parentKey?: string): Draft => {
@@ -174,7 +184,7 @@ describe('a shared rule', () => {
     expect(checkClient?.(draft, drafts)).toEqual([])
     const given = { ...draft, secrets: { '/secret': 'x' } }
     expect(checkClient?.(given, drafts)).toMatchObject([{ field: '/secret' }])
-    const provider = draftOf('identity-provider', { alias: 'i', protocol: 'oidc' })
+    const provider = draftOf('identity-provider', { alias: 'i', protocol: 'google' })
     const stored = { ...provider, sealed: { '/config/clientId': { sealed: 'x' } } }
     const checkProvider = withSharedRules({}).get('identity-provider')?.check
     expect(checkProvider?.(provider, drafts)).toMatchObject([{ field: '/config/clientId' }])

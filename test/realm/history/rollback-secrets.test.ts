@@ -13,7 +13,7 @@ const sent = [
     doc: (host: string) => ({
       alias: 'oidc',
       protocol: 'oidc',
-      config: { clientId: 'us', tokenUrl: `https://${host}/token` },
+      config: { issuer: 'https://id.example', clientId: 'us', tokenUrl: `https://${host}/token` },
     }),
   },
   {

@@ -1,0 +1,6 @@
+/** Our addresses for a provider: what is registered there. */
+
+import type { Issuer } from '#server/tokens/issuers.ts'
+
+export const brokerUrl = (issuer: Pick<Issuer, 'url'>, alias: string, last: string): string =>
+  `${issuer.url}/broker/${encodeURIComponent(alias)}/${last}`

@@ -1,0 +1,129 @@
+/**
+ * What a sign-in through a provider changes of the user, by `syncMode`: IMPORT at the first sign-in; FORCE at every one, and
+ * what the provider withdraws goes; LEGACY at every one, and nothing goes. Declared users are left alone: their file says
+ * what they have. Memberships that were given by hand stay (`mapped-memberships.ts`).
+ */
+
+import type { UserFields } from '#schemas/wire/records.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import {
+  giveMapped,
+  type MappedTarget,
+  mappedTo,
+  withdrawMapped,
+} from '#server/users/links/mapped-memberships.ts'
+import { mappedProfile } from '#server/users/links/mapped-profile.ts'
+import { fieldsOf } from '#server/users/user-record.ts'
+import type { Provider, UpstreamIdentity } from '../protocol.ts'
+import { type Mapped, mappedOf } from './mappers.ts'
+
+type Attributes = UserFields['attributes']
+
+const names = ['firstName', 'lastName'] as const
+
+const isName = (name: string): name is (typeof names)[number] => names.some((one) => one === name)
+
+const sameTarget = (a: MappedTarget, b: MappedTarget): boolean =>
+  a.kind === b.kind && a.target_id === b.target_id
+
+/** Attributes by what the mappers say; those without a value go where the mode says so. */
+const attributesAfter = (before: Attributes, mapped: readonly Mapped[]): Attributes => {
+  const after: Record<string, readonly string[]> = { ...before }
+  for (const { mode, attribute } of mapped) {
+    if (!attribute || isName(attribute.name)) continue
+    if (attribute.values.length > 0) after[attribute.name] = attribute.values
+    else if (mode === 'FORCE') delete after[attribute.name]
+  }
+  return after as Attributes
+}
+
+const namesFrom = (
+  mapped: readonly Mapped[],
+): Partial<Pick<UserFields, 'firstName' | 'lastName'>> => {
+  const found: Partial<Record<'firstName' | 'lastName', string>> = {}
+  for (const { attribute } of mapped) {
+    const [value] = attribute?.values ?? []
+    if (attribute && value !== undefined && isName(attribute.name)) found[attribute.name] = value
+  }
+  return found
+}
+
+export const createMapping = ({
+  storage,
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}) => {
+  /** Given ones, and those that the provider has withdrawn. */
+  const memberships = async (
+    provider: Provider,
+    user: UserRow,
+    mapped: readonly Mapped[],
+    isFirst: boolean,
+  ): Promise<Statement[]> => {
+    const all = mapped.flatMap(({ mode, membership }) =>
+      membership ? [{ mode, ...membership }] : [],
+    )
+    const wanted = all.filter(({ isGiven }) => isGiven)
+    const given = wanted.filter(({ mode }) => isFirst || mode !== 'IMPORT')
+    const recorded = await mappedTo(storage, user.id, provider.id)
+    const withdrawn = recorded.filter((row) => {
+      if (wanted.some(({ target }) => sameTarget(target, row))) return false
+      const about = all.filter(({ target }) => sameTarget(target, row))
+      // Of a mapper that is gone, the provider decides.
+      return about.length === 0
+        ? provider.doc.syncMode === 'FORCE'
+        : about.every(({ mode }) => mode === 'FORCE')
+    })
+    return [
+      ...given.flatMap(({ target }) => giveMapped(storage, user.id, provider.id, target)),
+      ...withdrawn.flatMap((row) => withdrawMapped(storage, user.id, provider.id, row)),
+    ]
+  }
+
+  return {
+    /** Attributes and names that mappers give to a new account. */
+    newcomer: async (
+      view: RealmView,
+      provider: Provider,
+      identity: UpstreamIdentity,
+    ): Promise<Partial<Pick<UserFields, 'firstName' | 'lastName' | 'attributes'>>> => {
+      const mapped = await mappedOf(view, provider, identity)
+      const attributes = attributesAfter({}, mapped)
+      return {
+        ...namesFrom(mapped),
+        ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
+      }
+    },
+
+    /** To be committed with the sign-in, after the statements that make the user where it is the first. */
+    signedIn: async (
+      view: RealmView,
+      provider: Provider,
+      identity: UpstreamIdentity,
+      user: UserRow,
+      { isFirst }: { readonly isFirst: boolean },
+    ): Promise<Statement[]> => {
+      if (user.managed === 1) return []
+      const mapped = await mappedOf(view, provider, identity)
+      const roles = await memberships(provider, user, mapped, isFirst)
+      const active = mapped.filter(({ mode }) => isFirst || mode !== 'IMPORT')
+      const follows = provider.doc.syncMode === 'FORCE'
+      const before = fieldsOf(user)
+      const said = {
+        ...(follows && identity.firstName !== undefined ? { firstName: identity.firstName } : {}),
+        ...(follows && identity.lastName !== undefined ? { lastName: identity.lastName } : {}),
+        ...namesFrom(active),
+      }
+      const attributes = attributesAfter(before.attributes, active)
+      const change = mappedProfile(storage, user, { ...said, attributes }, clock.now())
+      return [...roles, ...change]
+    },
+  }
+}
+
+export type Mapping = ReturnType<typeof createMapping>

@@ -1,0 +1,40 @@
+/**
+ * Names and attributes that a provider or a directory sets at a sign-in. Without a guard on the version: a sign-in changes the
+ * same row in the same transaction, and columns that the provider does not set stay as they are.
+ */
+
+import { sql } from 'kysely'
+import type { UserFields } from '#schemas/wire/records.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { refusal } from '#server/storage/values.ts'
+
+export type MappedProfile = Partial<Pick<UserFields, 'firstName' | 'lastName' | 'attributes'>>
+
+const storable = (value: string | null | undefined): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= 255 && refusal(value) === undefined
+
+/** Nothing where nothing changes; a value that cannot be stored is left out. */
+export const mappedProfile = (
+  { db }: Pick<Storage, 'db'>,
+  user: UserRow,
+  { firstName, lastName, attributes }: MappedProfile,
+  now: number,
+): Statement[] => {
+  const json = JSON.stringify(attributes ?? JSON.parse(user.attributes))
+  const set = {
+    ...(storable(firstName) && firstName !== user.first_name ? { first_name: firstName } : {}),
+    ...(storable(lastName) && lastName !== user.last_name ? { last_name: lastName } : {}),
+    ...(json !== user.attributes && refusal(json) === undefined ? { attributes: json } : {}),
+  }
+  if (Object.keys(set).length === 0) return []
+  return [
+    statement(
+      db
+        .updateTable('users')
+        .set({ ...set, version: sql<number>`version + 1`, updated_at: now })
+        .where('id', '=', user.id),
+    ),
+  ]
+}

@@ -1,0 +1,164 @@
+/** Logouts at an identity provider end sessions here, and ours go there. */
+
+import type { JWTPayload } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { originOf } from '#server/broker/sessions/upstream-sessions.ts'
+import { backends } from '../support/backends.ts'
+import { type Broker, openBrokerRealm } from './trips.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+const event = 'http://schemas.openid.net/event/backchannel-logout'
+
+describe.each(backends)('a logout across an identity provider on $name', (backend) => {
+  let realm: Broker
+  let partner: Upstream
+  let count = 0
+
+  beforeAll(async () => {
+    ;[realm, partner] = await Promise.all([openBrokerRealm(backend), startUpstream()])
+    partner.now = () => realm.clock.now()
+    await realm.must('POST', '/identity-providers', {
+      alias: 'partner',
+      protocol: 'oidc',
+      config: { issuer: partner.issuer, clientId: 'us', clientSecret: 'a secret of ours' },
+    })
+  })
+  afterAll(async () => {
+    await realm.close()
+    await partner.close()
+  })
+
+  /** A session of a new user that came from this session there. */
+  const signIn = async (sub: string, sid: string) => {
+    count += 1
+    const identity = await realm.trip('partner', partner, { sub, sid })
+    const { userId } = await realm.must('POST', '/users', { username: `user-${count}` })
+    const { areas } = realm.server
+    const { view, settings } = await realm.issuer()
+    const provider = await areas.broker.providers.find(view, 'partner', { kind: 'link' })
+    const opened = areas.sessions.openStatements({
+      realm: 'shop',
+      userId,
+      ip: '127.0.0.1',
+      userAgent: undefined,
+      rememberMe: false,
+      settings,
+    })
+    await areas.storage.commit([
+      ...opened.statements,
+      areas.broker.sessions.opened(opened.session, originOf(provider?.id ?? '', identity)),
+    ])
+    const isAlive = async () =>
+      (await areas.sessions.findBySid('shop', opened.session.sid, settings)) !== undefined
+    return { isAlive, cookie: opened.cookieValue, idToken: identity.session?.idToken, userId }
+  }
+
+  const claims = (change: Record<string, unknown> = {}): JWTPayload => {
+    const now = Math.floor(realm.clock.now() / 1000)
+    count += 1
+    return {
+      iss: partner.issuer,
+      aud: 'us',
+      iat: now,
+      exp: now + 120,
+      jti: `j-${count}`,
+      events: { [event]: {} },
+      ...change,
+    }
+  }
+  const tell = async (token: string, alias = 'partner') =>
+    fetch(`${realm.server.baseUrl}/realms/shop/broker/${alias}/logout`, {
+      method: 'POST',
+      body: new URLSearchParams({ logout_token: token }),
+    })
+
+  it('ends the session that came from the session there, and no other', async () => {
+    const [one, other] = [await signIn('ada', 's-1'), await signIn('bob', 's-2')]
+    const answer = await tell(await partner.sign(claims({ sid: 's-1' }), { typ: 'logout+jwt' }))
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect([await one.isAlive(), await other.isAlive()]).toEqual([false, true])
+    const { items } = await realm.must('GET', '/events?type=LOGOUT')
+    expect(JSON.stringify(items)).toContain('identity provider partner')
+  })
+
+  it('ends all sessions of a subject where no session is named', async () => {
+    const [one, two] = [await signIn('eve', 's-3'), await signIn('eve', 's-4')]
+    expect((await tell(await partner.sign(claims({ sub: 'eve' })))).status).toBe(200)
+    expect([await one.isAlive(), await two.isAlive()]).toEqual([false, false])
+  })
+
+  it('refuses a token that is not for us, is no logout token, or was presented before', async () => {
+    const { isAlive } = await signIn('dan', 's-5')
+    const wrong: Record<string, unknown>[] = [
+      { iss: 'https://evil.example' },
+      { aud: 'them' },
+      { events: {} },
+      { events: undefined },
+      { nonce: 'n' },
+      { jti: undefined },
+      { sid: undefined },
+      { iat: Math.floor(realm.clock.now() / 1000) - 600 },
+    ]
+    for (const change of wrong)
+      expect((await tell(await partner.sign(claims({ sid: 's-5', ...change })))).status).toBe(400)
+    expect((await tell('x.y.z')).status).toBe(400)
+    expect(await isAlive()).toBe(true)
+    const token = await partner.sign(claims({ sid: 's-5' }))
+    expect((await tell(token)).status).toBe(200)
+    expect((await tell(token)).status).toBe(400)
+    expect((await tell(token, 'nowhere')).status).toBe(404)
+  })
+
+  it('goes there when the user signs out here, and comes back once', async () => {
+    const { cookie, idToken = '', isAlive } = await signIn('fay', 's-6')
+    const { baseUrl } = realm.server
+    const session = `iam-session-shop=${cookie}`
+    const page = await fetch(`${baseUrl}/realms/shop/logout`, { headers: { cookie: session } })
+    const csrf = /name="_csrf" value="([^"]+)"/.exec(await page.text())?.[1] ?? 'none'
+    expect(csrf).not.toBe('none')
+    const left = await fetch(`${baseUrl}/realms/shop/logout`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: session },
+      body: new URLSearchParams({ _csrf: csrf }),
+    })
+    expect(left.status, await left.text()).toBe(303)
+    expect(left.headers.get('location')).toContain(partner.url)
+    const there = new URL(left.headers.get('location') ?? '')
+    expect(there.origin + there.pathname).toBe(`${partner.url}/end`)
+    expect(Object.fromEntries(there.searchParams)).toMatchObject({
+      id_token_hint: idToken,
+      client_id: 'us',
+      post_logout_redirect_uri: `${baseUrl}/realms/shop/broker/partner/logout`,
+    })
+    expect(await isAlive()).toBe(false)
+    const state = there.searchParams.get('state') ?? ''
+    const trip = left.headers.getSetCookie().find((one) => one.startsWith('iam-broker-shop=')) ?? ''
+    const back = (headers: Record<string, string>) =>
+      fetch(`${baseUrl}/realms/shop/broker/partner/logout?state=${state}`, {
+        redirect: 'manual',
+        headers,
+      })
+    const answer = await back({ cookie: trip.split(';')[0] ?? '' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/realms/shop/logout'])
+  })
+
+  it('does not wait for a provider that does not answer', async () => {
+    const { cookie, isAlive } = await signIn('gil', 's-7')
+    realm.clock.advance(25 * 60 * 60_000)
+    const { areas } = realm.server
+    const { view } = await realm.issuer()
+    expect(view.realm).toBe('shop')
+    partner.lies = {
+      answer: (_path, response) => {
+        response.writeHead(503).end()
+        return true
+      },
+    }
+    expect(
+      await areas.broker.leaveUpstream(await realm.issuer(), cookie, () => 'b', undefined),
+    ).toBe(undefined)
+    partner.lies = {}
+    expect(await isAlive()).toBe(false)
+  })
+})
