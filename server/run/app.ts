@@ -29,7 +29,6 @@ export const createApp = (areas: Areas): FastifyInstance => {
   app.register(broker.routes)
   app.register(oidc.routes)
   app.register(saml.routes(oidc.framesOf))
-  app.register(broker.routes)
   app.register(selfService.routes)
   app.register(admin.routes)
   return app

@@ -21,6 +21,7 @@ import type { Provider, UpstreamIdentity } from '../protocol.ts'
 import { type Mapped, mappedOf } from './mappers.ts'
 
 type Attributes = UserFields['attributes']
+type MappingProvider = Pick<Provider, 'id' | 'doc'>
 
 const names = ['firstName', 'lastName'] as const
 
@@ -60,7 +61,7 @@ export const createMapping = ({
 }) => {
   /** Given ones, and those that the provider has withdrawn. */
   const memberships = async (
-    provider: Provider,
+    provider: MappingProvider,
     user: UserRow,
     mapped: readonly Mapped[],
     isFirst: boolean,
@@ -86,24 +87,10 @@ export const createMapping = ({
   }
 
   return {
-    /** Attributes and names that mappers give to a new account. */
-    newcomer: async (
-      view: RealmView,
-      provider: Provider,
-      identity: UpstreamIdentity,
-    ): Promise<Partial<Pick<UserFields, 'firstName' | 'lastName' | 'attributes'>>> => {
-      const mapped = await mappedOf(view, provider, identity)
-      const attributes = attributesAfter({}, mapped)
-      return {
-        ...namesFrom(mapped),
-        ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
-      }
-    },
-
     /** To be committed with the sign-in, after the statements that make the user where it is the first. */
     signedIn: async (
       view: RealmView,
-      provider: Provider,
+      provider: MappingProvider,
       identity: UpstreamIdentity,
       user: UserRow,
       { isFirst }: { readonly isFirst: boolean },

@@ -3,6 +3,7 @@
  * session here came from. What was taken away meanwhile (the provider, the link) ends the sign-in without a session.
  */
 
+import type { Mapping } from '#server/broker/mapping/mapping.ts'
 import { originOf, type UpstreamSessions } from '#server/broker/sessions/upstream-sessions.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -24,12 +25,13 @@ interface Parts {
   readonly links: Pick<Links, 'find'>
   readonly linkWrites: LinkWrites
   readonly sessions: Pick<UpstreamSessions, 'opened'>
+  readonly mapping: Mapping
 }
 
 const nothing: Writes = { statements: [], events: [] }
 
 export const createBrokeredSignIns = (parts: Parts): Vouching => {
-  const { storage, clock, providers, identities, links, linkWrites, sessions } = parts
+  const { storage, clock, providers, identities, links, linkWrites, sessions, mapping } = parts
 
   const providerOf = async (
     view: RealmView,
@@ -58,14 +60,19 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
         const link = await links.find({ realm, id: provider.id }, identity)
         const isTaken = link !== undefined && link.user_id !== user.id
         const isGone = link === undefined && broker.isNew !== true
-        return isTaken || isGone ? undefined : { statements: [origin], events: [login] }
+        if (isTaken || isGone) return undefined
+        const isFirst = broker.isNew === true
+        const mapped = await mapping.signedIn(view, provider, identity, user, { isFirst })
+        return { statements: [origin, ...mapped], events: [login] }
       }
       if (broker.linksTo !== user.id) return nothing
       const linked = await linkWrites.first(place, { provider, identity }, user)
       const { organization } = provider
+      const mapped = await mapping.signedIn(view, provider, identity, user, { isFirst: true })
       return {
         statements: [
           ...linked.statements,
+          ...mapped,
           ...(organization
             ? [joinOrganization(storage, user.id, organization.id, clock.now())]
             : []),

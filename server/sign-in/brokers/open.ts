@@ -64,6 +64,7 @@ export const openSignInBrokers = (needs: SignInBrokerNeeds) => {
       links,
       linkWrites,
       sessions: broker.sessions,
+      mapping: broker.mapping,
     }),
     arrivals,
     departures,
