@@ -368,6 +368,17 @@ describe.each(anyBackend)('a directory that locks accounts, on $name', (backend)
     await ldap?.close()
   })
 
+  it('is not asked when failures elsewhere have brought the account close to its lock', async () => {
+    const times = Array.from({ length: 3 }, (_, i) => {
+      const at = new Date().toISOString().replaceAll(/[-:T]|\..*/g, '')
+      return `${at}.${String(i).padStart(6, '0')}Z`
+    })
+    const eve = entryOf('eve', { pwdFailureTime: times })
+    ldap.entries.push(eve)
+    expect((await it_.grant('eve', secretOf('eve'))).status).toBe(400)
+    expect(ldap.binds).not.toContain(eve.dn)
+  })
+
   it('gets no more wrong passwords than leave the account open, one after the other or at once', async () => {
     await Promise.all(Array.from({ length: 12 }, (_, i) => it_.grant('ada', `wrong ${i}`)))
     await it_.grant('ada', 'wrong again')

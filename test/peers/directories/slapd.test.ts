@@ -182,7 +182,7 @@ describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
   it('records the warning of the password policy', async () => {
     const hourAgo = new Date(Date.now() - 3_600_000)
     const changed = hourAgo.toISOString().replaceAll(/[-:T]|\..*/g, '')
-    slapd.modify(
+    await slapd.modify(
       `dn: ${dnOf('ada')}\nchangetype: modify\nreplace: pwdChangedTime\npwdChangedTime: ${changed}Z\n`,
     )
     await it_.grant('ada', secret)
@@ -203,7 +203,9 @@ describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
   })
 
   it('tells a user whose password was reset to change it first', async () => {
-    slapd.modify(`dn: ${dnOf('dora')}\nchangetype: modify\nreplace: pwdReset\npwdReset: TRUE\n`)
+    await slapd.modify(
+      `dn: ${dnOf('dora')}\nchangetype: modify\nreplace: pwdReset\npwdReset: TRUE\n`,
+    )
     const page = await it_.page('dora', secret)
     expect(page.status).toBe(403)
     expect(page.body).toContain('Change your password first')
@@ -229,7 +231,7 @@ describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
 
   it('keeps the account of an entry that is renamed and moved, and follows a change', async () => {
     const user = (await it_.site.admin('GET', '/users?search=user0001')).body[0]
-    slapd.modify(
+    await slapd.modify(
       [
         `dn: ou=sales,${people}`,
         'changetype: add',
@@ -275,7 +277,7 @@ describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
     const before = await users()
     await provide({ userSearchBase: `ou=nowhere,${suffix}` })
     expect((await sync()).status).toBe(503)
-    slapd.modify(
+    await slapd.modify(
       [
         `dn: ou=hidden,${people}`,
         'changetype: add',

@@ -44,7 +44,11 @@ const ldif = (): string =>
     ...Array.from({ length: groups }, (_, n) => groupLdif(n)),
   ].join('')
 
-const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
+const measureOn = async (
+  backend: Backend,
+  slapd: Slapd,
+  progress: (text: string) => void,
+): Promise<Row[]> => {
   const database = await backend.create()
   try {
     await database.withParts(async ({ realm }) => {
@@ -72,7 +76,9 @@ const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
       })
     })
     const server = await database.serve({ IAMCTL_OUTGOING_ALLOW: '127.0.0.1' })
+    progress(`${backend.name}: ready`)
     const headers = await signInAsAdmin(server.url)
+    progress(`${backend.name}: signed in`)
     const before = rssOf(server.pid)
     const sync = async (what: string, query = ''): Promise<Row> => {
       const began = performance.now()
@@ -81,6 +87,7 @@ const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
       const body = (await response.json()) as Record<string, number | string>
       if (response.status !== 200) throw new Error(JSON.stringify(body))
       const seconds = (performance.now() - began) / 1000
+      progress(`${backend.name}: ${what}, ${seconds.toFixed(1)} s`)
       return {
         what,
         on: backend.name,
@@ -93,7 +100,7 @@ const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
     const first = await sync('first sync')
     const unchanged = await sync('all entries, none changed', '?full=true')
     const sweep = await sync('changed entries, none')
-    slapd.modify(
+    await slapd.modify(
       users
         .slice(0, changes)
         .map((uid) => `dn: ${dnOf(uid)}\nchangetype: modify\nreplace: sn\nsn: ${backend.name}\n`)
@@ -105,11 +112,11 @@ const measureOn = async (backend: Backend, slapd: Slapd): Promise<Row[]> => {
   }
 }
 
-export const measureDirectory: Measurement = async ({ backends }) => {
+export const measureDirectory: Measurement = async ({ backends, progress }) => {
   const slapd = await startSlapd({ ldif: ldif() })
   try {
     const rows: Row[] = []
-    for (const backend of backends) rows.push(...(await measureOn(backend, slapd)))
+    for (const backend of backends) rows.push(...(await measureOn(backend, slapd, progress)))
     return {
       title: 'sync of a directory: 20,000 users, 200 groups, 24,900 memberships',
       notes: ['OpenLDAP on the same machine', 'an audit event for each user'],

@@ -1,5 +1,6 @@
 /** OpenLDAP's slapd, as a process on free ports in a folder of its own, filled by slapadd. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,7 @@ export interface Slapd {
   /** Operations that the server has logged (`loglevel stats`). */
   readonly log: () => string
   /** Runs a program of ldap-utils as the root of the directory. */
-  readonly modify: (ldif: string) => void
+  readonly modify: (ldif: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -98,12 +99,13 @@ export const startSlapd = async ({
     url,
     secureUrl,
     log: () => slapd.stderr(),
-    modify: (changes) => {
-      execFileSync(
-        pathOf('ldapmodify'),
-        ['-x', '-H', url, '-D', rootDn, '-w', rootPassword, '-e', 'relax'],
-        { input: changes, stdio: ['pipe', 'ignore', 'pipe'] },
-      )
+    // Not synchronously: slapd would wait for this process to read its log.
+    modify: async (changes) => {
+      const args = ['-x', '-H', url, '-D', rootDn, '-w', rootPassword, '-e', 'relax']
+      const child = spawn(pathOf('ldapmodify'), args, { stdio: ['pipe', 'ignore', 'inherit'] })
+      child.stdin.end(changes)
+      const [code] = await once(child, 'exit')
+      if (code !== 0) throw new Error(`ldapmodify ended with ${code}`)
     },
     close: async () => {
       slapd.kill()
