@@ -9,6 +9,7 @@ import { Organization } from '#schemas/kinds/users/organization.ts'
 import type { ListedProvider, Providers } from '#server/broker/providers.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import {
+  isOfDomain,
   type OrganizationContent,
   openOrganization,
   organizationsOfAddress,
@@ -48,6 +49,12 @@ export interface SignInProviders {
   linkable(view: RealmView): Promise<readonly SignInProvider[]>
   /** Whether a sign-in may use it: whatever its pages show. */
   isUsable(provider: SignInProvider, asked: Pick<SignInState, 'organizationHint'>): boolean
+  /** Whether a browser may leave for it: a hidden one takes the organization, or an address of its domains. */
+  isReachable(
+    provider: SignInProvider,
+    asked: Pick<SignInState, 'organizationHint'>,
+    address: string | undefined,
+  ): boolean
   /** What the pages of a sign-in show. */
   shown(view: RealmView, asked: Asked): Promise<readonly SignInProvider[]>
   /** Those of the organizations of an address, known or not. */
@@ -104,6 +111,13 @@ export const createSignInProviders = ({
     byId: async (view, id) => (await all(view)).find((one) => one.id === id),
     linkable: async (view) => (await all(view)).filter(({ organization }) => !organization),
     isUsable,
+    isReachable: (provider, asked, address = '') => {
+      const { doc, organization } = provider
+      const isOwn =
+        organization !== undefined &&
+        (organization.alias === asked.organizationHint || isOfDomain(organization, address))
+      return isUsable(provider, asked) && (!doc.hideOnLogin || isOwn)
+    },
     ofAddress,
     hasOrganizations: async (view) =>
       (await forSignIn(view)).some(({ organization }) => organization !== undefined),

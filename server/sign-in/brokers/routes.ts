@@ -41,7 +41,7 @@ export interface BrokerRouteParts extends TurnParts, PageScopeParts {
   readonly recorder: Pick<Recorder, 'commit'>
   readonly signIns: Pick<SignIns, 'find' | 'save'>
   readonly broker: Pick<BrokerArea, 'receive' | 'finish' | 'tripCookie'>
-  readonly providers: Pick<SignInProviders, 'find' | 'isUsable'>
+  readonly providers: Pick<SignInProviders, 'find' | 'isUsable' | 'isReachable'>
   readonly arrivals: Arrivals
   readonly departures: Departures
   readonly refusals: Refusals
@@ -145,7 +145,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
     const at = asked && (await engine.askAt(visitor, asked, providerStepId))
     const only = at?.execution.config['provider']
     const isMeant = only === undefined || only === alias
-    if (!at || !isMeant || !providers.isUsable(provider, at.signIn.state))
+    if (!at || !isMeant || !providers.isReachable(provider, at.signIn.state, addressIn(at)))
       throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
     const saving = signIns.save(at.signIn, at.signIn.state, visitor.browser)
     await recorder.commit(saving.statements, [])

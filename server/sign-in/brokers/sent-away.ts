@@ -29,7 +29,7 @@ export const createSentAway =
     providers,
   }: {
     readonly engine: Pick<Engine, 'askAt'>
-    readonly providers: Pick<SignInProviders, 'find' | 'isUsable'>
+    readonly providers: Pick<SignInProviders, 'find' | 'isReachable'>
   }): SentAway =>
   async (request, { visitor, pending }, asked) => {
     if (stays(request)) return undefined
@@ -38,7 +38,8 @@ export const createSentAway =
     if (alias === undefined) return undefined
     const at = await engine.askAt(visitor, asked, providerStepId)
     const provider = at && (await providers.find(visitor.view, alias))
-    if (!at || !provider || !providers.isUsable(provider, at.signIn.state)) return undefined
+    if (!at || !provider) return undefined
+    if (!providers.isReachable(provider, at.signIn.state, undefined)) return undefined
     const { realm, handle, state } = asked.signIn
     return departurePath({ realm, handle, state, stored: false }, alias)
   }

@@ -85,6 +85,11 @@ const domainOf = (address: string): string => domainKey(address.slice(address.la
 const mailDomain = ({ email_key, email_verified }: UserRow): string =>
   email_verified === 1 && email_key !== null ? domainOf(email_key) : ''
 
+/** Whether an address lies in a verified domain of the organization. */
+export const isOfDomain = ({ doc }: OrganizationContent, address: string): boolean =>
+  address.includes('@') &&
+  doc.domains.some(({ name, verified }) => verified && domainKey(name) === domainOf(address))
+
 const ofDomain = async (view: RealmView, domain: string): Promise<OrganizationRecord[]> => {
   if (domain === '') return []
   const all = await view.list(Organization.kind)

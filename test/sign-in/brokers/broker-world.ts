@@ -17,8 +17,11 @@ export interface BrokerWorld extends World {
   through(browser: SignInBrowser, user: UpstreamUser, alias?: string): Promise<Answer>
   /** Brings an answer to this browser, and follows. */
   comeBack(browser: SignInBrowser, address: string): Promise<Answer>
-  /** The user of the session of a browser. */
+  /** The address, and the id, of the user of the session of a browser. */
   whoIs(browser: SignInBrowser): Promise<string | undefined>
+  userIdOf(browser: SignInBrowser): Promise<string | undefined>
+  /** Sends the form of a page of the account. */
+  account(browser: SignInBrowser, page: string, fields: Record<string, string>): Promise<Answer>
   linksOf(userId: string): Promise<{ provider: string; subject: string; user_id: string }[]>
   userNamed(name: string): Promise<Record<string, unknown> | undefined>
 }
@@ -63,6 +66,14 @@ export const openBrokerWorld = async (backend: Backend): Promise<BrokerWorld> =>
     return answer.status === 303 ? browser.open(answer.location ?? '') : answer
   }
 
+  const userOf = (browser: SignInBrowser) =>
+    db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .select(['users.id', 'users.email'])
+      .where('sessions.id', '=', sha256(browser.cookies.get('iam-session-shop') ?? ''))
+      .executeTakeFirst()
+
   return {
     ...world,
     upstream,
@@ -71,15 +82,14 @@ export const openBrokerWorld = async (backend: Backend): Promise<BrokerWorld> =>
     comeBack,
     through: async (browser, user, alias) =>
       comeBack(browser, await upstream.authorize(await leave(browser, alias), user)),
-    whoIs: async (browser) => {
-      const cookie = browser.cookies.get('iam-session-shop') ?? ''
-      const row = await db
-        .selectFrom('sessions')
-        .innerJoin('users', 'users.id', 'sessions.user_id')
-        .select('users.email')
-        .where('sessions.id', '=', sha256(cookie))
-        .executeTakeFirst()
-      return row?.email ?? undefined
+    whoIs: async (browser) => (await userOf(browser))?.email ?? undefined,
+    userIdOf: async (browser) => (await userOf(browser))?.id,
+    account: async (browser, page, fields) => {
+      const path = `/realms/shop/account/${page}`
+      const { body } = await browser.get(path)
+      const _csrf = /name="_csrf" value="([^"]+)"/.exec(body)?.[1] ?? ''
+      const answer = await browser.post(path, { _csrf, ...fields })
+      return answer.status === 303 ? browser.open(answer.location ?? '') : answer
     },
     linksOf: (userId) =>
       db
