@@ -145,6 +145,7 @@ export const createWorld = (server: TestServer): World => {
     orgId: 'organization',
     scopeId: 'client-scope',
     claimId: 'claim',
+    alias: 'identity-provider',
   }
 
   /** Fails for a parameter that is not known here. */
