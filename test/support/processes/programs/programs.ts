@@ -71,15 +71,10 @@ const programs = {
     files: ['/usr/lib/python3/dist-packages/onelogin/saml2/__init__.py'],
     packages: ['python3-onelogin-saml2'],
   },
-  // Directories: OpenLDAP, and Samba as an Active Directory.
+  // A directory.
   slapd: { files: ['/usr/sbin/slapd'], packages: ['slapd'] },
   slapadd: { files: ['/usr/sbin/slapadd'], packages: ['slapd'] },
   ldapmodify: { files: ['/usr/bin/ldapmodify'], packages: ['ldap-utils'] },
-  samba: { files: ['/usr/sbin/samba'], packages: ['samba-ad-dc'] },
-  samba_tool: {
-    files: ['/usr/bin/samba-tool'],
-    packages: ['samba-ad-provision', 'samba-dsdb-modules', 'winbind'],
-  },
   // A clock that jumps while the server runs.
   faketime: {
     files: ['x86_64', 'aarch64'].map(
