@@ -16,7 +16,7 @@ export interface SyncActionParts {
 }
 
 const count = { type: 'integer', minimum: 0 } as const
-const value = { type: ['string', 'boolean', 'null'] } as const
+const value = { anyOf: [{ type: 'string' }, { type: 'boolean' }, { type: 'null' }] } as const
 
 const reply = bodyOf({
   ignored: {
