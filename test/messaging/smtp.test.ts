@@ -323,7 +323,7 @@ describe('a mail', () => {
     const spoken = (locale: string) => ({
       user: { username: 'a', attributes: { locale: [locale] } },
     })
-    expect(await subjects(spoken('nl-BE'))).toBe(`Je code voor ${realm()}`)
+    expect(await subjects(spoken('nl-BE'))).toBe(`Uw code voor ${realm()}`)
     expect(await subjects(spoken('xx'))).toBe(`Your code for ${realm()}`)
     await server.admin.send('PUT', `${base}/settings`, { defaultLocale: 'es' })
     expect(await subjects(spoken('xx'))).toMatch(/^=\?UTF-8\?Q\?Tu_c/)
