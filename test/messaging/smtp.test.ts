@@ -326,7 +326,7 @@ describe('a mail', () => {
     expect(await subjects(spoken('nl-BE'))).toBe(`Uw code voor ${realm()}`)
     expect(await subjects(spoken('xx'))).toBe(`Your code for ${realm()}`)
     await server.admin.send('PUT', `${base}/settings`, { defaultLocale: 'es' })
-    expect(await subjects(spoken('xx'))).toMatch(/^=\?UTF-8\?Q\?Tu_c/)
+    expect(await subjects(spoken('xx'))).toMatch(/^=\?UTF-8\?Q\?Su_c/)
     expect(await subjects({ ...spoken('nl'), locale: 'en' })).toBe(`Your code for ${realm()}`)
     await server.admin.send('PUT', `${base}/messaging/templates`, {
       templateKey: 'otp-email',
