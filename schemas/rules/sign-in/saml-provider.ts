@@ -13,18 +13,18 @@ const fault = (key: string, code: string, message: string): FieldError => ({
   message,
 })
 
-/** Each needs the other: a key without its certificate signs what nobody can check. */
+/** A key needs its certificate, which the other side checks it by. A plan without secrets has the certificate alone. */
 const pairs = [
   ['spSigningPrivateKey', 'spSigningCertificate'],
   ['tlsClientPrivateKey', 'tlsClientCertificate'],
 ] as const
 
 const pairFaults = (given: ReadonlySet<string>): FieldError[] =>
-  pairs.flatMap(([key, certificate]) => {
-    if (given.has(key) === given.has(certificate)) return []
-    const [missing, other] = given.has(key) ? [certificate, key] : [key, certificate]
-    return [fault(missing, 'required', `is required with ${other}`)]
-  })
+  pairs.flatMap(([key, certificate]) =>
+    given.has(key) && !given.has(certificate)
+      ? [fault(certificate, 'required', `is required with ${key}`)]
+      : [],
+  )
 
 const bindingFaults = (config: Config, hasArtifact: boolean): FieldError[] => {
   const isOneOf = (given: string | undefined, ...names: (keyof typeof bindingUrns)[]): boolean =>

@@ -15,6 +15,7 @@ export interface SecretDocument {
   readonly entry: Doc
 }
 
+const { certificate } = makeCertificate(['eid.example'])
 const eid = {
   alias: 'eid',
   protocol: 'eherkenning',
@@ -22,7 +23,7 @@ const eid = {
     ssoUrl: 'https://eid.example/sso',
     idpEntityId: 'https://eid.example',
     spEntityId: 'https://sp.example',
-    idpSigningCertificate: makeCertificate(['eid.example']).certificate,
+    idpSigningCertificate: certificate,
     minimumLoa: 'urn:etoegang:core:assurance-class:loa3',
   },
 }
@@ -41,7 +42,16 @@ const entries: Readonly<Record<string, Doc>> = {
     config: { url: 'ldaps://ldap.example', userSearchBase: 'ou=people' },
   },
   'identity-provider /config/spDecryptionPrivateKey': { ...eid, alias: 'eid-decryption' },
-  'identity-provider /config/spSigningPrivateKey': { ...eid, alias: 'eid-signing' },
+  'identity-provider /config/spSigningPrivateKey': {
+    ...eid,
+    alias: 'eid-signing',
+    config: { ...eid.config, spSigningCertificate: certificate },
+  },
+  'identity-provider /config/tlsClientPrivateKey': {
+    ...eid,
+    alias: 'eid-tls',
+    config: { ...eid.config, tlsClientCertificate: certificate },
+  },
   'messaging-provider /secret': {
     channel: 'EMAIL',
     driver: 'smtp',
@@ -66,6 +76,7 @@ const hash = (salt: string): string =>
 const values: Readonly<Record<string, (n: number) => string>> = {
   'identity-provider /config/spDecryptionPrivateKey': newKeyPem,
   'identity-provider /config/spSigningPrivateKey': newKeyPem,
+  'identity-provider /config/tlsClientPrivateKey': newKeyPem,
   'user /passwordHash': (n) => hash(Buffer.from(`some salt of user ${n}`).toString('base64url')),
 }
 
