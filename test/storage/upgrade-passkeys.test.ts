@@ -136,7 +136,10 @@ describe.each(backends)('a $name database of before passkeys were offered', (bac
     const browser = {
       ...seed('browser'),
       description: 'Sign-in in a browser: by a password, or by a passkey that verifies its user.',
-      authenticationExecutions: seed('browser')['authenticationExecutions'].slice(0, 2),
+      authenticationExecutions: (seed('browser')['authenticationExecutions'] as object[]).slice(
+        0,
+        2,
+      ),
     }
     const offered = async () => {
       expect(await flowOf('master', 'browser')).toEqual({
