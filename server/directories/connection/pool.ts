@@ -14,7 +14,7 @@ import { DirectoryAway, DirectoryRefused, resultCodes } from './errors.ts'
 export interface Pool {
   /** Lends a connection that is bound as the bind user, or anonymous where there is none. */
   asBindUser<T>(use: (connection: Connection) => Promise<T>): Promise<T>
-  /** Lends a connection that is bound as nobody in particular. */
+  /** Lends a connection that is not bound as the bind user. */
   forUsers<T>(use: (connection: Connection) => Promise<T>): Promise<T>
   /** A connection of its own, for work that takes long; the caller closes it. */
   open(): Promise<Connection>

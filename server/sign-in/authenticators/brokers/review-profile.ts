@@ -1,6 +1,6 @@
 /**
  * The profile from an identity provider, for the person to look at and complete. `review`: `missing` asks where the provider
- * gave no address, `always` asks everybody, `never` nobody.
+ * gave no address, `always` asks every user, `never` none.
  */
 
 import type { FieldErrorId, FieldErrors } from '#server/http/pages/pages.ts'
