@@ -30,6 +30,8 @@ export const exampleServer = (brandings: Readonly<Record<string, Branding>>) => 
   pages.routes(app, async (realm) => brandings[realm] ?? null)
   app.register(formbody)
   app.get('/status', async () => ({ status: 'PENDING' }))
+  // A page that leads on by itself stays on the screen: a browser shows no answer of 204 (RFC 9110 §15.3.5).
+  app.get('/away', (_request, reply) => reply.code(204).send())
   app.get<{
     Params: { example: string }
     Querystring: { brand?: string; impersonated?: string }

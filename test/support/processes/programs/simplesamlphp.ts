@@ -119,7 +119,11 @@ export const startSimpleSamlPhp = async (options: SimpleSamlPhpOptions): Promise
   file('www/app.php', application)
   file('www/bye.php', 'signed out of the application')
   const env = { SIMPLESAMLPHP_CONFIG_DIR: join(folder, 'config') }
-  const quiet = ['-d', 'error_reporting=0', '-d', `session.save_path=${folder}/sessions`] as const
+  const quiet = [
+    ...['-d', 'error_reporting=0', '-d', `session.save_path=${folder}/sessions`],
+    // Its cache looks at a file every 2 s unless told: new metadata would not be read at once.
+    ...['-d', 'opcache.revalidate_freq=0'],
+  ]
   const readMetadata = async (metadata: string): Promise<void> => {
     const converted = spawnScript(file('convert.php', converter), [file('idp.xml', metadata)], {
       runtime: [program, ...quiet],
