@@ -3,6 +3,7 @@
  * if they had always existed: a rollback does not remove them, and no plan becomes stale. An existing scope of that name stays.
  */
 
+import { keptOf } from './built-in-documents.ts'
 import type { Migration } from './migration.ts'
 
 /** `likeness`: which of the realm's built-in scopes lends its id. There are at least five. */
@@ -23,10 +24,6 @@ const scopes = [
 
 const bodyOf = ({ name, description }: (typeof scopes)[number]): string =>
   JSON.stringify({ name, description })
-
-const keptOf = (scope: (typeof scopes)[number]): string =>
-  `{"key":"${scope.name}","parentId":null,"origin":"built-in","owner":null,"protected":false,` +
-  `"body":${bodyOf(scope)},"secrets":{}}`
 
 export const addScopes: Migration = {
   name: '0014-scopes',
@@ -52,7 +49,7 @@ export const addScopes: Migration = {
       `insert into revision_operations (realm, revision, n, op, kind, document_id, key, after)
         select realm, revision, (select max(n) + 1 from revision_operations as others
             where others.realm = revisions.realm and others.revision = revisions.revision),
-          'create', 'client-scope', id, key, '${keptOf(scope)}'
+          'create', 'client-scope', id, key, '${keptOf({ key: scope.name, body: bodyOf(scope) })}'
         from added_scopes join revisions using (realm)
         where revision = 1 and key = '${scope.name}'`,
     ]),

@@ -5,6 +5,7 @@
  * declares, stays as it is.
  */
 
+import { isUnchanged, keptOf } from './built-in-documents.ts'
 import type { Migration } from './migration.ts'
 
 const key = 'browser-second-factor'
@@ -27,10 +28,6 @@ const bodyOf = (...factors: readonly string[]): string =>
 const old = bodyOf('totp', 'webauthn', 'recovery-code')
 const mended = bodyOf('totp', 'webauthn', 'push', 'recovery-code')
 
-const keptOf = (body: string): string =>
-  `{"key":"${key}","parentId":null,"origin":"built-in","owner":null,"protected":false,` +
-  `"body":${body},"secrets":{}}`
-
 const these = '(select id from mended_flows)'
 
 export const mendSecondFactor: Migration = {
@@ -38,12 +35,11 @@ export const mendSecondFactor: Migration = {
   statements: ({ text }) => [
     `create table mended_flows (id ${text} not null, realm ${text} not null)`,
     `insert into mended_flows (id, realm)
-      select id, realm from documents where kind = 'flow' and key = '${key}'
-      and origin = 'built-in' and owner is null and hash = '${hashes.old}'`,
+      select id, realm from documents where ${isUnchanged('flow', { key, hash: hashes.old })}`,
     `update documents set body = '${mended}', hash = '${hashes.mended}' where id in ${these}`,
     ...['before', 'after'].map(
-      (column) => `update revision_operations set ${column} = '${keptOf(mended)}'
-        where ${column} = '${keptOf(old)}' and document_id in ${these}`,
+      (column) => `update revision_operations set ${column} = '${keptOf({ key, body: mended })}'
+        where ${column} = '${keptOf({ key, body: old })}' and document_id in ${these}`,
     ),
     `update realms set seq = seq + 1 where name in (select realm from mended_flows)`,
     `insert into changes (realm, seq, kind, key)

@@ -4,6 +4,7 @@
  * sign in to the realm with a password or through another realm.
  */
 
+import { keptOf } from './built-in-documents.ts'
 import type { Migration } from './migration.ts'
 
 // Not imported from schemas/access/command-line.ts, although it began as the same: a migration writes what this client was in
@@ -25,9 +26,7 @@ const body = JSON.stringify({
   requirePkce: true,
   dpopBoundAccessTokens: true,
 })
-const kept =
-  `{"key":"${key}","parentId":null,"origin":"built-in","owner":null,"protected":false,` +
-  `"body":${body},"secrets":{}}`
+const kept = keptOf({ key, body })
 
 export const commandLine: Migration = {
   name: '0024-command-line',

@@ -7,6 +7,7 @@
  * and no plan becomes stale.
  */
 
+import { isUnchanged, keptOf } from './built-in-documents.ts'
 import type { Migration } from './migration.ts'
 
 const second = {
@@ -49,13 +50,6 @@ const browser = {
   }),
 }
 
-const keptOf = ({ key, body }: typeof browser): string =>
-  `{"key":"${key}","parentId":null,"origin":"built-in","owner":null,"protected":false,` +
-  `"body":${body},"secrets":{}}`
-
-const unchanged = ({ key, hash }: typeof second): string =>
-  `kind = 'flow' and key = '${key}' and origin = 'built-in' and owner is null and hash = '${hash}'`
-
 const reference = (index: number): string => `/authenticationExecutions/${index}/flowAlias`
 
 export const passkeys: Migration = {
@@ -86,9 +80,9 @@ export const passkeys: Migration = {
 
     `create table changed_flows (id ${text} not null, realm ${text} not null)`,
     `insert into changed_flows (id, realm)
-      select id, realm from documents where ${unchanged(old)}
+      select id, realm from documents where ${isUnchanged('flow', old)}
       and realm in (select realm from added_flows)
-      and realm in (select realm from documents where ${unchanged(second)})`,
+      and realm in (select realm from documents where ${isUnchanged('flow', second)})`,
     `update documents set body = '${browser.body}', hash = '${browser.hash}'
       where id in (select id from changed_flows)`,
     `delete from document_refs where from_id in (select id from changed_flows)`,

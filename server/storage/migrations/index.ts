@@ -35,6 +35,7 @@ import { broker } from './0035-broker.ts'
 import { directories } from './0040-directories.ts'
 import { providerMetadata } from './0043-provider-metadata.ts'
 import { samlSessionsByUser } from './0045-saml-sessions-by-user.ts'
+import { brokerFlows } from './0046-broker-flows.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -73,4 +74,5 @@ export const migrations: readonly Migration[] = [
   directories,
   providerMetadata,
   samlSessionsByUser,
+  brokerFlows,
 ]
