@@ -94,7 +94,7 @@ export const enrollable: ReadonlySet<string> = new Set(['totp', 'webauthn'])
 /** Those that tell or change something of the user: asked after a proof only. */
 export const afterProof: ReadonlySet<string> = new Set(['terms', 'organization', 'reset-password'])
 
-/** Those about a person whom an identity provider has named and the realm does not know: for `firstLoginFlow` alone. */
+/** Authenticators for a user of an identity provider who has no account yet: for `firstLoginFlow` alone. */
 export const firstLoginOnly: ReadonlySet<string> = new Set([
   'broker-review-profile',
   'broker-link-or-create',

@@ -44,7 +44,7 @@ export const findPerson = async (
   const [found] = entries
   if (!found || entries.length > 1) return undefined
   const entry = entryOf(found)
-  // A server that answers with an entry from elsewhere must not decide who is a user (CVE-2026-16071).
+  // An entry from outside the search base is not a user of the realm (CVE-2026-16071).
   if (!isBelow(entry.dn, directory.userSearchBase)) return undefined
   const person = personOf(directory, entry)
   if (!isPerson(person)) return undefined

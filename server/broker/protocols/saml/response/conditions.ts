@@ -1,4 +1,4 @@
-/** For whom and when an assertion holds (SAML Core §2.5; Profiles §4.1.4.2 and §4.1.4.3), and how the user signed in (§2.7.2). */
+/** Audience and lifetime of an assertion (SAML Core §2.5; Profiles §4.1.4.2 and §4.1.4.3), and how the user signed in (§2.7.2). */
 
 import { childOf, childrenOf, instantOf, namespaces, type XmlElement } from '#server/xml/index.ts'
 import { refuse } from '../refuse.ts'

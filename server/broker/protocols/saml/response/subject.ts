@@ -1,4 +1,4 @@
-/** About whom an assertion speaks, and who may present it (SAML Core §2.4; Profiles §4.1.4.2 and §4.1.4.3). */
+/** The subject of an assertion, and the confirmation that its bearer needs (SAML Core §2.4; Profiles §4.1.4.2 and §4.1.4.3). */
 
 import {
   childOf,
