@@ -20,6 +20,7 @@ export type PageError =
   | 'directory-away'
   | 'directory-password'
   | 'provider-denied'
+  | 'provider-expired'
   | 'provider-invalid'
   | 'provider-unavailable'
   | 'provider-not-allowed'

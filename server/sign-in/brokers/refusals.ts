@@ -24,7 +24,7 @@ const told: Readonly<
   'invalid-answer': { error: 'provider-invalid', status: 400 },
   unavailable: { error: 'provider-unavailable', status: 502 },
   'not-allowed': { error: 'provider-not-allowed', status: 403 },
-  expired: { error: 'flow-expired', status: 403 },
+  expired: { error: 'provider-expired', status: 403 },
   closed: { error: 'provider-not-allowed', status: 403 },
   'linked-already': { error: 'provider-linked', status: 409 },
   'no-way-through': { error: 'provider-no-way', status: 403 },
