@@ -20,7 +20,7 @@ Existing files are never overwritten, and no server is needed. Templates:
 The pipeline validates and plans on a pull request, with the plan as a comment, applies on merge and checks for drift. Its
 file is at the root of the Git repository; its jobs run in the folder of the estate. Only the apply job gets the secrets of
 the files: the other jobs sign in as a client that may only plan.
-iamctl is not in a public registry: init packs this program into .iamctl/ (6 MB), and the pipeline installs that package.
+iamctl is not in a public registry: init packs this program into .iamctl/ (7 MB), and the pipeline installs that package.
 --package names another package for npm: git+https://…#tag, the address of a tarball, NAME@VERSION of a private registry.
 
 Examples:
