@@ -1,13 +1,16 @@
 /**
- * How the tests run. Five projects: `unit` needs nothing, `server` needs PostgreSQL (one real server for the
- * whole run, see test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and runs its commands.
- * `npm test` runs these. `operations` runs whole servers: kills, backups, key rotations, several nodes, terminals (`npm
- * run test:operations`). `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`).
- * `.ci/run` runs them all.
+ * How the tests run. `unit` needs nothing, `server` needs PostgreSQL (one real server for the whole run, see
+ * test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and runs its commands. `operations` runs
+ * whole servers: kills, backups, key rotations, several nodes, terminals (`npm run test:operations`). `peers` needs programs
+ * that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
+ *
+ * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
+ * storage (`both-databases`), and divides the others between the two (`on-sqlite`, `on-postgres`).
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
  */
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/run/longest-first.ts'
@@ -23,6 +26,19 @@ const processes = [commands, operations]
 const peers = ['test/peers/**/*.test.ts', 'test/**/*browser.test.ts']
 const never = ['test/bench/**']
 const chance = 'test/support/run/setup-chance.ts'
+const server = {
+  exclude: [...unit, ...processes, ...peers, ...never],
+  globalSetup: 'test/support/run/global-setup.ts',
+  setupFiles: [chance, 'test/support/run/setup-server.ts'],
+}
+/** What the database decides, and files that compare both. */
+const stored = [
+  'test/{audit,conformance,credentials,engine,jobs,monitoring,realm,sessions,storage,tokens,users}/**/*.test.ts',
+  'test/admin/realms.test.ts',
+  'test/security/requests/names.test.ts',
+]
+const divided = globSync('test/**/*.test.ts', { exclude: [...server.exclude, ...stored] }).sort()
+const inTurn = (turn: number): string[] => divided.filter((_, index) => index % 2 === turn)
 
 export default defineConfig({
   test: {
@@ -48,16 +64,12 @@ export default defineConfig({
           setupFiles: chance,
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'server',
-          include: ['test/**/*.test.ts'],
-          exclude: [...unit, ...processes, ...peers, ...never],
-          globalSetup: 'test/support/run/global-setup.ts',
-          setupFiles: [chance, 'test/support/run/setup-server.ts'],
-        },
-      },
+      ...[
+        { name: 'server', include: ['test/**/*.test.ts'] },
+        { name: 'both-databases', include: stored },
+        { name: 'on-sqlite', include: inTurn(0), env: { BACKENDS: 'sqlite' } },
+        { name: 'on-postgres', include: inTurn(1), env: { BACKENDS: 'postgres' } },
+      ].map((project) => ({ extends: true as const, test: { ...server, ...project } })),
       ...[
         { name: 'process', include: [commands] },
         { name: 'operations', include: [operations] },
