@@ -11,6 +11,9 @@ export interface Landing {
   readonly rawBody: string
 }
 
+/** The parameter by which a browser fetches the answer that came by a cross-site POST. */
+export const resumeParameter = 'resume'
+
 /** A parameter that stands twice counts as missing: a proxy in front may have read the other one. */
 const reader = (raw: string): ((name: string) => string | undefined) => {
   const parameters = new URLSearchParams(raw)

@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Cookies } from '#server/http/cookies/cookies.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { KeysArea } from '#server/keys/open.ts'
 import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
@@ -21,10 +22,12 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { brokerUrl } from './addresses.ts'
-import { arrivalOf, type Landing } from './arrival.ts'
+import { arrivalOf, type Landing, resumeParameter } from './arrival.ts'
+import { departurePages } from './departure-pages.ts'
 import { createEndSessions } from './logout/end-sessions.ts'
 import { createLeaveUpstream } from './logout/leave-upstream.ts'
 import { logoutRoutes } from './logout/routes.ts'
+import { createTellUpstream } from './logout/tell-upstream.ts'
 import { createMapping } from './mapping/mapping.ts'
 import { metadataRoute } from './metadata-route.ts'
 import {
@@ -53,10 +56,10 @@ export interface BrokerNeeds {
   readonly keys: Pick<KeysArea, 'realmKeys'>
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'brokerAnswer'>
-  readonly jobs: Pick<Jobs, 'wake'>
+  readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   readonly sessions: Pick<Sessions, 'findBySids' | 'revokeStatements'>
   readonly tokens: Pick<TokensArea, 'issuers'>
-  readonly http: { readonly cookies: Pick<Cookies, 'broker'> }
+  readonly http: { readonly cookies: Pick<Cookies, 'broker'>; readonly pages: Pages }
 }
 
 /** What a provider is asked for beside who it is. */
@@ -68,9 +71,6 @@ export interface Finished {
   readonly identity: UpstreamIdentity
   readonly purpose: Purpose
 }
-
-/** The parameter by which a browser fetches the answer that came by a cross-site POST. */
-export const resumeParameter = 'resume'
 
 const notHere = (): UpstreamRefused =>
   new UpstreamRefused('not-allowed', 'there is no such identity provider for this purpose')
@@ -154,6 +154,7 @@ export const openBroker = (needs: BrokerNeeds) => {
     trips,
     tripCookie,
     protocolOf,
+    pages: http.pages.with(departurePages),
     endSessions: createEndSessions({
       storage,
       recorder,
@@ -169,7 +170,9 @@ export const openBroker = (needs: BrokerNeeds) => {
     mapping: createMapping({ storage, clock }),
     tripCookie,
 
-    leaveUpstream: createLeaveUpstream({ clock, providers, sessions, trips, protocolOf }),
+    leaveUpstream: createLeaveUpstream({ clock, jobs, providers, sessions, trips, protocolOf }),
+
+    tellLogout: createTellUpstream({ storage, providers, sessions, protocolOf }),
 
     check: async (issuer: Pick<Issuer, 'url'>, provider: Provider): Promise<readonly Finding[]> =>
       (await protocolOf(provider).check?.(
@@ -203,14 +206,17 @@ export const openBroker = (needs: BrokerNeeds) => {
 
     /**
      * Cookies do not travel with a cross-site POST: the answer waits with its trip, and the browser fetches it by a GET of the
-     * same address with this query. Throws `UpstreamRefused` where no trip waits for it.
+     * same address with this query. Nothing where no trip waits for it.
      */
-    receive: async (issuer: Issuer, alias: string, landing: Landing): Promise<string> => {
+    receive: async (
+      issuer: Issuer,
+      alias: string,
+      landing: Landing,
+    ): Promise<string | undefined> => {
       const provider = await providerOf(issuer, alias)
       const state = protocolOf(provider).stateOf(arrivalOf(landing))
-      if (!(await trips.keepArrival(placeOf(provider), state, landing)))
-        throw new UpstreamRefused('expired', 'no trip waits for this answer')
-      return `${resumeParameter}=${state}`
+      const isKept = await trips.keepArrival(placeOf(provider), state, landing)
+      return isKept ? `${resumeParameter}=${state}` : undefined
     },
 
     /** Ends the trip that the answer belongs to. Throws `UpstreamRefused`; the trip is used up then too. */

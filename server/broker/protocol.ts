@@ -57,8 +57,16 @@ export interface UpstreamSession {
   readonly id?: string | undefined
   /** Serialised. */
   readonly nameId?: string | undefined
+  /** A digest of the name, by which a logout of the provider finds the session where it names no session there. */
+  readonly nameKey?: string | undefined
   readonly idToken?: string | undefined
 }
+
+/** How our sign-out gets to the provider: in the browser, or from server to server. */
+export type LogoutWay =
+  /** `kept` is JSON, sealed with the trip and handed to `loggedOut`. */
+  | { readonly kind: 'browser'; readonly departure: Departure; readonly kept: unknown }
+  | { readonly kind: 'server' }
 
 /** Who the provider says it is. The key of a link is (provider, issuer, subject), never an address. */
 export interface UpstreamIdentity {
@@ -96,6 +104,8 @@ export interface EndedUpstream {
   readonly issuer: string
   readonly subject?: string | undefined
   readonly session?: string | undefined
+  /** All sessions of a name that is not the subject. */
+  readonly nameKey?: string | undefined
   /** Several of its sessions, where the message names them. */
   readonly sessions?: readonly string[] | undefined
   /** Until when the message would be accepted a second time, in epoch milliseconds, and its id. */
@@ -108,7 +118,7 @@ export interface BrokerProtocol {
   readonly names: readonly ProtocolName[]
   /** `kept` is JSON, sealed with the trip and handed to `finish`. */
   begin(trip: Trip): Promise<{ readonly departure: Departure; readonly kept: unknown }>
-  /** The state in an answer: `state` or `RelayState`. Undefined: the provider began by itself, which is refused. */
+  /** The state in an answer: `state` or `RelayState`. Undefined: nothing waits for the answer. */
   stateOf(arrival: Arrival): string | undefined
   finish(trip: Trip, kept: unknown, arrival: Arrival): Promise<UpstreamIdentity>
   /**
@@ -127,11 +137,23 @@ export interface BrokerProtocol {
     provider: Provider,
     session: UpstreamSession,
     back: { readonly url: string; readonly state: string },
-  ): Promise<Departure | undefined>
+  ): Promise<LogoutWay | undefined>
+  /** Ends the session at the provider from server to server. Throws `UpstreamRefused` where it does not confirm that. */
+  tellLogout?(provider: Provider, session: UpstreamSession, signal: AbortSignal): Promise<void>
   /** A logout that the provider sends to us, verified; `url` is our address that it came to. */
   endSession?(provider: Provider, arrival: Arrival, url: string): Promise<EndedUpstream>
-  /** Whether it is the answer to a logout of ours, and its state. Throws `UpstreamRefused` where it proves nothing. */
-  loggedOut?(provider: Provider, arrival: Arrival, url: string): Promise<string | undefined>
+  /** The answer to a logout of ours, told apart from a logout of the provider by its form alone. */
+  logoutAnswer(arrival: Arrival): { readonly state: string | undefined } | undefined
+  /**
+   * Verifies the answer to the logout that `kept` is of. Throws `UpstreamRefused` where it proves nothing; a reason where the
+   * provider did not end every session of the user.
+   */
+  loggedOut?(
+    provider: Provider,
+    kept: unknown,
+    arrival: Arrival,
+    url: string,
+  ): Promise<string | undefined>
   /** For `doctor`: connects and says what would fail. */
   check?(provider: Provider, endpoint: string): Promise<readonly Finding[]>
 }

@@ -1,5 +1,6 @@
 /** The identity providers of a realm: which may be used for what, with their secrets opened. */
 
+import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import {
   IdentityProvider,
   type IdentityProviderDoc,
@@ -11,6 +12,25 @@ import type { Provider } from './protocol.ts'
 import type { Purpose } from './trips/trips.ts'
 
 export type ListedProvider = Omit<Provider, 'config'>
+
+/** The names by which people know those that have one protocol of their own. */
+const brands: Partial<Record<ProtocolName, string>> = {
+  google: 'Google',
+  microsoft: 'Microsoft',
+  github: 'GitHub',
+  apple: 'Apple',
+  facebook: 'Facebook',
+  gitlab: 'GitLab',
+  linkedin: 'LinkedIn',
+}
+
+/** What pages call a provider. */
+export const nameOf = ({
+  doc,
+  protocol,
+  alias,
+}: Pick<ListedProvider, 'doc' | 'protocol' | 'alias'>): string =>
+  doc.displayName ?? brands[protocol] ?? alias
 
 const listed = (document: StoredDocument): ListedProvider => {
   const doc = contentOf<IdentityProviderDoc>(document)

@@ -9,11 +9,11 @@ import { logoutHandler } from '#server/sessions/logout-queue.ts'
 import { housekeeping } from './housekeeping.ts'
 import type { Areas } from './open.ts'
 
-/** Logouts of both protocols. */
-export const logoutJobs = ({ tokens, oidc, saml }: Areas): JobHandler =>
+/** Logouts of both protocols, and those that identity providers take from servers. */
+export const logoutJobs = ({ tokens, oidc, saml, broker }: Areas): JobHandler =>
   logoutHandler({
     issuers: tokens.issuers,
-    protocols: [oidc.tellLogout, saml.tellLogout],
+    protocols: [oidc.tellLogout, saml.tellLogout, broker.tellLogout],
   }) as JobHandler
 
 export const jobHandlers = (areas: Areas): readonly JobHandler[] => [

@@ -209,7 +209,7 @@ describe.each(anyBackend)('the preset of', (backend) => {
       if (user) form.set('user', JSON.stringify(user))
       const landing = { method: 'POST', rawQuery: '', rawBody: form.toString() } as const
       const query = await broker.receive(await realm.issuer(), alias, landing)
-      const resumed = { method: 'GET', rawQuery: query, rawBody: '' } as const
+      const resumed = { method: 'GET', rawQuery: query ?? '', rawBody: '' } as const
       return { resumed, landing }
     }
     const finish = async (landing: Parameters<typeof broker.finish>[2], as = browser) =>

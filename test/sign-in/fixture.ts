@@ -118,7 +118,7 @@ export const openSite = async (
       keys: { realmKeys: { of: none } as unknown as RealmKeys },
       recorder: accounts.recorder,
       metrics: { brokerAnswer: none },
-      jobs: { wake: none },
+      jobs: { enqueueStatements: none, wake: none },
       sessions,
       tokens: { issuers: { known: none, fresh: none } },
       http,

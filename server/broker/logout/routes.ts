@@ -1,33 +1,54 @@
 /**
- * `/realms/{realm}/broker/{alias}/logout`: by POST an identity provider tells us of a logout there (OIDC Back-Channel Logout §2.5);
- * by GET the browser comes back from a logout that began here.
+ * `/realms/{realm}/broker/{alias}/logout`: an identity provider tells us of a logout there (OIDC Back-Channel Logout §2.5; SAML
+ * Profiles §4.4), or the browser comes back from a logout that began here and left by `…/leave`.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import type { PageContext } from '#server/http/pages/context.ts'
+import type { Pages } from '#server/http/pages/pages.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { brokerUrl } from '../addresses.ts'
-import { arrivalOf } from '../arrival.ts'
+import { arrivalOf, type Landing, resumeParameter } from '../arrival.ts'
+import { type DeparturePages, sendDeparture } from '../departure-pages.ts'
 import { type Arrival, type BrokerProtocol, type Provider, UpstreamRefused } from '../protocol.ts'
-import type { Providers } from '../providers.ts'
+import { nameOf, type Providers } from '../providers.ts'
 import type { TripCookie } from '../trips/trip-cookie.ts'
 import type { Trips } from '../trips/trips.ts'
 import type { EndSessions } from './end-sessions.ts'
+import type { KeptLeave } from './leave-upstream.ts'
 
 interface Route {
   Params: { realm: string; alias: string }
 }
 
+/** The provider that a message is of or for. */
+interface At {
+  readonly issuer: Issuer
+  readonly provider: Provider
+  readonly protocol: BrokerProtocol
+  /** Our address that it came to. */
+  readonly url: string
+}
+
+const landingOf = ({ method, url, body }: FastifyRequest): Landing => ({
+  method: method === 'POST' ? 'POST' : 'GET',
+  rawQuery: url.split('?').slice(1).join('?'),
+  rawBody: typeof body === 'string' ? body : '',
+})
+
 export interface LogoutRouteParts {
   readonly issuers: Pick<Issuers, 'fresh'>
   readonly providers: Pick<Providers, 'findAny'>
-  readonly trips: Pick<Trips, 'end'>
+  readonly pages: Pages & DeparturePages
+  readonly trips: Pick<Trips, 'look' | 'keepArrival' | 'end'>
   readonly tripCookie: Pick<TripCookie, 'read'>
   readonly protocolOf: (provider: Provider) => BrokerProtocol
   readonly endSessions: EndSessions
 }
 
 const path = '/realms/:realm/broker/:alias/logout'
+const leavePath = '/realms/:realm/broker/:alias/leave'
 const longestForm = 64 * 1024
 
 const refused = {
@@ -35,6 +56,28 @@ const refused = {
   type: 'object',
   properties: { error: { type: 'string' } },
   required: ['error'],
+}
+
+const page = {
+  description: 'A page that takes the browser to the identity provider.',
+  content: { 'text/html': { schema: { type: 'string' } } },
+}
+
+const describeLeave = {
+  schema: {
+    operationId: 'leave-for-broker-logout',
+    summary:
+      'Takes the browser to the identity provider that its session came from, to sign out there',
+    tags: ['protocol'],
+    querystring: {
+      type: 'object',
+      properties: { state: { type: 'string', description: 'The sign-out of this browser.' } },
+    },
+    response: {
+      200: page,
+      303: { description: 'There is no such sign-out in this browser.', type: 'null' },
+    },
+  },
 }
 
 const describeBack = {
@@ -56,7 +99,7 @@ const describeTold = {
     summary: 'Ends sessions that ended at an identity provider',
     tags: ['protocol'],
     response: {
-      200: { description: 'The sessions have ended.', type: 'null' },
+      200: { ...page, description: 'The sessions have ended; a SAML provider gets a form back.' },
       303: { description: 'Back to the provider, with our answer.', type: 'null' },
       400: refused,
     },
@@ -74,7 +117,7 @@ const describeTold = {
 }
 
 export const logoutRoutes = (parts: LogoutRouteParts) => {
-  const { issuers, providers, trips, tripCookie, protocolOf, endSessions } = parts
+  const { issuers, providers, trips, tripCookie, protocolOf, pages, endSessions } = parts
 
   const placeOf = async ({
     params: { realm, alias },
@@ -85,58 +128,119 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
     return { issuer, provider }
   }
 
+  /** The page of the sign-out says that the user is signed out: there is no session. */
+  const signedOut = (reply: FastifyReply, realm: string): FastifyReply =>
+    reply.redirect(`/realms/${realm}/logout`, 303)
+
+  const contextOf = (request: FastifyRequest, { name: realm, settings }: Issuer): PageContext => ({
+    realm,
+    ...pages.language(request, settings),
+    branding: settings,
+  })
+
+  /** A sign-out of this browser leaves for the provider. */
+  const leave = async (
+    request: FastifyRequest<Route>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const { issuer, provider } = await placeOf(request)
+    const { name: realm } = issuer
+    const { query } = arrivalOf(landingOf(request))
+    const place = { realm, provider: provider.id }
+    const trip = await trips.look(place, query('state'), tripCookie.read(request, realm))
+    if (trip?.purpose.kind !== 'logout') return signedOut(reply, realm)
+    const { departure } = trip.kept as KeptLeave
+    const context = contextOf(request, issuer)
+    return sendDeparture(pages, reply, departure, {
+      context,
+      provider: nameOf(provider),
+      afterForm: true,
+    })
+  }
+
   /** The browser is back from a logout that began here. */
   const back = async (
     request: FastifyRequest<Route>,
     reply: FastifyReply,
-    provider: Provider,
-    state: string | undefined,
+    { issuer, provider, protocol, url }: At,
+    { state, arrival }: { readonly state: string | undefined; readonly arrival: Arrival },
   ): Promise<FastifyReply> => {
-    const { realm } = request.params
+    const { name: realm } = issuer
     const place = { realm, provider: provider.id }
     const ended = await trips.end(place, state, tripCookie.read(request, realm))
-    const target = ended?.purpose.kind === 'logout' ? ended.purpose.target : undefined
-    // Without a session, the page of the sign-out says that the user is signed out.
-    return reply.redirect(target ?? `/realms/${realm}/logout`, 303)
+    if (ended?.purpose.kind !== 'logout') return signedOut(reply, realm)
+    const { kept } = ended.kept as KeptLeave
+    const answer = ended.arrival ? arrivalOf(ended.arrival) : arrival
+    const detail = await protocol.loggedOut?.(provider, kept, answer, url)
+    // The session here is over whatever the provider says.
+    if (detail !== undefined) request.log.warn({ detail }, 'logout at an identity provider')
+    const { target } = ended.purpose
+    return target === undefined ? signedOut(reply, realm) : reply.redirect(target, 303)
+  }
+
+  /** Cookies do not travel with a cross-site POST: the answer waits with its trip, and the browser fetches it. */
+  const keep = async (
+    request: FastifyRequest<Route>,
+    reply: FastifyReply,
+    { issuer: { name: realm }, provider, url }: At,
+    state: string | undefined,
+  ): Promise<FastifyReply> => {
+    const place = { realm, provider: provider.id }
+    const isKept = await trips.keepArrival(place, state, landingOf(request))
+    return isKept
+      ? reply.redirect(`${url}?${resumeParameter}=${state}`, 303)
+      : signedOut(reply, realm)
+  }
+
+  /** A logout of the provider. */
+  const told = async (
+    request: FastifyRequest<Route>,
+    reply: FastifyReply,
+    { issuer, provider, protocol, url }: At,
+    arrival: Arrival,
+  ): Promise<FastifyReply> => {
+    if (!protocol.endSession) throw new Problem('not-found', 'It takes no logouts here.')
+    const ended = await protocol.endSession(provider, arrival, url)
+    await endSessions(issuer, provider, ended, request.ip)
+    const departure = await ended.answer?.(true)
+    if (!departure) return reply.code(200).send()
+    return sendDeparture(pages, reply, departure, {
+      context: contextOf(request, issuer),
+      provider: nameOf(provider),
+      afterForm: false,
+    })
   }
 
   const take = async (
     request: FastifyRequest<Route>,
     reply: FastifyReply,
-    arrival: Arrival,
   ): Promise<FastifyReply> => {
     const { issuer, provider } = await placeOf(request)
     const protocol = protocolOf(provider)
-    const url = brokerUrl(issuer, provider.alias, 'logout')
-    const state = protocol.loggedOut
-      ? await protocol.loggedOut(provider, arrival, url)
-      : arrival.query('state')
-    if (state !== undefined || (arrival.method === 'GET' && !protocol.loggedOut))
-      return back(request, reply, provider, state)
-    if (!protocol.endSession) throw new Problem('not-found', 'It takes no logouts here.')
-    const ended = await protocol.endSession(provider, arrival, url)
-    await endSessions(issuer, provider, ended, request.ip)
-    const departure = await ended.answer?.(true)
-    return departure?.kind === 'redirect'
-      ? reply.redirect(departure.url, 303)
-      : reply.code(200).send()
+    const at = { issuer, provider, protocol, url: brokerUrl(issuer, provider.alias, 'logout') }
+    const arrival = arrivalOf(landingOf(request))
+    const resumed = arrival.query(resumeParameter)
+    const answer = resumed === undefined ? protocol.logoutAnswer(arrival) : { state: resumed }
+    if (!answer) return told(request, reply, at, arrival)
+    return arrival.method === 'POST'
+      ? keep(request, reply, at, answer.state)
+      : back(request, reply, at, { state: answer.state, arrival })
   }
 
-  const handle =
-    (method: 'GET' | 'POST') =>
-    async (request: FastifyRequest<Route>, reply: FastifyReply): Promise<FastifyReply> => {
-      reply.header('cache-control', 'no-store')
-      const rawQuery = request.url.split('?').slice(1).join('?')
-      const rawBody = typeof request.body === 'string' ? request.body : ''
-      try {
-        return await take(request, reply, arrivalOf({ method, rawQuery, rawBody }))
-      } catch (error) {
-        if (!(error instanceof UpstreamRefused)) throw error
-        const { reason, message: detail } = error
-        request.log.warn({ reason, detail }, 'logout of an identity provider refused')
-        return reply.code(400).send({ error: 'invalid_request' })
-      }
+  const handle = async (
+    request: FastifyRequest<Route>,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    reply.header('cache-control', 'no-store')
+    try {
+      return await take(request, reply)
+    } catch (error) {
+      if (!(error instanceof UpstreamRefused)) throw error
+      const { reason, message: detail } = error
+      request.log.warn({ reason, detail }, 'logout of an identity provider refused')
+      return reply.code(400).send({ error: 'invalid_request' })
     }
+  }
 
   return async (app: FastifyInstance): Promise<void> => {
     app.removeAllContentTypeParsers()
@@ -145,7 +249,8 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
       { parseAs: 'string', bodyLimit: longestForm },
       (_request, body, done) => done(null, body),
     )
-    app.get<Route>(path, describeBack, handle('GET'))
-    app.post<Route>(path, describeTold, handle('POST'))
+    app.get<Route>(leavePath, describeLeave, leave)
+    app.get<Route>(path, describeBack, handle)
+    app.post<Route>(path, describeTold, handle)
   }
 }

@@ -58,6 +58,7 @@ export const createUpstreamSessions = ({
         issuer,
         subject,
         upstream_sid: session.id ?? null,
+        upstream_name: session.nameKey ?? null,
         data: encrypt(key, JSON.stringify(session), contextOf({ realm, sid, provider })),
         created_at: clock.now(),
         expires_at,
@@ -89,10 +90,10 @@ export const createUpstreamSessions = ({
       }))
     },
 
-    /** The sessions of ours that a logout there ends: of one session there, or of all of the subject. */
-    endedBy: (
+    /** The sessions of ours that a logout there ends: of sessions there, or of all of the subject, or of all of the name. */
+    endedBy: async (
       provider: string,
-      { issuer, subject, session, sessions }: Omit<EndedUpstream, 'replay' | 'answer'>,
+      { issuer, subject, nameKey, session, sessions }: Omit<EndedUpstream, 'replay' | 'answer'>,
     ): Promise<BrokerSessionRow[]> => {
       const ours = db
         .selectFrom('broker_sessions')
@@ -100,9 +101,11 @@ export const createUpstreamSessions = ({
         .where('provider', '=', provider)
         .where('issuer', '=', issuer)
         .where('expires_at', '>', clock.now())
-      const ofSubject = subject === undefined ? ours : ours.where('subject', '=', subject)
       const named = session === undefined ? (sessions ?? []) : [session]
-      return (named.length === 0 ? ofSubject : ours.where('upstream_sid', 'in', named)).execute()
+      if (named.length > 0) return ours.where('upstream_sid', 'in', named).execute()
+      if (subject !== undefined) return ours.where('subject', '=', subject).execute()
+      // A message that names nobody ends nothing.
+      return nameKey === undefined ? [] : ours.where('upstream_name', '=', nameKey).execute()
     },
 
     ended: ({ sid, provider }: Pick<BrokerSessionRow, 'sid' | 'provider'>): Statement =>

@@ -75,6 +75,17 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
       .executeTakeFirst()
   }
 
+  const ofBrowser = async (
+    place: Place,
+    state: string | undefined,
+    browser: string | undefined,
+  ) => {
+    const row = await find(place, state)
+    return row && browser !== undefined && constantTimeEqual(row.browser, sha256(browser))
+      ? row
+      : undefined
+  }
+
   return {
     begin: async (place: Place, state: string, browser: string, data: TripData): Promise<void> => {
       const id = sha256(state)
@@ -114,6 +125,16 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
       return result?.count === 1
     },
 
+    /** The trip of this browser, which goes on; nothing where none waits, or another browser began it. */
+    look: async (
+      place: Place,
+      state: string | undefined,
+      browser: string | undefined,
+    ): Promise<TripData | undefined> => {
+      const row = await ofBrowser(place, state, browser)
+      return row && open<TripData>(place, row.id, 'data', row.data)
+    },
+
     /**
      * Ends the trip of this browser and returns it; nothing where none waits, or another browser began it. Nothing of the
      * answer has been looked at before: a refused answer cannot be tried again.
@@ -123,9 +144,8 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
       state: string | undefined,
       browser: string | undefined,
     ): Promise<(TripData & { readonly arrival?: Landing | undefined }) | undefined> => {
-      const row = await find(place, state)
-      if (!row || browser === undefined || !constantTimeEqual(row.browser, sha256(browser)))
-        return undefined
+      const row = await ofBrowser(place, state, browser)
+      if (!row) return undefined
       try {
         await storage.commit([take(db, 'broker_trips', { id: row.id }, guard)])
       } catch (error) {

@@ -201,7 +201,7 @@ const createHandlers = (parts: LogoutParts) => {
     const cookie = () => broker.tripCookie.make(request, reply, issuer.name)
     const leaving = await broker.leaveUpstream(issuer, session.sid, cookie, asked.target)
     return leaving
-      ? { asked: { ...asked, target: leaving.url }, statements: leaving.statements }
+      ? { asked: { ...asked, target: leaving.url ?? asked.target }, statements: leaving.statements }
       : { asked, statements: [] }
   }
 

@@ -16,6 +16,9 @@ const brokerPath = (realm: string, alias: string, last: string): string =>
 export const endpointPath = (realm: string, alias: string): string =>
   brokerPath(realm, alias, 'endpoint')
 
+/** Where a sign-in begins that nothing asked for. */
+export const beginPath = (realm: string, alias: string): string => brokerPath(realm, alias, 'login')
+
 export const departurePath = (
   {
     realm,
@@ -32,5 +35,5 @@ export const departurePath = (
         ? {}
         : { [pendingParameter]: pending },
   ).toString()
-  return `${brokerPath(realm, alias, 'login')}${query === '' ? '' : `?${query}`}`
+  return `${beginPath(realm, alias)}${query === '' ? '' : `?${query}`}`
 }

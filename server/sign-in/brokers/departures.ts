@@ -1,6 +1,7 @@
 /** Sends a browser to an identity provider: by a redirect, by a form, or by a page where a form of ours led here. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { sendDeparture } from '#server/broker/departure-pages.ts'
 import type { BrokerArea, Hints } from '#server/broker/open.ts'
 import type { Purpose } from '#server/broker/trips/trips.ts'
 import type { PageContext } from '#server/http/pages/context.ts'
@@ -19,7 +20,7 @@ export interface DepartureWay {
   readonly purpose: Purpose
   readonly hints?: Hints
   readonly context: PageContext
-  /** A form of ours led here: browsers hold redirects after a form to its `form-action` too (CSP Level 3 §6.4.1). */
+  /** A form of ours led here. */
   readonly afterForm?: boolean
 }
 
@@ -32,22 +33,9 @@ export const createDepartures =
     { issuer, provider, purpose, hints, context, afterForm = false }: DepartureWay,
   ): Promise<FastifyReply> => {
     const browser = broker.tripCookie.make(request, reply, issuer.name)
-    const { departure } = await broker.begin(issuer, provider.alias, purpose, browser, hints)
-    if (departure.kind === 'form') {
-      const { action, fields } = departure
-      const formTargets = [new URL(action).origin]
-      return pages.departureForm(reply, {
-        ...context,
-        formTargets,
-        application: provider.name,
-        action,
-        fields,
-      })
-    }
-    const { url } = departure
-    return afterForm
-      ? pages.departure(reply, { ...context, provider: provider.name, url })
-      : reply.header('cache-control', 'no-store').redirect(url, 303)
+    const { alias, name } = provider
+    const { departure } = await broker.begin(issuer, alias, purpose, browser, hints)
+    return sendDeparture(pages, reply, departure, { context, provider: name, afterForm })
   }
 
 export type Departures = ReturnType<typeof createDepartures>

@@ -6,7 +6,7 @@
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Organization } from '#schemas/kinds/users/organization.ts'
-import type { ListedProvider, Providers } from '#server/broker/providers.ts'
+import { type ListedProvider, nameOf, type Providers } from '#server/broker/providers.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import {
   isOfDomain,
@@ -25,17 +25,6 @@ export interface SignInProvider {
   readonly doc: IdentityProviderDoc
   /** The organization that it is for. */
   readonly organization: OrganizationContent | undefined
-}
-
-/** The names by which people know those that have one protocol of their own. */
-const brands: Partial<Record<ProtocolName, string>> = {
-  google: 'Google',
-  microsoft: 'Microsoft',
-  github: 'GitHub',
-  apple: 'Apple',
-  facebook: 'Facebook',
-  gitlab: 'GitLab',
-  linkedin: 'LinkedIn',
 }
 
 type Asked = Pick<SignInState, 'organizationHint' | 'name'>
@@ -70,9 +59,10 @@ export const createSignInProviders = ({
 }): SignInProviders => {
   const opened = async (
     view: RealmView,
-    { id, alias, protocol, doc }: ListedProvider,
+    listed: ListedProvider,
   ): Promise<SignInProvider | undefined> => {
-    const name = doc.displayName ?? brands[protocol] ?? alias
+    const { id, alias, protocol, doc } = listed
+    const name = nameOf(listed)
     if (doc.organization === undefined)
       return { id, alias, name, protocol, doc, organization: undefined }
     const owner = await view.get(Organization.kind, doc.organization)

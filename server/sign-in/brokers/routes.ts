@@ -9,6 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Landing } from '#server/broker/arrival.ts'
 import type { BrokerArea, Finished } from '#server/broker/open.ts'
+import { UpstreamRefused } from '#server/broker/protocol.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { addressIn, providerStepId } from '../authenticators/brokers/identity-provider.ts'
@@ -25,7 +26,7 @@ import { createGoOn } from '../pages/go-on.ts'
 import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
 import { pendingHandle } from '../pages/pending.ts'
 import { pageContext, type RealmRoute, type Visit, type Visits } from '../pages/visit.ts'
-import { departureUrl, endpointPath, endpointUrl, signInParameter } from './addresses.ts'
+import { beginPath, departureUrl, endpointPath, endpointUrl, signInParameter } from './addresses.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Departures } from './departures.ts'
 import { describeArrival, describeDeparture } from './description.ts'
@@ -40,7 +41,7 @@ export interface BrokerRouteParts extends TurnParts, PageScopeParts {
   readonly issuers: Pick<Issuers, 'fresh'>
   readonly recorder: Pick<Recorder, 'commit'>
   readonly signIns: Pick<SignIns, 'find' | 'save'>
-  readonly broker: Pick<BrokerArea, 'receive' | 'finish' | 'tripCookie'>
+  readonly broker: Pick<BrokerArea, 'receive' | 'invited' | 'finish' | 'tripCookie'>
   readonly providers: Pick<SignInProviders, 'find' | 'isUsable' | 'isReachable'>
   readonly arrivals: Arrivals
   readonly departures: Departures
@@ -219,6 +220,25 @@ const createHandlers = (parts: BrokerRouteParts) => {
     }
   }
 
+  /**
+   * Where the browser goes with an answer that came by a form. One that nothing waits for is an invitation where the provider may
+   * begin by itself: the browser signs in there again, because the person in front of it may be another (login CSRF).
+   */
+  const received = async (
+    issuer: Issuer,
+    provider: SignInProvider,
+    landing: Landing,
+  ): Promise<string> => {
+    const { name: realm } = issuer
+    const { alias } = provider
+    const query = await broker.receive(issuer, alias, landing)
+    if (query !== undefined) return `${endpointPath(realm, alias)}?${query}`
+    if (!providers.isReachable(provider, {}, undefined))
+      throw new UpstreamRefused('not-allowed', 'no sign-in may begin at this provider')
+    await broker.invited(issuer, alias, landing)
+    return beginPath(realm, alias)
+  }
+
   const arrive = async (request: BrokerRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { realm, alias } = request.params
     const visit = await visits(request)
@@ -226,10 +246,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
     const provider = await providerOf(visit, alias)
     try {
       const landing = landingOf(request)
-      if (landing.method === 'POST') {
-        const query = await broker.receive(issuer, alias, landing)
-        return reply.redirect(`${endpointPath(realm, alias)}?${query}`, 303)
-      }
+      if (landing.method === 'POST')
+        return reply.redirect(await received(issuer, provider, landing), 303)
       const cookie = broker.tripCookie.read(request, realm)
       const finished = await broker.finish(issuer, alias, landing, cookie)
       return finished.purpose.kind === 'link'

@@ -36,6 +36,7 @@ import { directories } from './0040-directories.ts'
 import { providerMetadata } from './0043-provider-metadata.ts'
 import { samlSessionsByUser } from './0045-saml-sessions-by-user.ts'
 import { brokerFlows } from './0046-broker-flows.ts'
+import { upstreamNames } from './0050-upstream-names.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -75,4 +76,5 @@ export const migrations: readonly Migration[] = [
   providerMetadata,
   samlSessionsByUser,
   brokerFlows,
+  upstreamNames,
 ]

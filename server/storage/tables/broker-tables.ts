@@ -53,6 +53,8 @@ export interface BrokerSessionRow {
   subject: string
   /** `sid` or SessionIndex at the provider. */
   upstream_sid: string | null
+  /** A digest of the name there. */
+  upstream_name: string | null
   /** ID token and name, encrypted. */
   data: string
   created_at: number

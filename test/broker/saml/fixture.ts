@@ -115,9 +115,14 @@ export const openSamlSite = async (backend: Backend, clock = { now: () => now })
     read,
     landing,
     /** A provider under a new alias. */
-    provider: async (config: Readonly<Record<string, unknown>>, protocol = 'saml') => {
+    provider: async (
+      config: Readonly<Record<string, unknown>>,
+      protocol = 'saml',
+      more: Readonly<Record<string, unknown>> = {},
+    ) => {
       const alias = `p-${newId().slice(-12)}`
-      const { body } = await site.admin('POST', '/identity-providers', { alias, protocol, config })
+      const document = { alias, protocol, config, ...more }
+      const { body } = await site.admin('POST', '/identity-providers', document)
       return { alias, body }
     },
     begin: async (alias: string, hints: Hints = {}): Promise<Asked> => {
@@ -131,6 +136,7 @@ export const openSamlSite = async (backend: Backend, clock = { now: () => now })
       form: Readonly<Record<string, string>>,
     ): Promise<UpstreamIdentity> => {
       const rawQuery = await broker.receive(await issuer(), alias, landing(form))
+      if (rawQuery === undefined) throw new UpstreamRefused('expired', 'no trip waits for it')
       const back = { method: 'GET', rawQuery, rawBody: '' } as const
       return (await broker.finish(await issuer(), alias, back, 'browser')).identity
     },

@@ -16,7 +16,7 @@ const never = () => {
   throw new Error('not asked for here')
 }
 
-const { logout, endSession, loggedOut } = createSamlProtocol(
+const { logout, endSession, loggedOut, logoutAnswer } = createSamlProtocol(
   {
     storage: { db: undefined as never, commit: never },
     clock: { now: () => now },
@@ -115,13 +115,15 @@ describe('our logout', () => {
   }
 
   it('goes to the provider, signed, with the NameID and the session that it gave', async () => {
-    const departure = await logout?.(provider(), kept, { url: logoutUrl, state: 'st' })
-    if (departure?.kind !== 'redirect') return expect.unreachable()
+    const way = await logout?.(provider(), kept, { url: logoutUrl, state: 'st' })
+    if (way?.kind !== 'browser' || way.departure.kind !== 'redirect') return expect.unreachable()
+    const { departure } = way
     expect(departure.url.startsWith('https://idp.example/slo?SAMLRequest=')).toBe(true)
     const query = readQuery(departure.url.slice(departure.url.indexOf('?') + 1))
     expect(verifyQuery(query, [receiver.publicKey])).toBe(receiver.publicKey)
     expect(query.relayState).toBe('st')
     const sent = readElement(query.received, { root: xmlName('samlp:LogoutRequest') })
+    expect(way.kept).toEqual({ id: sent.attributes['ID'] })
     expect(sent.attributes).toMatchObject({
       Destination: 'https://idp.example/slo',
       NotOnOrAfter: at(300),
@@ -142,17 +144,48 @@ describe('our logout', () => {
     )
   })
 
-  it('is over when the provider says so, signed', async () => {
-    const status =
-      '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>'
-    const xml = message('LogoutResponse', { InResponseTo: '_x' }, status)
-    expect(await loggedOut?.(provider(), redirected(xml, 'SAMLResponse'), logoutUrl)).toBe('r')
-    expect(
-      await refused(
-        loggedOut?.(provider(), redirected(xml, 'SAMLResponse', stranger.privateKey), logoutUrl),
-      ),
-    ).toMatch(/^signature/)
-    expect(await loggedOut?.(provider(), redirected(request()), logoutUrl)).toBe(undefined)
+  const statusOf = (top: string, second = ''): string => {
+    const code = (name: string, inside: string) =>
+      `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inside}</samlp:StatusCode>`
+    return `<samlp:Status>${code(top, second === '' ? '' : code(second, ''))}</samlp:Status>`
+  }
+  const answer = (
+    attributes: Readonly<Record<string, string | undefined>> = {},
+    status = statusOf('Success'),
+    issuer = idp,
+  ) => message('LogoutResponse', { InResponseTo: '_x', ...attributes }, status, issuer)
+  const over = (xml: string, key = sender.privateKey) =>
+    loggedOut?.(provider(), { id: '_x' }, redirected(xml, 'SAMLResponse', key), logoutUrl)
+
+  it('is told from a logout of the provider by its parameter', () => {
+    expect(logoutAnswer(redirected(answer(), 'SAMLResponse'))).toEqual({ state: 'r' })
+    expect(logoutAnswer(redirected(request()))).toBe(undefined)
+  })
+
+  it.each([
+    ['Success', '', undefined],
+    ['Success', 'PartialLogout', undefined],
+    ['Responder', 'UnknownPrincipal', undefined],
+    ['Responder', 'RequestDenied', 'the provider answers Responder RequestDenied'],
+    ['Requester', '', 'the provider answers Requester'],
+  ])('is over by what the provider says: %s %s', async (top, second, problem) => {
+    expect(await over(answer({}, statusOf(top, second)))).toBe(problem)
+  })
+
+  it.each([
+    ['the signature of a stranger', answer(), stranger.privateKey, /^signature/],
+    ['another request', answer({ InResponseTo: '_y' }), undefined, /to another request/],
+    ['no request', answer({ InResponseTo: undefined }), undefined, /to another request/],
+    [
+      'another Issuer',
+      answer({}, statusOf('Success'), 'https://evil.example'),
+      undefined,
+      /Issuer/,
+    ],
+    ['another Destination', answer({ Destination: 'https://x.example' }), undefined, /Destination/],
+    ['an old time', answer({ IssueInstant: at(-361) }), undefined, /too old/],
+  ])('with an answer with %s is refused', async (_what, xml, key, reason) => {
+    expect(await refused(over(xml, key))).toMatch(reason)
   })
 })
 
@@ -176,13 +209,20 @@ describe('the logout of a provider', () => {
     expect(sent.attributes['InResponseTo']).toBe('_l')
   })
 
-  it('without a session ends all of the person; with another subject it needs a session', async () => {
+  it('without a session ends all of the person, by the subject or by the NameID where an attribute is the subject', async () => {
     const all = redirected(request({}, person))
-    expect((await endSession?.(provider(), all, logoutUrl))?.sessions).toBe(undefined)
+    const bySubject = await endSession?.(provider(), all, logoutUrl)
+    expect([bySubject?.sessions, bySubject?.subject, bySubject?.nameKey]).toEqual([
+      undefined,
+      'alice-1',
+      undefined,
+    ])
     const config = { subjectAttribute: 'uid' }
-    expect(await refused(endSession?.(provider(config), all, logoutUrl))).toMatch(
-      /names no SessionIndex/,
-    )
+    const byName = await endSession?.(provider(config), all, logoutUrl)
+    expect([byName?.subject, byName?.nameKey]).toEqual([
+      undefined,
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ])
     const one = await endSession?.(provider(config), redirected(request()), logoutUrl)
     expect([one?.subject, one?.sessions]).toEqual([undefined, ['_s']])
   })

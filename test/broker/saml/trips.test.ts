@@ -232,14 +232,12 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
         )
       const unasked = (alias: string) =>
         answerTo(`${saml.site.issuer}/broker/${alias}/endpoint`).answer()
-      expect(await invited(closed, unasked(closed))).toMatch(
-        /^not-allowed: .*idpInitiatedSsoEnabled/,
-      )
+      expect(await invited(closed, unasked(closed))).toMatch(/^expired: .*idpInitiatedSsoEnabled/)
       const xml = unasked(open)
       expect(await invited(open, xml)).toBe(undefined)
       expect(await invited(open, xml)).toMatch(/presented before/)
       expect(await invited(open, answering(await saml.begin(open)).answer())).toMatch(
-        /not sent by this server/,
+        /^expired: .*no trip waits for/,
       )
       const asked = await saml.begin(open)
       expect(await refused(saml.finish(open, posted(unasked(open), asked)))).toMatch(

@@ -212,8 +212,10 @@ export const createOidc = ({
       url.searchParams.set('client_id', provider.config.clientId ?? '')
       url.searchParams.set('post_logout_redirect_uri', back.url)
       url.searchParams.set('state', back.state)
-      return { kind: 'redirect', url: url.href }
+      return { kind: 'browser', departure: { kind: 'redirect', url: url.href }, kept: null }
     },
+
+    logoutAnswer: ({ method, query }) => (method === 'GET' ? { state: query('state') } : undefined),
 
     endSession: async (provider, arrival) => {
       const vendor = vendorOf(provider)

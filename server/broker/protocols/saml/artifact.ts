@@ -5,29 +5,23 @@
 
 import { createHash } from 'node:crypto'
 import type { ClientIdentity, Outgoing } from '#server/platform/outgoing/client.ts'
-import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import {
   element,
   instant,
-  MESSAGE_LIMIT,
   newMessageId,
-  readBytes,
   type SigningKey,
   signElement,
   xmlName,
 } from '#server/xml/index.ts'
-import { envelope, soapAction, soapType } from '#server/xml/messages/soap.ts'
-import { UpstreamRefused } from '../../protocol.ts'
 import { gated, notAllowed, refuse } from './refuse.ts'
 import { checkIssuer, checkMade, checkSuccess } from './response/header.ts'
 import type { ResponseRules } from './response/rules.ts'
 import { type Part, readPart } from './response/signed-parts.ts'
+import { longestEnvelope, sendSoapRequest } from './soap.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Type 0x0004: two bytes of type, two of index, twenty of the source, twenty of the message (§3.6.4). */
 const size = 44
-/** A Response with encrypted parts inside an envelope. */
-const longest = 4 * MESSAGE_LIMIT
 
 /** The index of the resolution service; refused where the artifact is of another provider. */
 const indexIn = (artifact: string, entityId: string): number => {
@@ -55,32 +49,6 @@ export interface Resolution {
   readonly client?: ClientIdentity | undefined
 }
 
-const fetchAnswer = async (
-  { outgoing }: ResolveParts,
-  {
-    url,
-    body,
-    client,
-  }: { readonly url: string; readonly body: string; readonly client: ClientIdentity | undefined },
-): Promise<string> => {
-  try {
-    const { status, body: bytes } = await outgoing.request({
-      url,
-      method: 'POST',
-      headers: { 'content-type': soapType, soapaction: `"${soapAction}"` },
-      body,
-      maxBytes: longest,
-      client,
-    })
-    if (status !== 200)
-      throw new UpstreamRefused('unavailable', `the artifact resolution service answers ${status}`)
-    return gated(() => readBytes(Buffer.from(bytes), longest))
-  } catch (error) {
-    if (!(error instanceof OutgoingError)) throw error
-    throw new UpstreamRefused('unavailable', `the artifact was not resolved: ${error.message}`)
-  }
-}
-
 /** What the provider sent for an artifact, and the request that it must answer. */
 export interface Resolved {
   readonly received: string
@@ -103,8 +71,9 @@ export const resolveArtifact = async (
     { ID: id, Version: '2.0', IssueInstant: instant(now), Destination: url },
     [element('saml:Issuer', {}, spEntityId), element('samlp:Artifact', {}, artifact)],
   )
-  const body = envelope(await signElement(request, key))
-  return { received: await fetchAnswer(parts, { url, body, client }), id }
+  const message = await signElement(request, key)
+  const service = 'artifact resolution service'
+  return { received: await sendSoapRequest(parts, { service, url, message, client }), id }
 }
 
 /** The ArtifactResponse, which holds the Response. */
@@ -113,7 +82,7 @@ export const artifactResponseIn = ({ received, id }: Resolved, rules: ResponseRu
     const part = readPart(
       {
         received,
-        limit: longest,
+        limit: longestEnvelope,
         root: xmlName('soap:Envelope'),
         path: [xmlName('soap:Body'), xmlName('samlp:ArtifactResponse')],
         isCovered: false,

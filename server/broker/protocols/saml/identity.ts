@@ -5,6 +5,7 @@
 
 import { type NameIdFormat, nameIdFormatOf, nameIdFormats } from '#schemas/drivers/saml.ts'
 import type { UpstreamIdentity } from '../../protocol.ts'
+import { nameKeyOf } from './logout.ts'
 import { notAllowed, refuse } from './refuse.ts'
 import type { Attributes } from './response/attributes.ts'
 import type { Answer } from './response/read-response.ts'
@@ -83,7 +84,11 @@ export const personOf = (
     attributes: Object.fromEntries(attributes),
     acr: authentication.contextClass,
     authTime: Math.floor(authentication.at / 1000),
-    session: { id: authentication.sessionIndex, nameId: nameId && JSON.stringify(nameId) },
+    session: {
+      id: authentication.sessionIndex,
+      nameId: nameId && JSON.stringify(nameId),
+      nameKey: nameId && nameKeyOf(nameId),
+    },
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { nameIdFormatOf, nameIdFormats } from '#schemas/drivers/saml.ts'
+import { sha256 } from '#server/platform/random.ts'
 import {
   childrenOf,
   element,
@@ -26,10 +27,15 @@ import { carry } from './request.ts'
 import { timeOf } from './response/conditions.ts'
 import { checkIssuer, checkMade, statusOf } from './response/header.ts'
 import { freshMs, type ResponseRules } from './response/rules.ts'
+import { readPart } from './response/signed-parts.ts'
 import { type NameId, nameIdIn } from './response/subject.ts'
+import { longestEnvelope } from './soap.ts'
 import type { Upstream } from './upstream.ts'
 
-type LogoutRules = Pick<ResponseRules, 'idpEntityId' | 'keys' | 'now' | 'skewMs' | 'decryption'> & {
+export type LogoutRules = Pick<
+  ResponseRules,
+  'idpEntityId' | 'keys' | 'now' | 'skewMs' | 'decryption'
+> & {
   readonly logoutUrl: string
   readonly subjectIsNameId: boolean
 }
@@ -43,41 +49,41 @@ const nameIdElement = ({ value, format, nameQualifier, spNameQualifier }: NameId
     value,
   )
 
-/** What ends the session at the provider; nothing where the provider offers no logout or gave no NameID. */
-export const logoutDeparture = async (
-  { logout }: Upstream,
-  session: UpstreamSession,
+/** Finds sessions by a name (SAML Core §3.3.4): the provider qualifies it, or leaves that out. */
+export const nameKeyOf = ({ value, format = nameIdFormats.unspecified }: NameId): string =>
+  sha256(JSON.stringify([format, value]))
+
+/** What ends the session of a name at the provider. */
+export const logoutRequest = (
+  nameId: string,
+  session: Pick<UpstreamSession, 'id'>,
   {
+    id,
+    url,
     spEntityId,
-    key,
     now,
-    state,
   }: {
+    readonly id: string
+    readonly url: string
     readonly spEntityId: string
-    readonly key: SigningKey
     readonly now: number
-    readonly state: string
   },
-): Promise<Departure | undefined> => {
-  if (!logout || session.nameId === undefined) return undefined
-  const message = element(
+): Template =>
+  element(
     'samlp:LogoutRequest',
     {
-      ID: newMessageId(),
+      ID: id,
       Version: '2.0',
       IssueInstant: instant(now),
-      Destination: logout.url,
+      Destination: url,
       NotOnOrAfter: instant(now + freshMs),
     },
     [
       element('saml:Issuer', {}, spEntityId),
-      nameIdElement(JSON.parse(session.nameId) as NameId),
+      nameIdElement(JSON.parse(nameId) as NameId),
       session.id === undefined ? undefined : element('samlp:SessionIndex', {}, session.id),
     ],
   )
-  const { url, binding } = logout
-  return carry({ parameter: 'SAMLRequest', message, url, binding, relayState: state }, key)
-}
 
 interface ReceivedLogout {
   readonly message: XmlElement
@@ -128,24 +134,63 @@ export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutA
     const isSubject =
       rules.subjectIsNameId &&
       nameIdFormatOf(nameId.format ?? nameIdFormats.unspecified) !== 'transient'
-    if (sessions.length === 0 && !isSubject)
-      refuse('the LogoutRequest names no SessionIndex, and its NameID is not the subject of a link')
     return {
       id,
       relayState,
       issuer: rules.idpEntityId,
       subject: isSubject ? nameId.value : undefined,
+      nameKey: isSubject ? undefined : nameKeyOf(nameId),
       sessions: sessions.length === 0 ? undefined : sessions,
       replay: { id, until: rules.now + freshMs + 2 * rules.skewMs },
     }
   })
 
-/** Whether the provider says that the session there is over. */
-export const readLogoutResponse = (arrival: Arrival, rules: LogoutRules): boolean =>
+/** A reason why the session at the provider goes on; nothing where it is over. The answer must be to the request of this id. */
+const problemIn = (message: XmlElement, id: string): string | undefined => {
+  if (message.attributes['InResponseTo'] !== id) refuse('the LogoutResponse is to another request')
+  const [top, second] = statusOf(message)
+  // A user who is unknown there has no session there.
+  return top === 'Success' || second === 'UnknownPrincipal'
+    ? undefined
+    : `the provider answers ${[top ?? 'no status', second].join(' ').trim()}`
+}
+
+/** What came of a logout of ours, as the browser brings it. */
+export const readLogoutResponse = (
+  arrival: Arrival,
+  id: string,
+  rules: LogoutRules,
+): string | undefined =>
   gated(() => {
     const { message } = signedMessage(arrival, 'LogoutResponse', rules)
     checkHeader(message, rules)
-    return statusOf(message)[0] === 'Success'
+    return problemIn(message, id)
+  })
+
+/**
+ * The same as the provider answers it over SOAP. Over https TLS authenticates it (SAML Bindings §3.2.2.2), so that a signature
+ * may be absent; one that is there must hold.
+ */
+export const readSoapLogoutResponse = (
+  received: string,
+  { id, url }: { readonly id: string; readonly url: string },
+  rules: LogoutRules,
+): string | undefined =>
+  gated(() => {
+    const { element: message, isSigned } = readPart(
+      {
+        received,
+        limit: longestEnvelope,
+        root: xmlName('soap:Envelope'),
+        path: [xmlName('soap:Body'), xmlName('samlp:LogoutResponse')],
+        isCovered: false,
+      },
+      rules.keys,
+    )
+    if (!isSigned && !url.startsWith('https:')) refuse('the LogoutResponse is not signed')
+    checkMade(message, rules)
+    checkIssuer(message, rules)
+    return problemIn(message, id)
   })
 
 /** What the provider gets to its LogoutRequest. */

@@ -8,10 +8,17 @@ import { presentOnce } from '#server/credentials/replay-guards.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ClientIdentity, Outgoing } from '#server/platform/outgoing/client.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
-import { MESSAGE_LIMIT, newMessageId, readBase64, type SigningKey } from '#server/xml/index.ts'
+import {
+  MESSAGE_LIMIT,
+  newMessageId,
+  readBase64,
+  type SigningKey,
+  signElement,
+} from '#server/xml/index.ts'
 import {
   type Arrival,
   type BrokerProtocol,
+  type Finding,
   type Provider,
   type Trip,
   type UpstreamIdentity,
@@ -22,10 +29,12 @@ import { checkProvider } from './check.ts'
 import { identityOf } from './identity.ts'
 import {
   isLogoutResponse,
+  type LogoutRules,
   logoutAnswer,
-  logoutDeparture,
+  logoutRequest,
   readLogoutRequest,
   readLogoutResponse,
+  readSoapLogoutResponse,
 } from './logout.ts'
 import type { IdpMetadataReads } from './metadata/idp-metadata.ts'
 import { gated, notAllowed, refuse, XmlAnswerRefused } from './refuse.ts'
@@ -33,6 +42,7 @@ import { authnRequest, carry, type RequestExtras } from './request.ts'
 import { type Answer, readResponse } from './response/read-response.ts'
 import type { ResponseRules } from './response/rules.ts'
 import { type SamlSettings, settingsOf } from './settings.ts'
+import { sendSoapRequest } from './soap.ts'
 import { spMetadata } from './sp-metadata.ts'
 import { type Upstream, upstreamOf } from './upstream.ts'
 
@@ -47,6 +57,8 @@ export interface Scheme {
   readonly isNameIdSubject: (provider: Provider) => boolean
   /** For mutual TLS at the artifact resolution service. */
   readonly client: (provider: Provider) => ClientIdentity | undefined
+  /** What `doctor` says beside the rest. */
+  readonly findings?: (provider: Provider) => readonly Finding[]
 }
 
 export interface SamlParts {
@@ -62,6 +74,11 @@ interface Kept {
   readonly id: string
   readonly sentAt: number
   readonly isForced: boolean
+}
+
+/** Of our LogoutRequest. */
+interface KeptLogout {
+  readonly id: string
 }
 
 const replayed = 'saml-assertion'
@@ -200,7 +217,11 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     return identity
   }
 
-  const logoutRulesOf = (provider: Provider, upstream: Upstream, logoutUrl: string) => {
+  const logoutRulesOf = (
+    provider: Provider,
+    upstream: Upstream,
+    logoutUrl: string,
+  ): LogoutRules => {
     const { skewMs, decryption } = scheme.settings(provider)
     return {
       idpEntityId: upstream.entityId,
@@ -251,8 +272,8 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     unsolicited: async (trip, arrival) => {
       if (trip.provider.config.idpInitiatedSsoEnabled !== true)
         throw new UpstreamRefused(
-          'not-allowed',
-          'the provider began by itself; set idpInitiatedSsoEnabled to allow that',
+          'expired',
+          'no trip waits for this answer; where the provider began by itself, set idpInitiatedSsoEnabled',
         )
       await finish(trip, undefined, [], arrival)
     },
@@ -271,10 +292,41 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     },
 
     logout: async (provider, session, { state }) => {
-      const upstream = await upstreamFor(provider)
+      const { logout, soapLogoutUrl } = await upstreamFor(provider)
+      const { nameId } = session
+      if (nameId === undefined) return undefined
+      if (!logout) return soapLogoutUrl === undefined ? undefined : { kind: 'server' }
+      const { url, binding } = logout
+      const kept: KeptLogout = { id: newMessageId() }
+      const made = { ...kept, url, spEntityId: spEntityIdOf(provider), now: clock.now() }
+      const message = logoutRequest(nameId, session, made)
       const [key] = await signersFor(provider, scheme.settings(provider))
-      const spEntityId = spEntityIdOf(provider)
-      return logoutDeparture(upstream, session, { spEntityId, key, now: clock.now(), state })
+      const sent = { parameter: 'SAMLRequest', message, url, binding, relayState: state } as const
+      return { kind: 'browser', departure: await carry(sent, key), kept }
+    },
+
+    tellLogout: async (provider, session, signal) => {
+      const upstream = await upstreamFor(provider)
+      const { soapLogoutUrl: url } = upstream
+      const { nameId } = session
+      // The metadata has changed since, and names no such service any more.
+      if (url === undefined || nameId === undefined) return
+      const [key] = await signersFor(provider, scheme.settings(provider))
+      const made = {
+        id: newMessageId(),
+        url,
+        spEntityId: spEntityIdOf(provider),
+        now: clock.now(),
+      }
+      const received = await sendSoapRequest(parts, {
+        service: 'single logout service',
+        url,
+        message: await signElement(logoutRequest(nameId, session, made), key),
+        client: scheme.client(provider),
+        signal,
+      })
+      const problem = readSoapLogoutResponse(received, made, logoutRulesOf(provider, upstream, url))
+      if (problem !== undefined) throw new UpstreamRefused('denied', problem)
     },
 
     endSession: async (provider, arrival, url) => {
@@ -289,14 +341,19 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
       }
     },
 
-    loggedOut: async (provider, arrival, url) => {
-      if (!isLogoutResponse(arrival)) return undefined
+    logoutAnswer: (arrival) =>
+      isLogoutResponse(arrival) ? { state: stateOf(arrival) } : undefined,
+
+    loggedOut: async (provider, kept, arrival, url) => {
       const upstream = await upstreamFor(provider)
-      readLogoutResponse(arrival, logoutRulesOf(provider, upstream, url))
-      return stateOf(arrival)
+      const { id } = kept as KeptLogout
+      return readLogoutResponse(arrival, id, logoutRulesOf(provider, upstream, url))
     },
 
-    check: (provider) => checkProvider(parts, provider),
+    check: async (provider) => [
+      ...(scheme.findings?.(provider) ?? []),
+      ...(await checkProvider(parts, provider)),
+    ],
   }
 }
 

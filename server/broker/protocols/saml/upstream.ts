@@ -11,8 +11,10 @@ type BrowserEndpoint = { readonly url: string; readonly binding: 'HTTP-Redirect'
 export interface Upstream {
   readonly entityId: string
   readonly sso: BrowserEndpoint
-  /** Where our logout requests go, and where our answers to its own go; nothing where it offers none. */
+  /** Where our logout requests go, and where our answers to its own go; nothing where it offers none in the browser. */
   readonly logout: (BrowserEndpoint & { readonly responseUrl: string }) | undefined
+  /** Where our logout requests go from server to server. */
+  readonly soapLogoutUrl: string | undefined
   /** By the index in the artifact (SAML Bindings §3.6.4). */
   readonly artifactUrl: (index: number) => string | undefined
   readonly certificates: readonly X509Certificate[]
@@ -71,6 +73,7 @@ export const upstreamOf = (
     entityId: config.idpEntityId ?? metadata?.entityId ?? missing('idpEntityId'),
     sso: sso ?? missing('ssoUrl'),
     logout: logoutOf(config, metadata),
+    soapLogoutUrl: metadata?.logout.find(({ binding }) => binding === 'SOAP')?.url,
     artifactUrl: (index) =>
       artifactUrl ?? metadata?.artifact.find((one) => one.index === index)?.url,
     certificates,

@@ -1,6 +1,6 @@
 /** Sign-ins through identity providers. */
 
-import type { PageContext } from '#server/http/pages/context.ts'
+import { departurePages } from '#server/broker/departure-pages.ts'
 import { definePage } from '#server/http/pages/definition.ts'
 import type { ProviderLink } from './login.ts'
 import type { UpdateProfilePage } from './registration.ts'
@@ -36,24 +36,10 @@ export interface AccountFoundPage extends StepPage {
   readonly email: string
 }
 
-/** On the way to a provider, where no redirect can lead there; the browser goes on by itself. */
-export interface DeparturePage extends PageContext {
-  readonly provider: string
-  readonly url: string
-}
-
-/** The form that takes the browser to a provider. */
-export interface DepartureFormPage extends PageContext {
-  readonly application: string
-  readonly action: string
-  readonly fields: Readonly<Record<string, string>>
-}
-
 export const brokerPages = {
   providers: definePage<ProvidersPage>('providers'),
   reviewProfile: definePage<ReviewProfilePage>('review-profile'),
   newAccount: definePage<NewAccountPage>('new-account'),
   accountFound: definePage<AccountFoundPage>('account-found'),
-  departure: definePage<DeparturePage>('departure', { once: true }),
-  departureForm: definePage<DepartureFormPage>('form-post', { script: () => 'submit', once: true }),
+  ...departurePages,
 }

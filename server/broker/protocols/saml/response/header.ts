@@ -59,12 +59,9 @@ const checkReceiver = ({ element, isSigned }: Part, { acsUrl, request }: Respons
   // A signed message that a browser carries must name its receiver (SAML Bindings §3.5.5.2).
   if (Destination === undefined ? isSigned : Destination !== acsUrl)
     refuse(`the Destination of the Response must be ${acsUrl}`)
-  if (InResponseTo !== request?.id)
-    refuse(
-      request
-        ? 'the Response is to another request'
-        : 'the Response is to a request that was not sent by this server',
-    )
+  if (request && InResponseTo !== request.id) refuse('the Response is to another request')
+  if (!request && InResponseTo !== undefined)
+    throw new UpstreamRefused('expired', 'the Response is to a request that no trip waits for')
 }
 
 export const checkResponse = (response: Part, rules: ResponseRules): void => {
