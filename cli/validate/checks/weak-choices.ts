@@ -222,6 +222,19 @@ export const weakChoices: readonly WeakChoice[] = [
   ),
   weakChoice<IdentityProviderDoc>(
     IdentityProvider,
+    'no-receiving-country',
+    'an eIDAS provider refuses every sign-in',
+    ({ protocol, config }) => [
+      protocol === 'eidas' &&
+        config.receivingCountry === undefined && {
+          field: '/config',
+          message: 'every sign-in is refused: identifiers are compared with receivingCountry',
+          hint: 'set receivingCountry to the country of the service',
+        },
+    ],
+  ),
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
     'trusted-email',
     'addresses of an identity provider count as verified',
     ({ trustEmail }) => [

@@ -203,7 +203,7 @@ const config = Type.Object(
       Type.String({
         pattern: '^[A-Z]{2}$',
         description:
-          'Our country, the second code of an eIDAS identifier; others are refused. Unset: not checked.',
+          'Our country, the second code of an eIDAS identifier; others are refused. Unset: every sign-in is refused.',
       }),
     ),
   },

@@ -115,6 +115,8 @@ describe.each(anyBackend)('eIDAS on $name', (backend) => {
     const attributes = `${attribute(`${legal}LegalPersonIdentifier`, 'DE/NL/c-9')}${attribute(`${legal}LegalName`, 'ACME GmbH')}`
     expect((await signIn({ attributes })).subject).toBe('DE/NL/c-9')
     const both = `${person('GR/NL/ab-1')}${attributes}`
+    const foreign = `${person('GR/NL/ab-1')}${attribute(`${legal}LegalPersonIdentifier`, 'DE/BE/c-9')}`
+    expect(await refused(signIn({ attributes: foreign }))).toMatch(/made for BE/)
     expect((await signIn({ attributes: both })).subject).toBe('GR/NL/ab-1')
     expect(
       (await signIn({ attributes: both }, { subjectAttribute: `${legal}LegalPersonIdentifier` }))
@@ -166,13 +168,28 @@ describe.each(anyBackend)('eIDAS on $name', (backend) => {
     },
   )
 
-  it('takes a mandate where it is allowed, and every country where none is set', async () => {
-    const attributes = `${person('GR/BE/ab-1')}${attribute(`${natural}representative/PersonIdentifier`, 'GR/NL/r-1')}`
+  it('takes a mandate where it is allowed, of a representative whose identifier is for this country too', async () => {
+    const represented = (identifier: string) => ({
+      attributes: `${person('GR/NL/ab-1')}${attribute(`${natural}representative/PersonIdentifier`, identifier)}`,
+    })
+    const allowed = { representationEnabled: true }
+    expect((await signIn(represented('GR/NL/r-1'), allowed)).subject).toBe('GR/NL/ab-1')
+    expect(await refused(signIn(represented('GR/BE/r-1'), allowed))).toMatch(/made for BE/)
+  })
+
+  it('refuses every identifier where receivingCountry is not set, and doctor says so', async () => {
     const { receivingCountry: _, ...open } = config
-    const { alias } = await site.provider({ ...open, representationEnabled: true }, 'eidas')
+    const { alias } = await site.provider(open, 'eidas')
     const asked = await site.begin(alias)
-    const identity = await site.finish(alias, posted(await answered(asked, { attributes }), asked))
-    expect(identity.attributes['receivingCountry']).toEqual(['BE'])
+    expect(await refused(site.finish(alias, posted(await answered(asked), asked)))).toMatch(
+      /^not-allowed: .*receivingCountry/,
+    )
+    const issuer = await site.issuer()
+    const provider = await site.broker.providers.findAny(issuer.view, alias)
+    expect(await site.broker.check(issuer, provider ?? expect.unreachable())).toContainEqual({
+      level: 'error',
+      message: 'every sign-in is refused; set receivingCountry',
+    })
   })
 
   it('demands encrypted assertions, under AES-GCM', async () => {

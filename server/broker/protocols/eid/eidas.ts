@@ -18,6 +18,10 @@ const legal = `${attributes}legalperson/`
 const personIdentifier = `${natural}PersonIdentifier`
 const legalIdentifier = `${legal}LegalPersonIdentifier`
 
+/** Of persons and of those who represent them. */
+const identifiers =
+  /^http:\/\/eidas\.europa\.eu\/attributes\/(?:natural|legal)person\/(?:representative\/)?(?:Legal)?PersonIdentifier$/
+
 /** The minimum data set of a natural person (Implementing Regulation (EU) 2015/1501, annex). */
 const minimumDataSet = [
   'PersonIdentifier',
@@ -61,6 +65,22 @@ const subjectNameOf = ({ config }: Provider, answer: Answer): string =>
   config.subjectAttribute ??
   (answer.attributes.has(personIdentifier) ? personIdentifier : legalIdentifier)
 
+/**
+ * Every identifier in an answer must be made for our country: one that was made for another is of another node, where somebody
+ * else may have it. Without a country of ours nothing can be compared.
+ */
+const checkCountry = ({ config }: Provider, { attributes: given }: Answer): void => {
+  const ours =
+    config.receivingCountry ??
+    notAllowed('the provider has no receivingCountry; set it to the country of the service')
+  const names = [...given.keys()].filter((name) => identifiers.test(name))
+  for (const value of names.flatMap((name) => given.get(name) ?? [])) {
+    const { receivingCountry } = identifierIn(value)
+    if (receivingCountry !== ours)
+      notAllowed(`the identifier was made for ${receivingCountry}; receivingCountry is ${ours}`)
+  }
+}
+
 const checkMandate = ({ config }: Provider, answer: Answer): void => {
   const isMandate = [...answer.attributes.keys()].some((name) =>
     /^http:\/\/eidas\.europa\.eu\/attributes\/(?:natural|legal)person\/representative\//.test(name),
@@ -70,21 +90,17 @@ const checkMandate = ({ config }: Provider, answer: Answer): void => {
 }
 
 const identityOf = (answer: Answer, provider: Provider, issuer: string): UpstreamIdentity => {
-  const { config } = provider
   checkLevel(eidasLevels, minimumLoaOf(provider), answer.authentication.contextClass)
   checkMandate(provider, answer)
+  checkCountry(provider, answer)
   const name = subjectNameOf(provider, answer)
   const { value, identityCountry, receivingCountry } = identifierIn(
     oneOf(answer.attributes, name) ?? notAllowed(`the answer has no ${name}`),
   )
-  if (config.receivingCountry !== undefined && receivingCountry !== config.receivingCountry)
-    notAllowed(
-      `the identifier was made for ${receivingCountry}; receivingCountry is ${config.receivingCountry}`,
-    )
   const person = personOf(answer, {
     firstNameAttribute: `${natural}CurrentGivenName`,
     lastNameAttribute: `${natural}CurrentFamilyName`,
-    ...config,
+    ...provider.config,
   })
   return {
     ...person,
@@ -110,4 +126,8 @@ export const eidas: Scheme = {
   identity: identityOf,
   isNameIdSubject: () => false,
   client: tlsClientOf,
+  findings: ({ config }) =>
+    config.receivingCountry === undefined
+      ? [{ level: 'error', message: 'every sign-in is refused; set receivingCountry' }]
+      : [],
 }
