@@ -54,7 +54,7 @@ describe.each(backends)('linked identities on $name', (backend) => {
     expect((await helper.send('POST', path, { userId: 'evil' })).status).toBe(403)
   })
 
-  it('survive a rename and a replacement of their provider; a deletion says who loses the way in', async () => {
+  it('survive a provider that is deleted and made again under its alias; a plan of the deletion says who loses the way in', async () => {
     await realm.must('POST', '/identity-providers', provider('old'))
     const { areas } = realm.server
     const [only, both] = [await addUser('only'), await addUser('both')]

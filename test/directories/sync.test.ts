@@ -343,7 +343,7 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
     )
   })
 
-  it('asks the directory nothing for a list, a search or a token of its users', async () => {
+  it('asks the directory nothing for a list, a search or one of its users', async () => {
     world.add(...many)
     await world.provide()
     await world.sync()
