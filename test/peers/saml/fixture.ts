@@ -3,25 +3,18 @@
  * the browser carries it, and what we wrote goes to the judges before the browser closes.
  */
 
-import { verify } from 'node:crypto'
 import type { BrowserContext, Page, Request } from 'playwright-core'
 import { expect } from 'vitest'
-import { readCertificate } from '#schemas/public-keys/certificates.ts'
-import { readDeflated } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import { addPerson, change, password } from '../../oidc/relying-party.ts'
 import { certificatesOf, providerPath } from '../../saml/fixture.ts'
 import type { Backend } from '../../support/backends.ts'
 import { openBrowser } from '../../support/processes/browser.ts'
 import { type Judges, openJudges } from './judges.ts'
+import { type CarriedMessage, judge, messageIn, rootOf, statusCodesOf } from './messages.ts'
 
-export interface Message {
+export interface Message extends CarriedMessage {
   readonly from: 'identity provider' | 'service provider'
-  readonly parameter: 'SAMLRequest' | 'SAMLResponse'
-  readonly binding: 'HTTP-POST' | 'HTTP-Redirect'
-  readonly url: string
-  readonly xml: string
-  readonly relayState: string | null
 }
 
 export interface Visit {
@@ -55,43 +48,10 @@ export interface SamlSite {
   close(): Promise<void>
 }
 
-const parametersOf = (request: Request): URLSearchParams | undefined => {
-  const { searchParams } = new URL(request.url())
-  const parameters =
-    request.method() === 'POST' ? new URLSearchParams(request.postData() ?? '') : searchParams
-  return parameters.has('SAMLRequest') || parameters.has('SAMLResponse') ? parameters : undefined
-}
-
 const messageOf = (site: OidcSite, request: Request): Message | undefined => {
-  const parameters = parametersOf(request)
-  if (!parameters) return undefined
-  const parameter = parameters.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse'
-  const encoded = parameters.get(parameter) ?? ''
-  const binding = request.method() === 'POST' ? 'HTTP-POST' : 'HTTP-Redirect'
-  const url = request.url()
-  return {
-    from: url.startsWith(`${site.issuer}/`) ? 'service provider' : 'identity provider',
-    parameter,
-    binding,
-    url,
-    xml:
-      binding === 'HTTP-POST'
-        ? Buffer.from(encoded, 'base64').toString()
-        : readDeflated(encoded, 1_000_000),
-    relayState: parameters.get('RelayState'),
-  }
-}
-
-/** The signature of a redirect is over the query as it was sent (SAML Bindings §3.4.4.1). */
-const isQuerySigned = (url: string, certificates: readonly string[]): boolean => {
-  const query = url.slice(url.indexOf('?') + 1)
-  const cut = query.indexOf('&Signature=')
-  const signature = decodeURIComponent(query.slice(cut + '&Signature='.length).split('&')[0] ?? '')
-  return certificates.some((text) => {
-    const key = readCertificate(text)?.publicKey
-    const data = Buffer.from(query.slice(0, cut))
-    return key && verify('sha256', data, key, Buffer.from(signature, 'base64'))
-  })
+  const message = messageIn(request)
+  const isToUs = message?.url.startsWith(`${site.issuer}/`)
+  return message && { ...message, from: isToUs ? 'service provider' : 'identity provider' }
 }
 
 /** A response gives RelayState back byte for byte; so does every other answer. */
@@ -103,25 +63,6 @@ const expectRelayStates = (messages: readonly Message[]): void => {
       .findLast((one) => one.from === 'service provider' && one.parameter === 'SAMLRequest')
     if (asked) expect(message.relayState).toBe(asked.relayState)
   })
-}
-
-/** Without the prefix, which each software chooses. */
-const rootOf = (xml: string): string => /^(?:<\?xml[^>]*>\s*)?<(?:\w+:)?(\w+)/.exec(xml)?.[1] ?? ''
-
-const statusCodesOf = (xml: string): string[] =>
-  [...xml.matchAll(/StatusCode [^>]*Value="urn:oasis:names:tc:SAML:2.0:status:(\w+)"/g)].map(
-    ([, code]) => code ?? '',
-  )
-
-const judge = (judges: Judges, message: Message, certificates: readonly string[]): void => {
-  const signed = judges.signedIn(message.xml, certificates)
-  if (message.binding === 'HTTP-Redirect') {
-    expect([message.url, isQuerySigned(message.url, certificates)]).toEqual([message.url, true])
-    expect(signed).toEqual([])
-    return
-  }
-  const hasAssertion = message.xml.includes('<saml:Assertion ')
-  expect(signed).toEqual([rootOf(message.xml), ...(hasAssertion ? ['Assertion'] : [])])
 }
 
 export const openSamlSite = async (backend: Backend): Promise<SamlSite> => {

@@ -1,16 +1,10 @@
-/** SimpleSAMLphp as a service provider, behind PHP's own web server, in a folder of its own. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { freePort } from '../ports.ts'
-import { spawnScript } from '../processes.ts'
-import { endGroup, untilAnswers } from './answers.ts'
-import { pathOf } from './programs.ts'
+/** SimpleSAMLphp as a service provider. */
+import { openSimpleSamlPhp } from './simplesamlphp-pages.ts'
 
 export interface SimpleSamlPhp {
   readonly url: string
   readonly log: () => string
-  /** What its module metarefresh does on schedule: takes metadata of the identity provider through its own reader. */
+  /** Takes new metadata of the identity provider. */
   readonly readMetadata: (metadata: string) => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -23,29 +17,6 @@ export interface SimpleSamlPhpOptions {
   readonly privateKey: string
   readonly certificate: string
 }
-
-const configOf = (url: string, folder: string): string => `<?php
-$config = [
-  'baseurlpath' => '${url}/',
-  'certdir' => '${folder}/cert/',
-  'loggingdir' => '${folder}/log/',
-  'datadir' => '${folder}/data/',
-  'tempdir' => '${folder}/tmp/',
-  'metadatadir' => '${folder}/metadata/',
-  'secretsalt' => 'a salt of the tests',
-  'auth.adminpassword' => 'a password of the tests',
-  'logging.handler' => 'errorlog',
-  'store.type' => 'sql',
-  'store.sql.dsn' => 'sqlite:${folder}/data/store.sqlite',
-  'session.cookie.secure' => false,
-  'session.cookie.samesite' => null,
-  'language.cookie.secure' => false,
-  'language.cookie.samesite' => null,
-  'trusted.url.domains' => ['${new URL(url).host}'],
-  'enable.http_post' => true,
-  'admin.checkforupdates' => false,
-];
-`
 
 const post = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST'
 const artifact = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact'
@@ -89,63 +60,16 @@ echo json_encode([
 ]);
 `
 
-/** Its own reader turns our metadata into its configuration. */
-const converter = `<?php
-require '/usr/share/simplesamlphp/lib/_autoload.php';
-foreach (\\SimpleSAML\\Metadata\\SAMLParser::parseDescriptorsString(file_get_contents($argv[1])) as $id => $entity) {
-  $metadata = $entity->getMetadata20IdP();
-  unset($metadata['entityDescriptor'], $metadata['expire']);
-  echo '<?php $metadata[', var_export($id, true), '] = ', var_export($metadata, true), ';';
-}
-`
-
 export const startSimpleSamlPhp = async (options: SimpleSamlPhpOptions): Promise<SimpleSamlPhp> => {
-  const program = pathOf('php')
-  const pages = dirname(pathOf('simplesamlphp'))
-  const folder = mkdtempSync(join(tmpdir(), 'iamctl-simplesamlphp-'))
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  for (const name of ['config', 'cert', 'log', 'data', 'tmp', 'metadata', 'www', 'sessions'])
-    mkdirSync(join(folder, name))
-  for (const name of readdirSync(pages)) symlinkSync(join(pages, name), join(folder, 'www', name))
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(folder, name), text)
-    return join(folder, name)
-  }
-  file('config/config.php', configOf(url, folder))
+  const { url, file, converted, start } = await openSimpleSamlPhp('127.0.0.1')
   file('config/authsources.php', sourcesOf(url, options.issuer))
   file('cert/sp.key', options.privateKey)
   file('cert/sp.crt', options.certificate)
   file('www/app.php', application)
   file('www/bye.php', 'signed out of the application')
-  const env = { SIMPLESAMLPHP_CONFIG_DIR: join(folder, 'config') }
-  const quiet = [
-    ...['-d', 'error_reporting=0', '-d', `session.save_path=${folder}/sessions`],
-    // Its cache looks at a file every 2 s unless told: new metadata would not be read at once.
-    ...['-d', 'opcache.revalidate_freq=0'],
-  ]
   const readMetadata = async (metadata: string): Promise<void> => {
-    const converted = spawnScript(file('convert.php', converter), [file('idp.xml', metadata)], {
-      runtime: [program, ...quiet],
-      env,
-    })
-    await converted.exited
-    file('metadata/saml20-idp-remote.php', converted.stdout())
+    file('metadata/saml20-idp-remote.php', `<?php ${await converted(metadata, 'IdP')}`)
   }
   await readMetadata(options.metadata)
-  const server = spawnScript('-S', [`127.0.0.1:${port}`, '-t', join(folder, 'www')], {
-    runtime: [program, ...quiet],
-    // A page of one request asks for another by SOAP.
-    env: { ...env, PHP_CLI_SERVER_WORKERS: '3' },
-  })
-  await untilAnswers(url, server)
-  return {
-    url,
-    log: server.stderr,
-    readMetadata,
-    close: async () => {
-      await endGroup(server)
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  return { url, readMetadata, ...(await start()) }
 }
