@@ -8,7 +8,7 @@ import { openStorage } from '#server/storage/open.ts'
 import { postgresSession } from '#server/storage/postgres/storage.ts'
 import { sqliteSession } from '#server/storage/sqlite/storage.ts'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../support/backends.ts'
+import { backends } from '../../support/backends.ts'
 
 const before = migrations.filter(({ name }) => name < '0031')
 

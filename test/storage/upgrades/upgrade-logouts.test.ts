@@ -7,7 +7,7 @@ import { migrations } from '#server/storage/migrations/index.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { postgresSession } from '#server/storage/postgres/storage.ts'
 import { sqliteSession } from '#server/storage/sqlite/storage.ts'
-import { backends } from '../support/backends.ts'
+import { backends } from '../../support/backends.ts'
 
 const before = migrations.filter(({ name }) => name < '0007')
 

@@ -5,9 +5,9 @@ import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../support/backends.ts'
-import { faultsOf } from '../support/database/integrity.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const { kind } = ClientScope
 const names = ['account', 'organization']

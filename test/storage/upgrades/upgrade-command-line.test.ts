@@ -6,9 +6,9 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../support/backends.ts'
-import { faultsOf } from '../support/database/integrity.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const doc = seedOf(Client, commandLineId)?.doc ?? {}
 

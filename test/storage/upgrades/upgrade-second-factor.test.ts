@@ -5,9 +5,9 @@ import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
-import { backends } from '../support/backends.ts'
-import { faultsOf } from '../support/database/integrity.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { startServer, type TestServer } from '../../support/server.ts'
 
 const key = 'browser-second-factor'
 const born = seedOf(Flow, key)?.doc ?? {}

@@ -4,7 +4,7 @@ import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { statement } from '#server/storage/statements.ts'
-import type { TestServer } from '../support/server.ts'
+import type { TestServer } from '../../support/server.ts'
 
 export interface FormerFlow {
   readonly alias: string

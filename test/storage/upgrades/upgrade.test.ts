@@ -8,11 +8,11 @@ import type { Storage } from '#server/storage/contract.ts'
 import { migrations } from '#server/storage/migrations/index.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import { eventRow } from '../conformance/storage/rows.ts'
-import { type Backend, backends } from '../support/backends.ts'
+import { eventRow } from '../../conformance/storage/rows.ts'
+import { type Backend, backends } from '../../support/backends.ts'
 
 const fixture = (name: Backend['name']): Promise<string> =>
-  readFile(new URL(`./fixtures/0001-first.${name}.sql`, import.meta.url), 'utf8')
+  readFile(new URL(`../fixtures/0001-first.${name}.sql`, import.meta.url), 'utf8')
 
 const load: Record<Backend['name'], (url: string, script: string) => Promise<void>> = {
   sqlite: async (url, script) => {

@@ -5,9 +5,9 @@
 import { describe, expect, it } from 'vitest'
 import { Flow } from '#schemas/kinds/sign-in/flow.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
-import { backends } from '../support/backends.ts'
-import { faultsOf } from '../support/database/integrity.ts'
-import { startServer } from '../support/server.ts'
+import { backends } from '../../support/backends.ts'
+import { faultsOf } from '../../support/database/integrity.ts'
+import { startServer } from '../../support/server.ts'
 import { beforeProviders, restoreFlows } from './former-flows.ts'
 
 const second = {
