@@ -1,7 +1,6 @@
 /** Calls about directories. */
 
 import type { SyncReport } from '#schemas/wire/directory-sync.ts'
-import type { Finding } from '#schemas/wire/findings.ts'
 import { type Call, path } from './http/call.ts'
 
 export interface SyncOptions {
@@ -16,9 +15,5 @@ export const directoryCalls = (call: Call) => ({
     const where = path`/admin/realms/${realm}/user-federation/${alias}/sync`
     const query = { dryRun, full, ...(allowRemovals === undefined ? {} : { allowRemovals }) }
     return (await call<SyncReport>('POST', where, { query, slow: true })).body
-  },
-  async check(realm: string, alias: string): Promise<readonly Finding[]> {
-    const where = path`/admin/realms/${realm}/user-federation/${alias}/check`
-    return (await call<Finding[]>('POST', where)).body
   },
 })

@@ -5,10 +5,10 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
+import type { Finding } from '#schemas/wire/findings.ts'
 import type {
   ClientSecretRecord,
   KeyRecord,
-  ProviderFinding,
   SamlStatus,
   SessionRecord,
   UserImportReply,
@@ -207,14 +207,11 @@ const clientCalls = (call: Call) => ({
 })
 
 const providerCalls = (call: Call) => ({
-  /** Connects to an identity provider and says what would fail at the next sign-in. */
-  check: async (realm: string, alias: string): Promise<readonly ProviderFinding[]> =>
-    (
-      await call<{ findings: ProviderFinding[] }>(
-        'GET',
-        path`/admin/realms/${realm}/identity-providers/${alias}/check`,
-      )
-    ).body.findings,
+  /** Connects to an identity provider or directory and tells what would fail at the next sign-in. */
+  async check(realm: string, alias: string): Promise<readonly Finding[]> {
+    const where = path`/admin/realms/${realm}/identity-providers/${alias}/check`
+    return (await call<Finding[]>('POST', where, { slow: true })).body
+  },
 })
 
 const samlCalls = (call: Call) => ({

@@ -6,7 +6,6 @@ import { isLoopback } from '../client/address.ts'
 import { type Connection, type ConnectOptions, connect } from '../client/connect.ts'
 import type { FileOptions } from '../planning/estate/files.ts'
 import { checkAccess } from './access.ts'
-import { checkDirectories } from './directories.ts'
 import { checkIdentityProviders } from './identity-providers.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
@@ -55,7 +54,6 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
         ...access,
         ...(await checkRealm(connection)),
         ...(await checkSaml(connection, Date.now())),
-        ...(await checkDirectories(connection)),
         ...(await checkIdentityProviders(connection)),
       ]
 }

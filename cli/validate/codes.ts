@@ -127,6 +127,7 @@ const ofRealms: readonly Code[] = [
   warning('unchecked-reference', 'something is named whose list is not in the files'),
   warning('literal-secret', 'a secret is written in a file'),
   warning('not-served', 'documents are stored, and nothing in this version uses them'),
+  warning('unreached-provider', 'the sign-in flow has no step for identity providers'),
 ]
 
 const ofWeakChoices = new Map(

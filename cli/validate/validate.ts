@@ -15,6 +15,7 @@ import { checkReferences } from './checks/references.ts'
 import { checkRenames } from './checks/renames.ts'
 import { checkSecrets } from './checks/secrets.ts'
 import { checkText } from './checks/text.ts'
+import { checkUnreachedProviders } from './checks/unreached-providers.ts'
 import { weakChoices } from './checks/weak-choices.ts'
 import { didYouMean, type Finding } from './finding.ts'
 import { locate, pathText, segmentsOf, valueAt } from './locate.ts'
@@ -140,6 +141,7 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),
       ...checkServed(model),
+      ...checkUnreachedProviders(model),
       // An error says enough.
       ...checkWeakChoices(model).filter(({ pointer }) => !wrong.has(pointer)),
     ]

@@ -183,9 +183,3 @@ export interface SamlStatus {
     } | null
   }[]
 }
-
-/** What would fail at the next sign-in through an identity provider. */
-export interface ProviderFinding {
-  readonly level: 'error' | 'warning'
-  readonly message: string
-}

@@ -34,7 +34,7 @@ import { readMetricsSummary } from './events/metrics-summary.ts'
 import { streamEvents } from './events/stream-events.ts'
 import { verifyEvents } from './events/verify-events.ts'
 import { webhookActions } from './events/webhooks.ts'
-import { checkDirectory } from './federation/check-directory.ts'
+import { checkProvider } from './federation/check-provider.ts'
 import { syncDirectory } from './federation/sync-directory.ts'
 import { previewMessage } from './messaging/messaging-preview.ts'
 import { testMessaging } from './messaging/messaging-test.ts'
@@ -44,7 +44,6 @@ import { applyChangeset } from './realms/changesets.ts'
 import { compareAction } from './realms/compare.ts'
 import { exportAction } from './realms/export.ts'
 import { flowActions } from './realms/flows.ts'
-import { checkIdentityProvider } from './realms/identity-provider-check.ts'
 import { importAction } from './realms/import.ts'
 import { keyActions } from './realms/keys.ts'
 import { readEndpoints, readRealmHealth } from './realms/realm-status.ts'
@@ -156,7 +155,6 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...credentialActions({ ...user, keyring }),
     ...requiredActionActions(user),
     ...linkedIdentityActions({ ...user, links: needs.users.links }),
-    checkIdentityProvider(needs.broker, baseUrl),
     listConsents(user, needs.oidc.consents),
     ...dataSubjectActions({
       ...user,
@@ -185,7 +183,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...clientFieldActions({ writer }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
-    checkDirectory({ check: needs.directories.check, vault }),
+    checkProvider({ broker: needs.broker, directories: needs.directories, vault }),
     syncDirectory({ sync: needs.syncDirectory, vault }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),

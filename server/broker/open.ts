@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance } from 'fastify'
+import type { Finding } from '#schemas/wire/findings.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Cookies } from '#server/http/cookies/cookies.ts'
 import type { Pages } from '#server/http/pages/pages.ts'
@@ -33,7 +34,6 @@ import { metadataRoute } from './metadata-route.ts'
 import {
   type BrokerProtocol,
   type Departure,
-  type Finding,
   type Provider,
   type Trip,
   type UpstreamIdentity,
@@ -52,7 +52,7 @@ export interface BrokerNeeds {
   readonly copy: Pick<Copy, 'fresh'>
   readonly clock: Clock
   readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
-  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly outgoing: Pick<Outgoing, 'request' | 'resolve'>
   readonly keys: Pick<KeysArea, 'realmKeys'>
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'brokerAnswer'>
@@ -174,11 +174,8 @@ export const openBroker = (needs: BrokerNeeds) => {
 
     tellLogout: createTellUpstream({ storage, providers, sessions, protocolOf }),
 
-    check: async (issuer: Pick<Issuer, 'url'>, provider: Provider): Promise<readonly Finding[]> =>
-      (await protocolOf(provider).check?.(
-        provider,
-        brokerUrl(issuer, provider.alias, 'endpoint'),
-      )) ?? [],
+    check: (provider: Provider): Promise<readonly Finding[]> =>
+      protocolOf(provider).check(provider),
 
     /** Sends a browser to the provider. Throws `UpstreamRefused`; nothing is stored then. */
     begin: async (

@@ -5,7 +5,7 @@
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
-import type { ProviderFinding } from '#schemas/wire/records.ts'
+import type { Finding } from '#schemas/wire/findings.ts'
 
 /** An identity provider as a protocol sees it: its document with opened secrets. */
 export interface Provider {
@@ -96,9 +96,6 @@ export interface UpstreamIdentity {
     | undefined
 }
 
-/** What `doctor` says about a provider before a user finds out. */
-export type Finding = ProviderFinding
-
 /** The sessions at the provider that its logout message ends: one of its sessions, or all of a subject. */
 export interface EndedUpstream {
   readonly issuer: string
@@ -155,7 +152,7 @@ export interface BrokerProtocol {
     url: string,
   ): Promise<string | undefined>
   /** For `doctor`: connects and says what would fail. */
-  check?(provider: Provider, endpoint: string): Promise<readonly Finding[]>
+  check(provider: Provider): Promise<readonly Finding[]>
 }
 
 /**

@@ -21,7 +21,7 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
   })
 
   const check = async (): Promise<string[]> => {
-    const { status, body } = await world.admin('POST', `/user-federation/${world.alias()}/check`)
+    const { status, body } = await world.admin('POST', `/identity-providers/${world.alias()}/check`)
     expect(status).toBe(200)
     expect(JSON.stringify(body)).not.toContain(bindPassword)
     return body.map((one: { check: string; status: string }) => `${one.check} ${one.status}`)

@@ -114,7 +114,7 @@ export const openSite = async (
       copy,
       clock: accounts.clock,
       secrets: { keyFor: () => codeKey, vault: { seal: none, reveal: none } as unknown as Vault },
-      outgoing: { request: none },
+      outgoing: { request: none, resolve: none },
       keys: { realmKeys: { of: none } as unknown as RealmKeys },
       recorder: accounts.recorder,
       metrics: { brokerAnswer: none },

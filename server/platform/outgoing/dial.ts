@@ -22,7 +22,7 @@ const open = async (host: string, port: number, timeoutMs: number): Promise<Sock
 
 /** Throws an OutgoingError. */
 export const dial = async (
-  outgoing: Outgoing,
+  outgoing: Pick<Outgoing, 'resolve'>,
   { host, port, timeoutMs }: { host: string; port: number; timeoutMs: number },
 ): Promise<Socket> => {
   const addresses = await outgoing.resolve(host)

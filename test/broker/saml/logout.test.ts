@@ -20,7 +20,7 @@ const { logout, endSession, loggedOut, logoutAnswer } = createSamlProtocol(
   {
     storage: { db: undefined as never, commit: never },
     clock: { now: () => now },
-    outgoing: { request: never },
+    outgoing: { request: never, resolve: never },
     signersOf: async () => [receiver.signing],
     metadata: {
       of: async () => undefined,

@@ -8,7 +8,12 @@ export interface TestCertificate {
   key: string
 }
 
-export function makeCertificate(hosts: string[], rsaBits?: number): TestCertificate {
+/** Valid for an hour before and after now, unless told. */
+export function makeCertificate(
+  hosts: string[],
+  rsaBits?: number,
+  expiresAt = Date.now() + 3_600_000,
+): TestCertificate {
   const { publicKey, privateKey } =
     rsaBits === undefined
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -27,7 +32,7 @@ export function makeCertificate(hosts: string[], rsaBits?: number): TestCertific
     der(0x02, Buffer.concat([Buffer.of(1), randomBytes(8)])),
     withSha256,
     name,
-    der(0x30, time(Date.now() - 3_600_000), time(Date.now() + 3_600_000)),
+    der(0x30, time(Math.min(Date.now(), expiresAt) - 3_600_000), time(expiresAt)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, der(0x30, der(0x30, oid('551d11'), der(0x04, names)))),

@@ -3,6 +3,7 @@
  * identifier is `XX/YY/…`: XX is the country of the identity, YY the country that it was made for.
  */
 
+import { error } from '#schemas/wire/findings.ts'
 import { element, type Template } from '#server/xml/index.ts'
 import type { Provider, UpstreamIdentity } from '../../protocol.ts'
 import { oneOf, personOf } from '../saml/identity.ts'
@@ -128,6 +129,12 @@ export const eidas: Scheme = {
   client: tlsClientOf,
   findings: ({ config }) =>
     config.receivingCountry === undefined
-      ? [{ level: 'error', message: 'every sign-in is refused; set receivingCountry' }]
+      ? [
+          error(
+            'provider-config',
+            'every sign-in is refused: the country of the realm is not known',
+            'set receivingCountry',
+          ),
+        ]
       : [],
 }

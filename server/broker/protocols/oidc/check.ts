@@ -1,55 +1,73 @@
-/** What would fail when the next user signs in through a provider; for `doctor`. */
+/** What would fail when the next user signs in through a provider, for `doctor`. Nothing comes from a cache. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
-import { type Finding, type Provider, UpstreamRefused } from '../../protocol.ts'
+import { error, type Finding, ok } from '#schemas/wire/findings.ts'
+import { type Provider, UpstreamRefused } from '../../protocol.ts'
+import { type ReachParts, reachFindings } from '../reach.ts'
 import { type Ask, objectIn } from './answers.ts'
-import { discoveryUrlOf, type Upstream, type Upstreams } from './upstream.ts'
+import type { Upstream, Upstreams } from './upstream.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Milliseconds; ID tokens of a provider whose clock is further away are refused. */
-const mostSkew = 60_000
-
-const error = (message: string): Finding => ({ level: 'error', message })
-const warning = (message: string): Finding => ({ level: 'warning', message })
+/** ID tokens commonly live for five minutes, and a minute is tolerated: a clock that is further behind ends them at once. */
+const tolerance = { warnMs: 60_000, failMs: 360_000 }
 
 export const createCheck = ({
   upstreams,
   ask,
   vendorOf,
-}: {
-  readonly upstreams: Upstreams
+  ...reach
+}: ReachParts & {
+  readonly upstreams: Pick<Upstreams, 'afresh'>
   readonly ask: Ask
   readonly vendorOf: (provider: Provider) => Vendor
 }) => {
-  const skewOf = async (provider: Provider, vendor: Vendor): Promise<Finding[]> => {
-    const url = discoveryUrlOf(provider, vendor)
-    if (url === undefined || !vendor.hasIdTokens) return []
-    const { skew } = await upstreams.discover(url)
-    return skew !== undefined && Math.abs(skew) > mostSkew
-      ? [warning(`its clock differs from ours by ${Math.round(skew / 1000)} seconds`)]
-      : []
-  }
-
   const keysOf = async ({ config }: Provider, { jwksUrl }: Upstream): Promise<Finding[]> => {
     if (config.useJwksUrl === false) return []
-    if (jwksUrl === undefined) return [error('it publishes no keys')]
+    const remedy = 'ask the operator of the provider, or set jwksUrl'
+    if (jwksUrl === undefined) return [error('provider-keys', 'the provider has no keys', remedy)]
     const { keys } = objectIn('its JWK set', await ask('its JWK set', { url: jwksUrl }))
     const usable = Array.isArray(keys)
       ? keys.filter((key) => isObject(key) && publicKeyFault({ ...key }) === undefined)
       : []
-    return usable.length === 0 ? [error('its JWK set has no key that can be used')] : []
+    return usable.length === 0
+      ? [error('provider-keys', 'the JWK set of the provider has no key that can be used', remedy)]
+      : []
+  }
+
+  /** Documents that cannot be read, one finding for the first. */
+  const documentsOf = async (work: () => Promise<Finding[]>, check: string): Promise<Finding[]> => {
+    try {
+      return await work()
+    } catch (failure) {
+      if (!(failure instanceof UpstreamRefused)) throw failure
+      const isOther = failure.reason === 'invalid-answer'
+      return [
+        isOther
+          ? error('provider-issuer', failure.message, 'correct issuer or discoveryUrl')
+          : error(
+              check,
+              failure.message,
+              'correct the address, or ask the operator of the provider; IAMCTL_OUTGOING_ALLOW of the server lists private addresses',
+            ),
+      ]
+    }
   }
 
   return async (provider: Provider): Promise<readonly Finding[]> => {
-    try {
-      const vendor = vendorOf(provider)
-      const upstream = await upstreams.of(provider, vendor)
-      const keys = vendor.hasIdTokens ? await keysOf(provider, upstream) : []
-      return [...keys, ...(await skewOf(provider, vendor))]
-    } catch (failure) {
-      if (failure instanceof UpstreamRefused) return [error(failure.message)]
-      throw failure
-    }
+    const vendor = vendorOf(provider)
+    const found = await documentsOf(async () => {
+      const upstream = await upstreams.afresh(provider, vendor)
+      const { tokenUrl: url } = upstream
+      const place = { name: 'the token endpoint', url, isNeeded: true }
+      const [keys, reached] = await Promise.all([
+        vendor.hasIdTokens
+          ? documentsOf(() => keysOf(provider, upstream), 'provider-keys')
+          : Promise.resolve([]),
+        reachFindings(reach, place, tolerance),
+      ])
+      return [...keys, ...reached]
+    }, 'provider-discovery')
+    return found.length > 0 ? found : [ok('provider', 'discovery, keys and token endpoint answer')]
   }
 }

@@ -28,7 +28,7 @@ import type { Claims, Vendor } from './vendor.ts'
 import { vendors } from './vendors/index.ts'
 
 export interface OidcParts {
-  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly outgoing: Pick<Outgoing, 'request' | 'resolve'>
   readonly clock: Clock
   readonly remoteKeys: RemoteKeys
   readonly signForRealm: SignForRealm
@@ -232,6 +232,6 @@ export const createOidc = ({
       }
     },
 
-    check: createCheck({ upstreams, ask, vendorOf }),
+    check: createCheck({ upstreams, ask, vendorOf, outgoing, clock }),
   }
 }

@@ -22,19 +22,14 @@ export interface Upstream {
   readonly authMethods?: readonly string[] | undefined
 }
 
-/** An upstream and what was read of it last, for `doctor`. */
-export interface Discovered {
-  readonly document: Readonly<Record<string, unknown>>
-  /** How far its clock is from ours, in milliseconds, where it tells. */
-  readonly skew: number | undefined
-}
+type Discovery = Readonly<Record<string, unknown>>
 
 interface Kept {
   /** When it was read. */
   readonly at: number
   /** Until when it is used without a new request. */
   readonly until: number
-  readonly discovered: Promise<Discovered>
+  readonly document: Promise<Discovery>
 }
 
 const keepMs = 10 * 60_000
@@ -46,6 +41,10 @@ const wellKnown = '/.well-known/openid-configuration'
 const listOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((one) => typeof one === 'string') : undefined
 
+/** A value of the provider in a message of ours: an address, or nothing that could mislead a terminal. */
+const shown = (value: string): string =>
+  /^[!-~]{1,200}$/.test(value) ? value : 'none that can be shown'
+
 /** Browsers are sent there: nothing but web addresses. */
 const webUrl = (name: string, value: unknown): string | undefined => {
   const text = textOf(value)
@@ -56,7 +55,7 @@ const webUrl = (name: string, value: unknown): string | undefined => {
   return text
 }
 
-export const discoveryUrlOf = ({ config }: Provider, { preset }: Vendor): string | undefined => {
+const discoveryUrlOf = ({ config }: Provider, { preset }: Vendor): string | undefined => {
   if (config.discoveryUrl !== undefined) return config.discoveryUrl
   if (config.issuer !== undefined) return `${config.issuer.replace(/\/$/, '')}${wellKnown}`
   return preset.discoveryUrl
@@ -65,26 +64,34 @@ export const discoveryUrlOf = ({ config }: Provider, { preset }: Vendor): string
 export const createUpstreams = ({ ask, clock }: { readonly ask: Ask; readonly clock: Clock }) => {
   const kept = new Map<string, Kept>()
 
-  const fetchDocument = async (url: string): Promise<Discovered> => {
-    const answer = await ask('the discovery document', { url })
-    const document = objectIn('the discovery document', answer)
-    const date = Date.parse(answer.headers['date'] ?? '')
-    return { document, skew: Number.isNaN(date) ? undefined : date - clock.now() }
+  const fetchDocument = async (url: string): Promise<Discovery> =>
+    objectIn('the discovery document', await ask('the discovery document', { url }))
+
+  const keep = (url: string, document: Promise<Discovery>): void => {
+    const now = clock.now()
+    if (kept.size >= most) kept.clear()
+    kept.set(url, { at: now, until: now + keepMs, document })
   }
 
-  const discover = (url: string): Promise<Discovered> => {
+  const discover = (url: string): Promise<Discovery> => {
     const before = kept.get(url)
     const now = clock.now()
-    if (before && now < before.until) return before.discovered
-    const discovered = fetchDocument(url).catch(async (error: unknown) => {
+    if (before && now < before.until) return before.document
+    const document = fetchDocument(url).catch(async (error: unknown) => {
       kept.delete(url)
       if (!before || now - before.at > staleMs) throw error
       kept.set(url, { ...before, until: now + againMs })
-      return before.discovered
+      return before.document
     })
-    if (kept.size >= most) kept.clear()
-    kept.set(url, { at: now, until: now + keepMs, discovered })
-    return discovered
+    keep(url, document)
+    return document
+  }
+
+  /** What it says now, which sign-ins use from now on. */
+  const discoverAgain = async (url: string): Promise<Discovery> => {
+    const document = await fetchDocument(url)
+    keep(url, Promise.resolve(document))
+    return document
   }
 
   /** The issuer of the document is the one that was configured, or the one that its address is made of (§4.3). */
@@ -96,10 +103,17 @@ export const createUpstreams = ({ ask, clock }: { readonly ask: Ask; readonly cl
       wanted === undefined ? url === `${issuer.replace(/\/$/, '')}${wellKnown}` : issuer === wanted
     const isTemplate = vendor.issuerClaim && issuer.includes(vendor.issuerClaim.template)
     if (!isWanted && !(isTemplate && config.issuer === undefined))
-      throw new UpstreamRefused('invalid-answer', 'the discovery document names another issuer')
+      throw new UpstreamRefused(
+        'invalid-answer',
+        `the discovery document names another issuer: ${shown(issuer)}`,
+      )
   }
 
-  const of = async (provider: Provider, vendor: Vendor): Promise<Upstream> => {
+  const upstreamOf = async (
+    provider: Provider,
+    vendor: Vendor,
+    read: (url: string) => Promise<Discovery>,
+  ): Promise<Upstream> => {
     const { config } = provider
     const { preset } = vendor
     const given = { ...preset, ...config }
@@ -110,7 +124,7 @@ export const createUpstreams = ({ ask, clock }: { readonly ask: Ask; readonly cl
       (!vendor.hasIdTokens || config.jwksUrl !== undefined)
     const url =
       isWhole && config.discoveryUrl === undefined ? undefined : discoveryUrlOf(provider, vendor)
-    const document: Claims = url === undefined ? {} : (await discover(url)).document
+    const document: Claims = url === undefined ? {} : await read(url)
     const issuer = textOf(document['issuer']) ?? given.issuer
     if (url !== undefined) checkIssuer(provider, vendor, url, textOf(document['issuer']) ?? '')
     const authorizationUrl =
@@ -132,7 +146,11 @@ export const createUpstreams = ({ ask, clock }: { readonly ask: Ask; readonly cl
     }
   }
 
-  return { of, discover }
+  return {
+    of: (provider: Provider, vendor: Vendor) => upstreamOf(provider, vendor, discover),
+    /** Without what was read before; for `doctor`. */
+    afresh: (provider: Provider, vendor: Vendor) => upstreamOf(provider, vendor, discoverAgain),
+  }
 }
 
 export type Upstreams = ReturnType<typeof createUpstreams>

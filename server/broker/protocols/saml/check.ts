@@ -1,104 +1,135 @@
-/** What would fail at the next sign-in, for `doctor`: certificates, metadata, the clock of the provider. */
+/** What would fail at the next sign-in, for `doctor`: certificates, metadata, addresses, the clock of the provider. */
 
-import type { X509Certificate } from 'node:crypto'
-import { certificateFacts } from '#schemas/public-keys/certificates.ts'
-import type { Clock } from '#server/platform/clock.ts'
-import type { Outgoing } from '#server/platform/outgoing/client.ts'
-import { OutgoingError } from '#server/platform/outgoing/errors.ts'
-import { type Finding, type Provider, UpstreamRefused } from '../../protocol.ts'
+import { certificateFacts, readCertificate } from '#schemas/public-keys/certificates.ts'
+import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
+import type { ClientIdentity } from '#server/platform/outgoing/client.ts'
+import { type Provider, UpstreamRefused } from '../../protocol.ts'
+import { type ReachParts, reachFindings } from '../reach.ts'
 import type { IdpMetadataReads } from './metadata/idp-metadata.ts'
-import { settingsOf } from './settings.ts'
+import type { SamlSettings } from './settings.ts'
 import { type Upstream, upstreamOf } from './upstream.ts'
 
-export interface CheckParts {
-  readonly clock: Clock
-  readonly outgoing: Pick<Outgoing, 'request'>
-  readonly metadata: Pick<IdpMetadataReads, 'of' | 'status'>
+export interface CheckParts extends ReachParts {
+  readonly metadata: Pick<IdpMetadataReads, 'of' | 'afresh' | 'status'>
 }
 
 const soonMs = 30 * 86_400_000
 
-const certificateFindings = (certificate: X509Certificate, now: number): Finding[] => {
+/** The provider decides when its key changes: an expired certificate is trusted all the same, and its key is about to change. */
+const ending = (
+  certificate: NonNullable<ReturnType<typeof readCertificate>>,
+  whose: string,
+  now: number,
+  remedy: string,
+): Finding[] => {
   const until = certificate.validToDate.getTime()
   if (until > now + soonMs) return []
   const { subject, expires, sha256 } = certificateFacts(certificate)
-  const named = `the signing certificate ${subject} (SHA-256 ${sha256})`
   return [
-    {
-      // Its key is trusted all the same: the provider decides when it changes.
-      level: 'warning',
-      message:
-        until <= now
-          ? `${named} expired on ${expires}; ask the provider for a new one`
-          : `${named} expires on ${expires}; ask the provider for the next one`,
-    },
+    warning(
+      'provider-certificates',
+      `${whose} ${subject} (SHA-256 ${sha256.slice(0, 23)}…) ${until <= now ? 'expired' : 'expires'} on ${expires}`,
+      remedy,
+    ),
   ]
+}
+
+const theirs = ({ certificates }: Upstream, now: number): Finding[] =>
+  certificates.flatMap((one) =>
+    ending(
+      one,
+      'the signing certificate of the provider,',
+      now,
+      'ask its operator for the next certificate and add it to idpSigningCertificates, or set metadataUrl',
+    ),
+  )
+
+const ourFields = [
+  'spSigningCertificate',
+  'spDecryptionCertificate',
+  'tlsClientCertificate',
+] as const
+
+/** Providers do refuse ours once it has expired. */
+const ours = ({ config }: Provider, now: number): Finding[] =>
+  ourFields.flatMap((field) => {
+    const certificate = readCertificate(config[field] ?? '')
+    const remedy = 'give the provider a new certificate, then change the key and the certificate'
+    return certificate ? ending(certificate, `${field},`, now, remedy) : []
+  })
+
+/** Reads `metadataUrl` now; what was read before stays in use where that fails. */
+const readAgain = async ({ metadata }: CheckParts, provider: Provider): Promise<void> => {
+  try {
+    await metadata.afresh(provider)
+  } catch (failure) {
+    if (!(failure instanceof UpstreamRefused)) throw failure
+  }
 }
 
 const metadataFindings = async (
   { metadata }: CheckParts,
   provider: Provider,
 ): Promise<Finding[]> => {
-  const row = await metadata.status(provider)
-  return row?.failure == null
+  const failure = (await metadata.status(provider))?.failure
+  return failure == null
     ? []
     : [
-        {
-          level: 'warning',
-          message: `the metadata was not read at the last attempt, and what was read before is in use: ${row.failure}`,
-        },
+        warning(
+          'provider-metadata',
+          `metadataUrl cannot be read, and the last metadata stays in use: ${failure}`,
+          'correct metadataUrl, or ask the operator of the provider',
+        ),
       ]
 }
 
-/** By the Date header (RFC 9110 §6.6.1) of an address of the provider. */
-const clockFindings = async (
-  { outgoing, clock }: CheckParts,
-  provider: Provider,
-  { sso }: Upstream,
-): Promise<Finding[]> => {
-  const url = provider.config.metadataUrl ?? sso.url
-  try {
-    const { headers } = await outgoing.request({ url, method: 'HEAD' })
-    const theirs = Date.parse(headers['date'] ?? '')
-    const off = Math.round((theirs - clock.now()) / 1000)
-    const { skewMs } = settingsOf(provider)
-    // The header has whole seconds.
-    return Number.isNaN(theirs) || Math.abs(off) * 1000 <= skewMs + 1000
+/** Browsers reach the sign-on address; artifacts are fetched by this server. */
+const placesOf = (
+  { responseBinding }: SamlSettings,
+  { sso, artifactUrl }: Upstream,
+  client: ClientIdentity | undefined,
+) => {
+  const artifact = responseBinding === 'HTTP-Artifact' ? artifactUrl(0) : undefined
+  return [
+    { name: 'the sign-on address', url: sso.url, isNeeded: false },
+    ...(artifact === undefined
       ? []
-      : [
-          {
-            level: 'error',
-            message: `the clock of the provider is ${Math.abs(off)} seconds ${off > 0 ? 'ahead' : 'behind'}; its answers will be refused`,
-          },
-        ]
-  } catch (error) {
-    if (!(error instanceof OutgoingError)) throw error
-    // A browser may reach what this server does not.
-    return [{ level: 'warning', message: `${url} cannot be reached from here: ${error.message}` }]
-  }
+      : [{ name: 'the artifact resolution service', url: artifact, isNeeded: true, client }]),
+  ]
 }
 
 export const checkProvider = async (
   parts: CheckParts,
   provider: Provider,
+  settings: SamlSettings,
+  client: ClientIdentity | undefined,
 ): Promise<readonly Finding[]> => {
   try {
-    const settings = settingsOf(provider)
+    await readAgain(parts, provider)
     const upstream = upstreamOf(provider, settings, await parts.metadata.of(provider))
     if (upstream.certificates.length === 0)
       return [
-        {
-          level: 'error',
-          message: 'the provider has no signing certificate; set idpSigningCertificate',
-        },
+        error(
+          'provider-certificates',
+          'the provider has no signing certificate: none of its answers can be verified',
+          'set idpSigningCertificate',
+        ),
       ]
-    return [
-      ...upstream.certificates.flatMap((one) => certificateFindings(one, parts.clock.now())),
+    const { skewMs } = settings
+    const tolerance = { warnMs: skewMs, failMs: skewMs }
+    const reached = await Promise.all(
+      placesOf(settings, upstream, client).map((place) => reachFindings(parts, place, tolerance)),
+    )
+    const now = parts.clock.now()
+    const found = [
+      ...theirs(upstream, now),
+      ...ours(provider, now),
       ...(await metadataFindings(parts, provider)),
-      ...(await clockFindings(parts, provider, upstream)),
+      ...reached.flat(),
     ]
-  } catch (error) {
-    if (!(error instanceof UpstreamRefused)) throw error
-    return [{ level: 'error', message: error.message }]
+    return found.length > 0 ? found : [ok('provider', 'certificates and addresses are good')]
+  } catch (failure) {
+    if (!(failure instanceof UpstreamRefused)) throw failure
+    return [error('provider-config', failure.message, 'correct the config of the provider')]
   }
 }

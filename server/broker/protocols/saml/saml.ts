@@ -4,6 +4,7 @@
  */
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
+import type { Finding } from '#schemas/wire/findings.ts'
 import { presentOnce } from '#server/credentials/replay-guards.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ClientIdentity, Outgoing } from '#server/platform/outgoing/client.ts'
@@ -18,7 +19,6 @@ import {
 import {
   type Arrival,
   type BrokerProtocol,
-  type Finding,
   type Provider,
   type Trip,
   type UpstreamIdentity,
@@ -64,7 +64,7 @@ export interface Scheme {
 export interface SamlParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly clock: Clock
-  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly outgoing: Pick<Outgoing, 'request' | 'resolve'>
   /** The keys of a realm that sign or will, the one that signs now first. */
   readonly signersOf: (realm: string) => Promise<readonly SigningKey[]>
   readonly metadata: IdpMetadataReads
@@ -352,7 +352,12 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
 
     check: async (provider) => [
       ...(scheme.findings?.(provider) ?? []),
-      ...(await checkProvider(parts, provider)),
+      ...(await checkProvider(
+        parts,
+        provider,
+        scheme.settings(provider),
+        scheme.client(provider),
+      )),
     ],
   }
 }
