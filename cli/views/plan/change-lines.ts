@@ -2,6 +2,7 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { complete } from '#schemas/normalize.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import type { Impact, LastChange } from '#schemas/wire/wire.ts'
@@ -40,6 +41,12 @@ const headline = (change: Change): string => {
   return action === 'adopt' ? `${name} ${adoption(change)}` : `${name} will be updated in-place`
 }
 
+/** Users of an identity provider are not in it, and those who have no other way in cannot sign in any more. */
+const throughProvider = {
+  members: ['signs in through it', 'sign in through it'],
+  users: ['loses the only way to sign in', 'lose the only way to sign in'],
+} as const
+
 /** Kinds that are granted are held; users are in the others. */
 const isHeld = (kind: string): boolean =>
   kindNamed(kind).shape !== 'tree' &&
@@ -53,10 +60,16 @@ const isHeld = (kind: string): boolean =>
 export const impactText = (impact: Impact, named = 0): string => {
   const { kind, members, users, sessions } = impact
   const documents = impact.documents - named
-  const membership = isHeld(kind) ? ['holds it', 'hold it'] : ['is in it', 'are in it']
+  const byKind = {
+    members: isHeld(kind)
+      ? (['holds it', 'hold it'] as const)
+      : (['is in it', 'are in it'] as const),
+    users: ['is affected', 'are affected'] as const,
+  }
+  const words = kind === IdentityProvider.kind ? throughProvider : byKind
   const parts = [
-    [members, 'user', ...membership],
-    [users, 'user', 'is affected', 'are affected'],
+    [members, 'user', ...words.members],
+    [users, 'user', ...words.users],
     [sessions, 'session', 'ends', 'end'],
     [documents, 'other document', 'changes or goes along', 'change or go along'],
   ] as const

@@ -136,7 +136,8 @@ const count = async (
       .where('provider', 'in', part)
       .where(
         sql<boolean>`not exists (select 1 from credentials
-          where credentials.user_id = federated_links.user_id)`,
+          where credentials.user_id = federated_links.user_id
+          and credentials.type in ('password', 'webauthn'))`,
       )
       .where(
         sql<boolean>`not exists (select 1 from federated_links as other
