@@ -57,6 +57,14 @@ const directory: ProviderProtocol = {
 /** The protocols of directories, which users sign in through without leaving our page. */
 export const directoryProtocols: ReadonlySet<string> = new Set(['ldap', 'ad'])
 
+/** Fields of a provider that a browser is sent to: users of a directory stay on our page, and are never linked by a flow. */
+export const browserOnlyFields = [
+  'hideOnLogin',
+  'storeToken',
+  'postLoginFlow',
+  'organization',
+] as const
+
 const samlMetadata = ['metadataUrl', 'metadataXml']
 
 /** What SAML and the schemes on top of it take. */

@@ -126,6 +126,32 @@ describe.each(backends)('on $name', (backend) => {
     expect(taken.status).toBe(201)
   })
 
+  const directory = (more: object = {}) => ({
+    alias: 'directory',
+    protocol: 'ldap',
+    config: { url: 'ldaps://ldap.example', userSearchBase: 'ou=people' },
+    ...more,
+  })
+
+  it('a directory takes nothing that only a provider in the browser has', async () => {
+    expect((await send('POST', '/organizations', { alias: 'corp', name: 'Corp' })).status).toBe(201)
+    const fields = {
+      hideOnLogin: true,
+      storeToken: true,
+      postLoginFlow: 'browser',
+      organization: 'corp',
+    }
+    for (const [field, value] of Object.entries(fields))
+      expect(
+        (await send('POST', '/identity-providers', directory({ [field]: value }))).body.errors,
+      ).toContainEqual(expect.objectContaining({ field: `/${field}`, code: 'unknown-field' }))
+    expect((await send('POST', '/identity-providers', directory())).status).toBe(201)
+    const mapper = { name: 'staff', type: 'role', claim: 'memberOf', value: 'staff', role: 'user' }
+    const refused = await send('POST', '/identity-providers/directory/mappers', mapper)
+    expect(refused.body.errors).toMatchObject([{ field: '/type', code: 'unknown-field' }])
+    expect(refused.body.errors[0].message).toContain('groupSearchBase')
+  })
+
   const workload = (name: string, more: object = {}) => ({
     name,
     issuer: 'https://ci.example',

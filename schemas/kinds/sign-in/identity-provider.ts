@@ -245,6 +245,11 @@ const spec = fields(
   {
     examples: [
       {
+        alias: 'partner',
+        protocol: 'oidc',
+        config: { issuer: 'https://login.partner.example', clientId: 'acme' },
+      },
+      {
         alias: 'directory',
         protocol: 'ldap',
         config: { url: 'ldaps://ldap.example', userSearchBase: 'ou=people,dc=example' },

@@ -1,11 +1,17 @@
 /** Mappers of identity providers: each names what it gives, and nothing that it does not read. */
 
+import { directoryProtocols } from '../../drivers/identity-providers.ts'
+import { parentKeyOf } from '../../kind.ts'
+import {
+  IdentityProvider,
+  type IdentityProviderDoc,
+} from '../../kinds/sign-in/identity-provider.ts'
 import {
   IdentityProviderMapper,
   type IdentityProviderMapperDoc,
 } from '../../kinds/sign-in/identity-provider-mapper.ts'
 import type { FieldError } from '../../problems.ts'
-import { ruleFor } from '../rule.ts'
+import { type RuleContext, ruleFor } from '../rule.ts'
 
 type Field = 'claim' | 'value' | 'attribute' | 'role' | 'clientRole' | 'group'
 
@@ -25,18 +31,35 @@ const fields: readonly Field[] = ['claim', 'value', 'attribute', 'role', 'client
 /** Names and addresses come from the provider itself, which says whether they are verified. */
 const profile = ['username', 'email', 'emailVerified']
 
+/** A directory says who is in which group itself, and nothing reads mappers of it. */
+const directoryFaults = ({ find }: RuleContext, key: string): FieldError[] => {
+  const parent = parentKeyOf(IdentityProviderMapper, key)
+  const provider = find(IdentityProvider.kind, parent ?? '') as IdentityProviderDoc | undefined
+  return provider && directoryProtocols.has(provider.protocol)
+    ? [
+        {
+          field: '/type',
+          code: 'unknown-field',
+          message: `is not for ${provider.protocol}: set groupSearchBase to take over the groups of a directory`,
+        },
+      ]
+    : []
+}
+
 export const identityProviderMapper = ruleFor<IdentityProviderMapperDoc>(
   IdentityProviderMapper,
-  (doc) => {
+  (doc, key, context) => {
     const { needs, may } = taken[doc.type]
     const known = new Set([...needs.flat(), ...may])
-    const errors: FieldError[] = fields
+    const errors: FieldError[] = directoryFaults(context, key)
+    const others = fields
       .filter((field) => doc[field] !== undefined && !known.has(field))
       .map((field) => ({
         field: `/${field}`,
         code: 'unknown-field',
         message: `is not for mappers of type ${doc.type}`,
       }))
+    errors.push(...others)
     for (const one of needs)
       if (one.filter((field) => doc[field] !== undefined).length !== 1)
         errors.push({
@@ -54,4 +77,6 @@ export const identityProviderMapper = ruleFor<IdentityProviderMapperDoc>(
       })
     return errors
   },
+  [],
+  [IdentityProvider],
 )

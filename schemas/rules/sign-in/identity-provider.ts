@@ -1,6 +1,8 @@
 /** Identity providers: the config that the protocol needs and takes. */
 
 import {
+  browserOnlyFields,
+  directoryProtocols,
   eidProtocols,
   type ProviderProtocol,
   providerProtocols,
@@ -38,6 +40,18 @@ const loaFault = (protocol: string, level: string | undefined): FieldError[] => 
     ? []
     : [{ field: '/config/minimumLoa', code: 'enum', message: `must be ${wanted}` }]
 }
+
+/** Fields with another value than their default that nothing would read. */
+const directoryFaults = (doc: IdentityProviderDoc): FieldError[] =>
+  directoryProtocols.has(doc.protocol)
+    ? browserOnlyFields
+        .filter((field) => doc[field] !== IdentityProvider.spec.properties?.[field]?.default)
+        .map((field) => ({
+          field: `/${field}`,
+          code: 'unknown-field',
+          message: `is not for ${doc.protocol}: users of a directory sign in with a password on our page`,
+        }))
+    : []
 
 /** Whether every parenthesis of a filter (RFC 4515 §3) is closed, and nothing stands behind the last. */
 const isBalanced = (filter: string): boolean => {
@@ -83,6 +97,7 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     const { metadata, explicit } = samlNeedsMetadataOr
     if (protocol === 'saml' && !metadata.some((key) => given.has(key)))
       errors.push(...explicit.filter((key) => !given.has(key)).map((key) => missing(key, protocol)))
+    errors.push(...directoryFaults(doc))
     errors.push(...loaFault(protocol, config.minimumLoa))
     if (protocol === 'saml' || eidProtocols.has(protocol))
       errors.push(...samlFaults(protocol, config, given))
