@@ -121,7 +121,7 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
         issuer: idp,
         subject: 'alice-1',
         email: 'a@example.org',
-        emailVerified: false,
+        emailVerified: true,
         firstName: 'Alice',
         lastName: 'Abel',
         username: 'alice',

@@ -74,11 +74,12 @@ export const personOf = (
   >,
 ): Omit<UpstreamIdentity, 'issuer' | 'subject'> => {
   const isName = nameId !== undefined && formatOf(nameId) === 'unspecified'
+  const email = firstOf(attributes, config.emailAttribute ?? 'email')
   return {
     username: firstOf(attributes, config.uidAttribute) ?? (isName ? nameId.value : undefined),
-    email: firstOf(attributes, config.emailAttribute ?? 'email'),
-    // No attribute of SAML says that the provider verified an address: `trustEmail` decides alone.
-    emailVerified: false,
+    email,
+    // No attribute of SAML says whether the provider verified an address: it vouches for all, and `trustEmail` decides alone.
+    emailVerified: email !== undefined,
     firstName: firstOf(attributes, config.firstNameAttribute),
     lastName: firstOf(attributes, config.lastNameAttribute),
     attributes: Object.fromEntries(attributes),
