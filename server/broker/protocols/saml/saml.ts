@@ -352,12 +352,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
 
     check: async (provider) => [
       ...(scheme.findings?.(provider) ?? []),
-      ...(await checkProvider(
-        parts,
-        provider,
-        scheme.settings(provider),
-        scheme.client(provider),
-      )),
+      ...(await checkProvider(parts, provider, scheme.settings(provider), scheme.client(provider))),
     ],
   }
 }
