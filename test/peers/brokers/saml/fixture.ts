@@ -39,6 +39,12 @@ export interface Visit {
   close(): Promise<void>
 }
 
+/** Those that sign for the realm, in its metadata as a service provider; base64 of the DER. */
+export const signersIn = (metadata: string): string[] =>
+  [...metadata.matchAll(/use="signing">.*?<ds:X509Certificate>([^<]+)/g)].map(
+    ([, one]) => one ?? '',
+  )
+
 export const openUpstreamSite = async (backend: Backend, clock?: Clock) => {
   const env = { IAMCTL_OUTGOING_ALLOW: '127.0.0.1,localhost', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' }
   const [site, browser]: [OidcSite, Awaited<ReturnType<typeof openBrowser>>] = await Promise.all([
@@ -53,10 +59,7 @@ export const openUpstreamSite = async (backend: Backend, clock?: Clock) => {
 
   const metadataOf = async (alias: string): Promise<string> => {
     const { body } = await site.get(`/broker/${alias}/metadata`)
-    for (const [, one = ''] of String(body).matchAll(
-      /use="signing">.*?<ds:X509Certificate>([^<]+)/g,
-    ))
-      certificates.add(one)
+    for (const one of signersIn(body)) certificates.add(one)
     return body
   }
 
