@@ -15,6 +15,10 @@ import {
 /** Below the path of the execution: the arrival itself, which is passed already. */
 export const arrivalPath = (path: string): string => `${path}.arrival`
 
+/** Whether the person came through something within this path. */
+export const cameThrough = (path: string, done: readonly string[]): boolean =>
+  done.some((one) => one.startsWith(`${path}.`) && one.endsWith('.arrival'))
+
 const below = (node: PinnedNode, prefix: string): PinnedNode => {
   const path = `${prefix}${node.path}`
   return isSubFlow(node)

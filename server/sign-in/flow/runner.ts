@@ -7,6 +7,7 @@
  * because a message cannot be sent at the moment.
  */
 
+import { cameThrough } from './graft.ts'
 import {
   isSubFlow,
   type PinnedExecution,
@@ -138,7 +139,10 @@ export const nextOf = async (
       if (next.kind === 'ask') asked.push({ node, question: next })
       if (next.kind === 'stuck') unreachable ??= next.unreachable
     }
-    const ready = asked.filter(({ question }) => !question.enrol)
+    // What follows an identity provider is set up, not traded for a password that the person may not have.
+    const ready = asked.filter(
+      ({ node, question }) => !question.enrol || cameThrough(node.path, progress.done),
+    )
     const open = ready.length > 0 || unreachable ? ready : asked.slice(0, 1)
     const preferred =
       open.find(({ node }) => hasPart(node, progress)) ??

@@ -28,9 +28,13 @@ export interface BrokerWorld extends World {
 
 export const login = '/realms/shop/login'
 
-export const openBrokerWorld = async (backend: Backend): Promise<BrokerWorld> => {
-  const world = await openWorld(backend, { env: { IAMCTL_OUTGOING_ALLOW_HTTP: 'true' } })
-  const upstream = await startUpstream()
+export const openBrokerWorld = async (
+  backend: Backend,
+  options: { readonly host?: string } = {},
+): Promise<BrokerWorld> => {
+  const env = { IAMCTL_OUTGOING_ALLOW_HTTP: 'true' }
+  const world = await openWorld(backend, { ...options, env })
+  const upstream = await startUpstream(() => world.clock.now())
   const { db } = world.server.areas.storage
   const made = new Set<string>()
   const pathOf = (address: string): string => address.replace(world.server.baseUrl, '')

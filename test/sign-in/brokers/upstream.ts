@@ -19,6 +19,10 @@ export interface Upstream {
   readonly issuer: string
   /** The last authorize request. */
   readonly asked: URLSearchParams
+  /** Of the tokens that it gives: seconds, and whether a refresh token comes with them, which is good once. */
+  readonly tokens: { expiresIn: number; refreshes: boolean }
+  /** Paths that it answers with an error. */
+  readonly down: Set<string>
   /** What a browser gets that signs in there: the address with the answer. */
   authorize(location: string, user: UpstreamUser): Promise<string>
   /** The address with a refusal. */
@@ -32,17 +36,33 @@ const bodyOf = async (request: IncomingMessage): Promise<URLSearchParams> => {
   return new URLSearchParams(Buffer.concat(parts).toString())
 }
 
-export const startUpstream = async (): Promise<Upstream> => {
+/** `clock` is its time, in epoch milliseconds. */
+export const startUpstream = async (clock: () => number = Date.now): Promise<Upstream> => {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const codes = new Map<string, { user: UpstreamUser; nonce: string | null; client: string }>()
+  const tokens: Upstream['tokens'] = { expiresIn: 300, refreshes: false }
+  const down = new Set<string>()
+  const refreshTokens = new Set<string>()
   let asked = new URLSearchParams()
   let issuer = ''
+  const newTokens = () => {
+    const refreshToken = randomUUID()
+    if (tokens.refreshes) refreshTokens.add(refreshToken)
+    return {
+      access_token: randomUUID(),
+      token_type: 'Bearer',
+      expires_in: tokens.expiresIn,
+      ...(tokens.refreshes ? { refresh_token: refreshToken } : {}),
+    }
+  }
   const tokenOf = async (form: URLSearchParams) => {
+    if (form.get('grant_type') === 'refresh_token')
+      return refreshTokens.delete(form.get('refresh_token') ?? '') ? newTokens() : undefined
     const found = codes.get(form.get('code') ?? '')
     codes.delete(form.get('code') ?? '')
     if (!found) return undefined
-    const now = Math.floor(Date.now() / 1000)
+    const now = Math.floor(clock() / 1000)
     const claims = { auth_time: now, ...found.user, ...(found.nonce ? { nonce: found.nonce } : {}) }
     const idToken = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
@@ -51,12 +71,13 @@ export const startUpstream = async (): Promise<Upstream> => {
       .setIssuedAt(now)
       .setExpirationTime(now + 300)
       .sign(privateKey)
-    return { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: idToken }
+    return { ...newTokens(), id_token: idToken }
   }
   const server = createServer(async (request, response) => {
     const path = new URL(request.url ?? '/', issuer).pathname
     const answer = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (down.has(path)) return answer({ error: 'temporarily_unavailable' }, 503)
     if (path === '/.well-known/openid-configuration')
       return answer({
         issuer,
@@ -90,6 +111,8 @@ export const startUpstream = async (): Promise<Upstream> => {
     get issuer() {
       return issuer
     },
+    tokens,
+    down,
     get asked() {
       return asked
     },
