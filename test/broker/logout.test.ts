@@ -29,13 +29,17 @@ describe.each(backends)('a logout across an identity provider on $name', (backen
   })
 
   /** A session of a new user that came from this session there. */
-  const signIn = async (sub: string, sid: string) => {
+  const signIn = async (
+    sub: string,
+    sid: string | undefined,
+    { alias = 'partner', ...claims }: Record<string, string> = {},
+  ) => {
     count += 1
-    const identity = await realm.trip('partner', partner, { sub, sid })
+    const identity = await realm.trip(alias, partner, { sub, sid, ...claims })
     const { userId } = await realm.must('POST', '/users', { username: `user-${count}` })
     const { areas } = realm.server
     const { view, settings } = await realm.issuer()
-    const provider = await areas.broker.providers.find(view, 'partner', { kind: 'link' })
+    const provider = await areas.broker.providers.find(view, alias, { kind: 'link' })
     const opened = areas.sessions.openStatements({
       realm: 'shop',
       userId,
@@ -85,6 +89,42 @@ describe.each(backends)('a logout across an identity provider on $name', (backen
     const [one, two] = [await signIn('eve', 's-3'), await signIn('eve', 's-4')]
     expect((await tell(await partner.sign(claims({ sub: 'eve' })))).status).toBe(200)
     expect([await one.isAlive(), await two.isAlive()]).toEqual([false, false])
+  })
+
+  it('ends a session that came without an id there, where the token names subject and session', async () => {
+    const [one, other] = [await signIn('flo', undefined), await signIn('flo', 's-8')]
+    const token = await partner.sign(claims({ sub: 'flo', sid: 's-9' }))
+    expect((await tell(token)).status).toBe(200)
+    expect([await one.isAlive(), await other.isAlive()]).toEqual([false, true])
+  })
+
+  it('ends sessions of Microsoft by sub alone, though tenant and object are the key of the link', async () => {
+    const issuerOf = (tid: unknown) => `${partner.url}/${String(tid)}/v2.0`
+    partner.lies = {
+      discovery: (truth) => ({ ...truth, issuer: issuerOf('{tenantid}') }),
+      idToken: (truth) => ({ ...truth, iss: issuerOf(truth['tid']) }),
+    }
+    await realm.must('POST', '/identity-providers', {
+      alias: 'entra',
+      protocol: 'microsoft',
+      config: {
+        clientId: 'us',
+        clientSecret: 'a secret of ours',
+        discoveryUrl: `${partner.url}/.well-known/openid-configuration?entra`,
+      },
+    })
+    const [tenant, stranger] = ['1111', '2222']
+    const one = await signIn('pairwise', 's-10', { alias: 'entra', tid: tenant, oid: 'object' })
+    const other = await signIn('pairwise', 's-11', { alias: 'entra', tid: stranger, oid: 'other' })
+    const byObject = claims({ iss: issuerOf(tenant), sub: 'object' })
+    expect((await tell(await partner.sign(byObject), 'entra')).status).toBe(200)
+    expect(await one.isAlive()).toBe(true)
+    const elsewhere = claims({ iss: 'https://evil.example/1111/v2.0', sub: 'pairwise' })
+    expect((await tell(await partner.sign(elsewhere), 'entra')).status).toBe(400)
+    const bySub = claims({ iss: issuerOf(tenant), sub: 'pairwise' })
+    expect((await tell(await partner.sign(bySub), 'entra')).status).toBe(200)
+    expect([await one.isAlive(), await other.isAlive()]).toEqual([false, true])
+    partner.lies = {}
   })
 
   it('refuses a token that is not for us, is no logout token, or was presented before', async () => {

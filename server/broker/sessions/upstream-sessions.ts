@@ -16,6 +16,7 @@ export interface UpstreamOrigin {
   /** The id of the provider's document. */
   readonly provider: string
   readonly issuer: string
+  /** As logout messages name it. */
   readonly subject: string
   readonly session?: UpstreamSession | undefined
 }
@@ -23,7 +24,7 @@ export interface UpstreamOrigin {
 export const originOf = (provider: string, identity: UpstreamIdentity): UpstreamOrigin => ({
   provider,
   issuer: identity.issuer,
-  subject: identity.subject,
+  subject: identity.session?.subject ?? identity.subject,
   session: identity.session,
 })
 
@@ -90,7 +91,10 @@ export const createUpstreamSessions = ({
       }))
     },
 
-    /** The sessions of ours that a logout there ends: of sessions there, or of all of the subject, or of all of the name. */
+    /**
+     * The sessions of ours that a logout there ends: of sessions there, or of all of the subject, or of all of the name. A
+     * session that came without an id there ends with the subject, also where the message names both.
+     */
     endedBy: async (
       provider: string,
       { issuer, subject, nameKey, session, sessions }: Omit<EndedUpstream, 'replay' | 'answer'>,
@@ -102,7 +106,17 @@ export const createUpstreamSessions = ({
         .where('issuer', '=', issuer)
         .where('expires_at', '>', clock.now())
       const named = session === undefined ? (sessions ?? []) : [session]
-      if (named.length > 0) return ours.where('upstream_sid', 'in', named).execute()
+      if (named.length > 0)
+        return ours
+          .where((eb) =>
+            eb.or([
+              eb('upstream_sid', 'in', named),
+              ...(subject === undefined
+                ? []
+                : [eb.and([eb('upstream_sid', 'is', null), eb('subject', '=', subject)])]),
+            ]),
+          )
+          .execute()
       if (subject !== undefined) return ours.where('subject', '=', subject).execute()
       // A message that names nobody ends nothing.
       return nameKey === undefined ? [] : ours.where('upstream_name', '=', nameKey).execute()

@@ -54,17 +54,31 @@ const halfHash = (alg: string, value: string): string => {
   return digest.subarray(0, digest.length / 2).toString('base64url')
 }
 
-/** The issuer of a multi-tenant vendor has a place for the tenant, which a claim of the token fills. */
+/** What stands in an issuer for the place that its template has. */
+const tenantIn = (issuer: string, template: string, value: string | undefined) => {
+  const [before = '', after = ''] = issuer.split(template)
+  return value?.startsWith(before) && value.endsWith(after)
+    ? value.slice(before.length, value.length - after.length)
+    : undefined
+}
+
+/**
+ * The issuer of a multi-tenant vendor has a place for the tenant, which a claim of the token fills. A logout token need not
+ * have the claim: it ends sessions of its own issuer alone.
+ */
 const expectedIssuer = (
   { issuer }: Upstream,
   { issuerClaim }: Vendor,
   claims: JWTPayload,
 ): string => {
   if (!issuerClaim || !issuer.includes(issuerClaim.template)) return issuer
-  const value = textOf(claims[issuerClaim.claim])
+  const { template, claim } = issuerClaim
+  const value =
+    textOf(claims[claim]) ??
+    ('events' in claims ? tenantIn(issuer, template, claims.iss) : undefined)
   if (value === undefined || !/^[0-9a-zA-Z.-]{1,100}$/.test(value))
-    throw wrong(`the ID token has no ${issuerClaim.claim}`)
-  return issuer.replace(issuerClaim.template, value)
+    throw wrong(`the token has no ${claim}`)
+  return issuer.replace(template, value)
 }
 
 export const createSignedClaims = ({
