@@ -13,6 +13,7 @@ import { joinOrganization } from '#server/users/memberships.ts'
 import type { Brokered, SignInState } from '../flow/state.ts'
 import type { Vouching, Writes } from '../flow/vouching.ts'
 import { joined } from '../sign-in-organizations.ts'
+import type { FollowedAddresses } from './accounts/followed-addresses.ts'
 import { brokerEvent, type LinkWrites } from './link-writes.ts'
 import type { SignInProvider, SignInProviders } from './providers.ts'
 import type { SealedIdentities } from './sealed-identities.ts'
@@ -26,12 +27,14 @@ interface Parts {
   readonly linkWrites: LinkWrites
   readonly sessions: Pick<UpstreamSessions, 'opened'>
   readonly mapping: Mapping
+  readonly followedAddress: FollowedAddresses
 }
 
 const nothing: Writes = { statements: [], events: [] }
 
 export const createBrokeredSignIns = (parts: Parts): Vouching => {
   const { storage, clock, providers, identities, links, linkWrites, sessions, mapping } = parts
+  const { followedAddress } = parts
 
   const providerOf = async (
     view: RealmView,
@@ -63,7 +66,13 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
         if (isTaken || isGone) return undefined
         const isFirst = broker.isNew === true
         const mapped = await mapping.signedIn(view, provider, identity, user, { isFirst })
-        return { statements: [origin, ...mapped], events: [login] }
+        const followed = isFirst
+          ? nothing
+          : await followedAddress({ ...place, view }, provider, identity, user)
+        return {
+          statements: [origin, ...mapped, ...followed.statements],
+          events: [...followed.events, login],
+        }
       }
       if (broker.linksTo !== user.id) return nothing
       const linked = await linkWrites.first(place, { provider, identity }, user)

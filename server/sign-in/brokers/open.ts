@@ -9,6 +9,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
+import { createFollowedAddresses } from './accounts/followed-addresses.ts'
 import { createNewAccounts } from './accounts/new-accounts.ts'
 import { createNewcomers } from './accounts/newcomers.ts'
 import { createArrivals } from './arrivals.ts'
@@ -65,6 +66,7 @@ export const openSignInBrokers = (needs: SignInBrokerNeeds) => {
       linkWrites,
       sessions: broker.sessions,
       mapping: broker.mapping,
+      followedAddress: createFollowedAddresses({ storage, clock, users, ranks }),
     }),
     arrivals,
     departures,

@@ -6,9 +6,10 @@
 import { sql } from 'kysely'
 import type { UserFields } from '#schemas/wire/records.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { statement } from '#server/storage/statements.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
+import { nameOf } from '../names.ts'
 
 export type MappedProfile = Partial<Pick<UserFields, 'firstName' | 'lastName' | 'attributes'>>
 
@@ -36,5 +37,37 @@ export const mappedProfile = (
         .set({ ...set, version: sql<number>`version + 1`, updated_at: now })
         .where('id', '=', user.id),
     ),
+  ]
+}
+
+/** A verified address, and the name that goes with it; the caller has checked that no other user has it. */
+export const mappedAddress = (
+  { db }: Pick<Storage, 'db'>,
+  { id, realm, username_key: username, email_key: before }: UserRow,
+  email: string,
+  now: number,
+): Statement[] => {
+  const { value, key } = nameOf(email)
+  return [
+    statement(
+      db
+        .updateTable('users')
+        .set({
+          email: value,
+          email_key: key,
+          email_verified: 1,
+          version: sql<number>`version + 1`,
+          updated_at: now,
+        })
+        .where('id', '=', id),
+    ),
+    ...(before === null || before === username
+      ? []
+      : [
+          statement(
+            db.deleteFrom('user_names').where('user_id', '=', id).where('name', '=', before),
+          ),
+        ]),
+    ...(key === username ? [] : insertRows(db, 'user_names', [{ realm, name: key, user_id: id }])),
   ]
 }

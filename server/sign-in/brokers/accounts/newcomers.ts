@@ -9,13 +9,13 @@ import type { UpstreamIdentity } from '#server/broker/protocol.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { emailErrors, foldName } from '#server/users/names.ts'
-import { organizationsOfAddress } from '#server/users/organizations/organizations.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import type { Users } from '#server/users/users.ts'
 import type { Brokered } from '../../flow/state.ts'
 import type { StepContext } from '../../flow/step.ts'
 import type { SignInProvider, SignInProviders } from '../providers.ts'
 import type { SealedIdentities } from '../sealed-identities.ts'
+import { isVouched } from './vouched-addresses.ts'
 
 /** The person, as far as the provider has said, and the person has reviewed it. */
 export interface Newcomer {
@@ -49,18 +49,6 @@ export interface NewcomerParts {
 }
 
 export const createNewcomers = ({ users, links, ranks, providers, identities }: NewcomerParts) => {
-  /** An organization vouches for addresses of its own domains alone, whatever its provider says. */
-  const isVerified = async (
-    { view }: StepContext,
-    { doc, organization }: SignInProvider,
-    { email, emailVerified }: UpstreamIdentity,
-  ): Promise<boolean> => {
-    if (!emailVerified || !doc.trustEmail || email === undefined) return false
-    if (!organization) return true
-    const owners = await organizationsOfAddress(view, email)
-    return owners.some(({ id }) => id === organization.id)
-  }
-
   const accountOf = async (
     { realm, view }: StepContext,
     { id, doc }: SignInProvider,
@@ -97,7 +85,7 @@ export const createNewcomers = ({ users, links, ranks, providers, identities }: 
       const emailVerified =
         email !== undefined &&
         email === identity.email &&
-        (await isVerified(context, provider, identity))
+        (await isVouched(context.view, provider, identity))
       return {
         broker,
         provider,
