@@ -38,6 +38,7 @@ import {
   type Trip,
   type UpstreamIdentity,
   UpstreamRefused,
+  type UpstreamTokens,
 } from './protocol.ts'
 import { createProtocols } from './protocols/index.ts'
 import { createIdpMetadata } from './protocols/saml/metadata/idp-metadata.ts'
@@ -169,6 +170,13 @@ export const openBroker = (needs: BrokerNeeds) => {
     sessions,
     mapping: createMapping({ storage, clock }),
     tripCookie,
+
+    /** Throws `UpstreamRefused`. */
+    refresh: async (provider: Provider, refreshToken: string): Promise<UpstreamTokens> => {
+      const { refresh } = protocolOf(provider)
+      if (!refresh) throw new UpstreamRefused('unavailable', 'its protocol has no refresh tokens')
+      return refresh(provider, refreshToken)
+    },
 
     leaveUpstream: createLeaveUpstream({ clock, jobs, providers, sessions, trips, protocolOf }),
 

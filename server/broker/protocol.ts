@@ -60,6 +60,17 @@ export interface UpstreamSession {
   /** A digest of the name, by which a logout of the provider finds the session where it names no session there. */
   readonly nameKey?: string | undefined
   readonly idToken?: string | undefined
+  /** The subject in logout messages, where the key of a link is another. */
+  readonly subject?: string | undefined
+}
+
+/** Tokens of the person at the provider. */
+export interface UpstreamTokens {
+  readonly accessToken?: string | undefined
+  readonly refreshToken?: string | undefined
+  readonly idToken?: string | undefined
+  /** Of the access token, in epoch milliseconds. */
+  readonly expiresAt?: number | undefined
 }
 
 /** How our sign-out gets to the provider: in the browser, or from server to server. */
@@ -85,15 +96,7 @@ export interface UpstreamIdentity {
   /** Epoch seconds. */
   readonly authTime?: number | undefined
   readonly session?: UpstreamSession | undefined
-  readonly tokens?:
-    | {
-        readonly accessToken?: string | undefined
-        readonly refreshToken?: string | undefined
-        readonly idToken?: string | undefined
-        /** Of the access token, in epoch milliseconds. */
-        readonly expiresAt?: number | undefined
-      }
-    | undefined
+  readonly tokens?: UpstreamTokens | undefined
 }
 
 /** The sessions at the provider that its logout message ends: one of its sessions, or all of a subject. */
@@ -129,6 +132,8 @@ export interface BrokerProtocol {
     readonly endpoint: string
     readonly logoutUrl: string
   }): Promise<string>
+  /** New tokens for a refresh token; throws `UpstreamRefused`. */
+  refresh?(provider: Provider, refreshToken: string): Promise<UpstreamTokens>
   /** Takes our sign-out to the provider; nothing where it offers none. */
   logout?(
     provider: Provider,

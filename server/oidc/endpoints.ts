@@ -44,6 +44,7 @@ import { logout } from './logout/logout.ts'
 import { oidcPages } from './page-definitions.ts'
 import { createRecordRefusal } from './record-refusal.ts'
 import type { UserPages } from './signed-in-pages.ts'
+import { brokerToken } from './token/broker-token.ts'
 import { createCodes } from './token/codes.ts'
 import type { Dpop } from './token/dpop.ts'
 import { createGrants } from './token/grants/index.ts'
@@ -62,7 +63,7 @@ export interface EndpointNeeds {
   readonly jobs: Jobs
   readonly messaging: Pick<Messaging, 'ready'>
   readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
-  readonly users: Pick<UsersArea, 'store' | 'post'>
+  readonly users: Pick<UsersArea, 'store' | 'post' | 'links'>
   readonly credentials: Pick<CredentialsArea, 'authenticator' | 'devices'>
   readonly sessions: Sessions
   readonly tokens: TokensArea
@@ -70,7 +71,7 @@ export interface EndpointNeeds {
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
   /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
-  readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie'>
+  readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie' | 'providers' | 'refresh'>
 }
 
 /** Made once for all endpoints, and for the areas above. */
@@ -88,7 +89,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { storage, clock, outgoing, recorder, metrics, jobs, messaging, sessions } = needs
   const { issuers, mint, subjects, verifier, grantsStore } = needs.tokens
   const { realmKeys, signingKeys } = needs.keys
-  const { store: users, post } = needs.users
+  const { store: users, post, links } = needs.users
+  const { broker } = needs
   const { authenticator, devices } = needs.credentials
   const { mapError } = needs.http
   const pages = needs.http.pages.with(oidcPages)
@@ -193,6 +195,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       authenticateClient,
     }),
     userinfo({ issuers, grantsStore, mint, verifier, dpop, preflights }),
+    brokerToken({ issuers, storage, clock, broker, links, verifier, dpop, preflights }),
     logout({
       clock,
       issuers,
@@ -205,7 +208,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       mapError,
       jobs,
       beginSamlLogout: needs.beginSamlLogout,
-      broker: needs.broker,
+      broker,
     }),
     introspect({
       issuers,

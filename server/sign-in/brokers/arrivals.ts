@@ -1,6 +1,7 @@
 /** What the answer of an identity provider means for a sign-in: its user, where a link names one, or a first sign-in. */
 
 import type { Provider, UpstreamIdentity } from '#server/broker/protocol.ts'
+import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { printable } from '#server/users/names.ts'
@@ -14,7 +15,7 @@ import type { SealedIdentities } from './sealed-identities.ts'
 
 interface Parts {
   readonly users: Pick<Users, 'find'>
-  readonly links: Pick<Links, 'find' | 'findOrphan' | 'takeOver' | 'touch'>
+  readonly links: Pick<Links, 'find' | 'findOrphan' | 'takeOver' | 'touch' | 'tokensOf'>
   readonly identities: SealedIdentities
 }
 
@@ -29,6 +30,13 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
     aliases: readonly (string | undefined)[],
   ): Promise<readonly PinnedFlow[]> =>
     Promise.all(aliases.flatMap((alias) => (alias === undefined ? [] : [pinFlow(view, alias)])))
+
+  /** Some providers give a refresh token with the first consent alone: it is kept until another one comes. */
+  const tokensAfter = (link: FederatedLinkRow, { tokens }: UpstreamIdentity) =>
+    tokens && {
+      ...tokens,
+      refreshToken: tokens.refreshToken ?? links.tokensOf(link)?.refreshToken,
+    }
 
   return {
     of: async (
@@ -54,7 +62,7 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
       }
       const user = await users.find(realm, link.user_id)
       if (user?.enabled !== 1 || user.locked === 1) return { kind: 'closed', user }
-      const tokens = doc.storeToken ? identity.tokens : undefined
+      const tokens = doc.storeToken ? tokensAfter(link, identity) : undefined
       const username = identity.username ?? identity.email
       return {
         kind: 'passed',

@@ -41,6 +41,7 @@ export const createLinkWrites = ({ links }: { readonly links: Pick<Links, 'link'
         subject: identity.subject,
         username: identity.username ?? identity.email,
         userId: user.id,
+        tokens: provider.doc.storeToken ? identity.tokens : undefined,
       },
     ]),
     events: [brokerEvent(place, provider, 'IDENTITY_PROVIDER_LINK', user.id)],

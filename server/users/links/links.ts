@@ -31,6 +31,7 @@ export interface LinkProvider {
 
 export interface NewLink extends LinkedAccount {
   readonly userId: string
+  readonly tokens?: StoredTokens | undefined
 }
 
 /** Tokens of the provider, kept with a link where `storeToken` is set. */
@@ -206,19 +207,22 @@ export const createLinks = ({
       insertRows(
         db,
         'federated_links',
-        accounts.map(({ issuer, subject, username, userId }) => ({
-          id: newId(),
-          realm: provider.realm,
-          provider: provider.id,
-          alias: provider.alias,
-          issuer,
-          subject,
-          user_id: userId,
-          username: username ?? null,
-          created_at: clock.now(),
-          last_login_at: null,
-          tokens: null,
-        })),
+        accounts.map(({ issuer, subject, username, userId, tokens }) => {
+          const id = newId()
+          return {
+            id,
+            realm: provider.realm,
+            provider: provider.id,
+            alias: provider.alias,
+            issuer,
+            subject,
+            user_id: userId,
+            username: username ?? null,
+            created_at: clock.now(),
+            last_login_at: null,
+            tokens: tokens ? sealTokens(provider.realm, id, tokens) : null,
+          }
+        }),
       ),
 
     /** Fails the guard where the link is gone already. */
@@ -248,6 +252,20 @@ export const createLinks = ({
             ...(username === undefined ? {} : { username }),
           })
           .where('id', '=', link.id),
+      ),
+
+    /** Fails the guard where other tokens were kept meanwhile. */
+    keepTokens: (
+      link: Pick<FederatedLinkRow, 'id' | 'realm' | 'tokens'>,
+      tokens: StoredTokens,
+    ): Statement =>
+      guarded(
+        db
+          .updateTable('federated_links')
+          .set({ tokens: sealTokens(link.realm, link.id, tokens) })
+          .where('id', '=', link.id)
+          .where('tokens', '=', link.tokens),
+        linkGuard,
       ),
 
     tokensOf: (

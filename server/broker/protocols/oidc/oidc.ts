@@ -141,7 +141,11 @@ export const createOidc = ({
       amr: strings(claims['amr']),
       acr: textOf(claims['acr']),
       authTime: typeof claims['auth_time'] === 'number' ? claims['auth_time'] : undefined,
-      session: { id: textOf(claims['sid']), idToken: tokens.idToken },
+      session: {
+        id: textOf(claims['sid']),
+        idToken: tokens.idToken,
+        subject: textOf(claims['sub']),
+      },
       tokens,
     }
   }
@@ -204,6 +208,16 @@ export const createOidc = ({
       )
     },
 
+    refresh: async (provider, refreshToken) => {
+      const vendor = vendorOf(provider)
+      const upstream = await upstreams.of(provider, vendor)
+      const grant = { grant_type: 'refresh_token', refresh_token: refreshToken }
+      const tokens = await exchange(provider, vendor, upstream, grant)
+      // A provider that does not rotate sends none (RFC 6749 §6). An ID token would have to be verified first.
+      const { idToken: _, ...others } = tokens
+      return { ...others, refreshToken: tokens.refreshToken ?? refreshToken }
+    },
+
     logout: async (provider, { idToken }, back) => {
       const { logoutUrl } = await upstreams.of(provider, vendorOf(provider))
       if (logoutUrl === undefined || idToken === undefined) return undefined
@@ -225,7 +239,6 @@ export const createOidc = ({
       const claims = await signedClaims.logoutToken(provider, vendor, upstream, token)
       return {
         issuer: claims.iss ?? upstream.issuer,
-        // The subject of a link is `sub` here: a vendor with another key ends sessions by `sid`.
         subject: textOf(claims.sub),
         session: textOf(claims['sid']),
         replay: { id: claims.jti ?? '', until: (Number(claims.iat) + 600) * 1000 },
