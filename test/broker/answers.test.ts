@@ -73,8 +73,15 @@ describe.each(backends)('a trip to an OpenID provider on $name', (backend) => {
 
   it('counts once: a replayed answer is refused, also at the same moment', async () => {
     const back = partner.agree(await realm.leave('partner'), ada)
+    partner.requests.length = 0
     const outcomes = await Promise.all([1, 2, 3].map(() => refusalOf(realm.arrive(back))))
-    expect(outcomes.filter((one) => one === 'not refused')).toHaveLength(1)
+    expect(outcomes.map((one) => one.split(':')[0]).sort()).toEqual([
+      'expired',
+      'expired',
+      'not refused',
+    ])
+    // The provider is asked once: what comes second has no trip, whatever the code is worth.
+    expect(partner.requests.filter(({ path }) => path === '/token')).toHaveLength(1)
     expect(await refusalOf(realm.arrive(back))).toMatch(/^expired/)
   })
 
@@ -169,6 +176,19 @@ describe.each(anyBackend)('an answer of an OpenID provider', (backend) => {
     const secret = (claims: JWTPayload) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from('a secret of ours'))
     expect(await refused({ sign: secret })).toMatch(/^invalid-answer.*ALG_NOT_ALLOWED/)
+    // Also where the provider says that it signs so, or says nothing: the list is ours.
+    for (const listed of [['RS256', 'HS256', 'none'], undefined])
+      for (const sign of [
+        confused,
+        secret,
+        async (claims: JWTPayload) => `${await none(claims)}AAAA`,
+      ])
+        expect(
+          await refused({
+            sign,
+            discovery: (truth) => ({ ...truth, id_token_signing_alg_values_supported: listed }),
+          }),
+        ).toMatch(/^invalid-answer.*ALG_NOT_ALLOWED/)
     const { privateKey } = await generateKeyPair('RS256')
     const foreign = (claims: JWTPayload) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(privateKey)

@@ -5,8 +5,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
+import { statement } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { anyBackend } from '../../support/backends.ts'
+import type { Answer } from '../fixture.ts'
 import { password, type SignInBrowser } from '../world.ts'
 import { type BrokerWorld, heading, login, openBrokerWorld } from './broker-world.ts'
 
@@ -43,6 +45,14 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
       .orderBy('id', 'desc')
       .executeTakeFirst()
 
+  /** The page of a sign-in that has ended names the provider and a request id, and leads to a new sign-in. */
+  const expectEnded = (page: Answer, alias = 'corp') => {
+    expect([page.status, heading(page)]).toEqual([403, 'The sign-in has ended'])
+    expect(page.body).toContain(`Provider ${alias}`)
+    expect(page.body).toMatch(/<code>[0-9a-f-]{36}<\/code>/)
+    expect(page.body).toContain(`href="${login}?stay="`)
+  }
+
   it('does not finish the sign-in of another browser (login CSRF), and the own browser still can', async () => {
     const attacker = world.browser()
     const answer = await world.upstream.authorize(await world.leave(attacker), person())
@@ -50,6 +60,7 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
     await victim.get(login)
     const refused = await world.comeBack(victim, answer)
     expect([refused.status, victim.isSignedIn('shop')]).toEqual([403, false])
+    expectEnded(refused)
     await world.comeBack(attacker, answer)
     expect(attacker.isSignedIn('shop')).toBe(true)
   })
@@ -64,6 +75,20 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
       if (name !== 'iam-session-shop') again.cookies.set(name, value)
     const refused = await world.comeBack(again, answer)
     expect([refused.status, again.isSignedIn('shop')]).toEqual([403, false])
+    expectEnded(refused)
+  })
+
+  it('takes no answer after ten minutes, nor to a sign-in that has ended', async () => {
+    const late = world.browser()
+    const answer = await world.upstream.authorize(await world.leave(late), person())
+    world.clock.advance(10 * 60_000)
+    expectEnded(await world.comeBack(late, answer))
+    const forgotten = world.browser()
+    const other = await world.upstream.authorize(await world.leave(forgotten), person())
+    const { storage } = world.server.areas
+    await storage.commit([statement(storage.db.deleteFrom('sign_ins'))])
+    expectEnded(await world.comeBack(forgotten, other))
+    expect([late, forgotten].some((one) => one.isSignedIn('shop'))).toBe(false)
   })
 
   it('does not take the answer of one provider for that of another (mix-up, RFC 9700 §4.4)', async () => {
@@ -71,6 +96,7 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
     const answer = await world.upstream.authorize(await world.leave(browser, 'corp'), person())
     const mixed = await world.comeBack(browser, answer.replace('/broker/corp/', '/broker/other/'))
     expect([mixed.status, browser.isSignedIn('shop')]).toEqual([403, false])
+    expectEnded(mixed, 'other')
   })
 
   it('never admits the subject of an attacker by the address of the victim (nOAuth, CVE-2026-56666)', async () => {
@@ -210,6 +236,43 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
     expect([page.status, browser.isSignedIn('shop')], when).toEqual([status, false])
     expect(await world.linksOf(userId)).toEqual([])
   })
+
+  it('asks nothing more of a person whose provider was disabled meanwhile (CVE-2026-2603)', async () => {
+    await world.provider('closing')
+    const user = person()
+    await world.addUser(`closing-${count}`, { email: user.email, emailVerified: true })
+    const browser = world.browser()
+    expect(heading(await world.through(browser, user, 'closing'))).toBe('We found an account')
+    await world.provider('closing', { enabled: false })
+    const page = await browser.submit({})
+    expect(page.status).toBe(403)
+    expect(page.body).not.toContain('name="password"')
+  })
+
+  it.each(['/token', '/jwks'])(
+    'makes nothing while %s of the provider does not answer, and goes on once it does',
+    async (path) => {
+      // Keys that were read before are not used any more.
+      world.clock.advance(25 * 60 * 60_000)
+      const user = person()
+      const before = await world.must('GET', '/users')
+      const browser = world.browser()
+      const answer = await world.upstream.authorize(await world.leave(browser), user)
+      world.upstream.down.add(path)
+      const page = await world.comeBack(browser, answer)
+      world.upstream.down.clear()
+      // An address that failed is left alone for a while.
+      world.clock.advance(11_000)
+      expect([page.status, heading(page)]).toEqual([502, 'The provider cannot be reached'])
+      expect(page.body).toContain('Provider corp')
+      expect(page.body).toMatch(/<code>[0-9a-f-]{36}<\/code>/)
+      expect(browser.isSignedIn('shop')).toBe(false)
+      expect(await lastFailure()).toMatchObject({ outcome: 'FAILURE', detail: 'unavailable' })
+      expect(await world.must('GET', '/users')).toEqual(before)
+      await world.through(browser, user)
+      expect(await world.whoIs(browser)).toBe(user.email)
+    },
+  )
 
   it('refuses a user who was disabled, and says so in the event alone', async () => {
     const user = person()
